@@ -1,0 +1,95 @@
+//! The program that shows the conversation and owns the credentials.
+
+use super::UnixMillis;
+use async_trait::async_trait;
+use impresario_policies::domain::{Reason, RunId, TerminalState};
+use serde::{Deserialize, Serialize};
+
+/// Who said a line of the host's conversation.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum ChatRole {
+    /// The person.
+    User,
+    /// The main agent.
+    Assistant,
+    /// The host itself.
+    System,
+}
+
+/// A line of the host's conversation.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ChatMessage {
+    /// Who.
+    pub role: ChatRole,
+    /// What.
+    pub content: String,
+}
+
+/// What a person may want to see while a run works. Lossy: a slow host misses some and reads the journal instead.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Progress {
+    /// Which run.
+    pub run: RunId,
+    /// When.
+    pub at: UnixMillis,
+    /// One short line: what it is doing.
+    pub doing: String,
+    /// Tool calls begun so far, over all attempts.
+    pub tool_calls: u32,
+}
+
+/// The result of a run on its way to the host.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Delivery {
+    /// Lets the receiver drop duplicates.
+    pub run: RunId,
+    /// How the run ended.
+    pub state: TerminalState,
+    /// The answer of a run that succeeded, or what there was of one.
+    pub answer: Option<String>,
+    /// Why it did not succeed.
+    pub reason: Option<Reason>,
+}
+
+/// What the host says to a delivery.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum DeliveryReceipt {
+    /// It stands in the session for good (in Pi: the run id is in the session branch).
+    Kept,
+    /// It was shown, and whether it is kept will be known later.
+    Shown,
+}
+
+/// Why the host did not do what was asked.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
+#[serde(rename_all = "snake_case", tag = "error", content = "why")]
+pub enum HostError {
+    /// Its end of the connection is closed.
+    #[error("reach the host: it is gone")]
+    Gone,
+    /// It has no person to ask.
+    #[error("ask the user: nobody is there to answer")]
+    NobodyThere,
+    /// It answered that it cannot.
+    #[error("have the host do it: {0}")]
+    Refused(String),
+}
+
+/// What actors may ask of the host.
+#[async_trait(?Send)]
+pub trait Host {
+    /// Shows progress. Never waits and never fails: what cannot be shown is dropped.
+    fn show(&self, progress: Progress);
+    /// Tells the person something that is no result of a run (`[System]: …`).
+    fn notice(&self, text: String);
+    /// Asks the person one question about a run; asking again while it is open shows it again.
+    async fn ask(&self, run: &RunId, question: String) -> Result<String, HostError>;
+    /// The newest messages of the session's own branch, oldest first.
+    async fn history(&self, messages_max: usize) -> Result<Vec<ChatMessage>, HostError>;
+    /// Hands over a result; the same run may be delivered again.
+    async fn deliver(&self, delivery: Delivery) -> Result<DeliveryReceipt, HostError>;
+    /// Whether the result of this run already stands in the session.
+    async fn has(&self, run: &RunId) -> Result<bool, HostError>;
+}

@@ -1,0 +1,21 @@
+//! The traits through which actors reach the outside. Every double in the tests is a real alternative implementation.
+//!
+//! All of them are used on the one thread of the actors, so their futures need not be `Send`.
+
+mod clock;
+mod context;
+mod host;
+mod model;
+mod runner;
+
+pub use clock::{Entropy, SeededEntropy, SystemEntropy, SystemWallClock, UnixMillis, WallClock};
+pub use context::{ContextEngine, RetrievalError, RetrievalRequest, RetrievalResult};
+pub use host::{ChatMessage, ChatRole, Delivery, DeliveryReceipt, Host, HostError, Progress};
+pub use model::{
+    ModelClient, ModelError, ModelMessage, ModelReply, ModelRequest, ModelRole, ModelUsage, ToolCall,
+    ToolDefinition,
+};
+pub use runner::{
+    AttemptHandle, AttemptRequest, EndFacts, RunnerEvent, RunnerEvents, SpawnError, SubAgentRunner, ToolGate,
+    ToolVerdict,
+};

@@ -1,0 +1,129 @@
+//! One call to a language model.
+
+use async_trait::async_trait;
+use serde::{Deserialize, Serialize};
+
+/// Who speaks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum ModelRole {
+    /// The person, or whoever stands for them.
+    User,
+    /// The model.
+    Assistant,
+    /// The result of a tool the model called.
+    Tool,
+}
+
+/// One message of a conversation with a model.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ModelMessage {
+    /// Who speaks.
+    pub role: ModelRole,
+    /// What is said; for a tool, its result.
+    pub text: String,
+    /// The calls an assistant message makes.
+    #[serde(default)]
+    pub tool_calls: Vec<ToolCall>,
+    /// For a tool message: the call it answers.
+    #[serde(default)]
+    pub answers_call: Option<String>,
+}
+
+/// A call of a tool by a model.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ToolCall {
+    /// The id the model gave it.
+    pub id: String,
+    /// The tool.
+    pub tool: String,
+    /// Its arguments.
+    pub arguments: serde_json::Value,
+}
+
+/// What a model is told of a tool.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ToolDefinition {
+    /// `[A-Za-z0-9_-]+`: providers refuse anything else.
+    pub name: String,
+    /// What it does.
+    pub description: String,
+    /// JSON Schema of its arguments: an object.
+    pub parameters: serde_json::Value,
+}
+
+/// One request. Content, order and sampling are the caller's; credentials are the client's.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ModelRequest {
+    /// `provider/id`, or `offline`.
+    pub model: String,
+    /// What stands before the conversation.
+    pub system: String,
+    /// The conversation.
+    pub messages: Vec<ModelMessage>,
+    /// The tools offered.
+    pub tools: Vec<ToolDefinition>,
+    /// Sampling temperature, where the provider takes one.
+    pub temperature: Option<f64>,
+    /// The reply must be one JSON object.
+    pub json: bool,
+    /// At most so many tokens in the reply.
+    pub tokens_max: u32,
+}
+
+/// What a call used, as the provider counted.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+pub struct ModelUsage {
+    /// Fresh input tokens.
+    pub input: u64,
+    /// Output tokens.
+    pub output: u64,
+    /// Input tokens read from a prompt cache.
+    pub cache_read: u64,
+    /// Input tokens written to a prompt cache.
+    pub cache_write: u64,
+    /// In US dollars, where the price is known.
+    pub cost_usd: Option<f64>,
+}
+
+/// One reply.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ModelReply {
+    /// The text.
+    pub text: String,
+    /// The calls it makes.
+    pub tool_calls: Vec<ToolCall>,
+    /// What it used.
+    pub usage: ModelUsage,
+}
+
+/// Why there was no reply.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
+#[serde(rename_all = "snake_case", tag = "error", content = "why")]
+pub enum ModelError {
+    /// 5xx, overloaded, connection refused.
+    #[error("reach the model: {0}")]
+    Unavailable(String),
+    /// 429, quota.
+    #[error("call the model, which asks to slow down: {0}")]
+    RateLimited(String),
+    /// 401, 403.
+    #[error("authenticate with the model's provider: {0}")]
+    Authentication(String),
+    /// The conversation does not fit.
+    #[error("fit the conversation into the model's context: {0}")]
+    ContextOverflow(String),
+    /// The provider has no such model.
+    #[error("find the model: {0}")]
+    UnknownModel(String),
+    /// The model declined.
+    #[error("get an answer: the model declined: {0}")]
+    Refused(String),
+}
+
+/// Calls a language model.
+#[async_trait(?Send)]
+pub trait ModelClient {
+    /// One call, one reply; dropping the future cancels the call.
+    async fn complete(&self, request: ModelRequest) -> Result<ModelReply, ModelError>;
+}

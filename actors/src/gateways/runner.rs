@@ -1,0 +1,185 @@
+//! Running a sub-agent: an embedded loop, a nested Pi, later a remote worker.
+
+use super::ModelUsage;
+use async_trait::async_trait;
+use impresario_policies::domain::{AttemptNumber, Proof, Replay, RunId};
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::rc::Rc;
+use std::time::Duration;
+
+/// Everything a runner needs to know to make one attempt.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct AttemptRequest {
+    /// The run, whose id marks every process (`IMPRESARIO_RUN`).
+    pub run: RunId,
+    /// Which attempt.
+    pub attempt: AttemptNumber,
+    /// `provider/id`, or `offline`.
+    pub model: String,
+    /// What stands before the task: byte-stable between runs of one agent or skill.
+    pub system_prompt: String,
+    /// The task, from the brief.
+    pub user_prompt: String,
+    /// Names of the tools the sub-agent may use, and nothing else.
+    pub tools: Vec<String>,
+    /// The directory it works in.
+    pub workspace: PathBuf,
+    /// A directory of its own, mode 0700, gone after the run.
+    pub scratch: PathBuf,
+    /// Where a runner with sessions keeps the nested one.
+    pub session_file: PathBuf,
+    /// Whether a nested session with finished tools goes on, and what it is told first.
+    pub resume: Option<String>,
+    /// Sampling temperature, where the runner supports it.
+    pub temperature: Option<f64>,
+    /// Further environment for processes.
+    pub environment: BTreeMap<String, String>,
+    /// How long a process has between being asked to stop and being killed.
+    pub grace: Duration,
+}
+
+/// What a runner reports, in the order it happened.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case", tag = "event")]
+pub enum RunnerEvent {
+    /// Something came: the start-up clock stops. Sent once, first.
+    Active,
+    /// Something came that means nothing else: resets the inactivity clock.
+    Alive,
+    /// The answer so far grew by this.
+    Text {
+        /// The new part.
+        delta: String,
+    },
+    /// A tool call begins. Where the runner lets us, it waits at the gate until this is on disk.
+    ToolStarted {
+        /// The id the model gave the call.
+        call: String,
+        /// The tool.
+        tool: String,
+        /// What it is called with, one line, at most 200 characters.
+        summary: String,
+        /// Whether it may run again.
+        replay: Replay,
+    },
+    /// A tool call ended.
+    ToolEnded {
+        /// The id the model gave the call.
+        call: String,
+        /// The tool said it failed.
+        is_error: bool,
+        /// Size of the result in bytes.
+        bytes: u64,
+        /// The first characters of the result, at most 500.
+        preview: String,
+        /// The handle under which a result above the ceiling was kept.
+        overflow: Option<String>,
+    },
+    /// The sub-agent will try a provider again by itself; the inactivity clock waits for it.
+    RetryAnnounced {
+        /// From 1.
+        attempt: u32,
+        /// How long it will wait.
+        delay: Duration,
+        /// What the provider said, redacted.
+        why: String,
+    },
+    /// A model call was paid for.
+    Used(ModelUsage),
+    /// Something we do not know or could not read; kept, counted, never fatal.
+    Unread {
+        /// The first 200 characters, redacted.
+        line: String,
+        /// Why.
+        why: String,
+    },
+    /// The last event, with everything a policy needs to say how it ended.
+    Ended(EndFacts),
+}
+
+/// What was seen when an attempt ended; a policy reads the ending from it.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct EndFacts {
+    /// A terminal event was seen.
+    pub terminal_event: bool,
+    /// `stopReason` of the last assistant message: stop, length, toolUse, error, aborted.
+    pub stop_reason: Option<String>,
+    /// `errorMessage` of the last assistant message, or of the spawn.
+    pub error_message: Option<String>,
+    /// The text of the last assistant message.
+    pub answer: String,
+    /// We asked it to stop.
+    pub stop_ordered: bool,
+    /// Exit code, where there was a process and it had one. Never decides alone.
+    pub exit_code: Option<i32>,
+    /// Signal, where it died of one.
+    pub exit_signal: Option<i32>,
+    /// The last of what it wrote on stderr, redacted, at most 2 000 characters.
+    pub stderr_tail: String,
+    /// Lines that were not the protocol.
+    pub unread_lines: u64,
+    /// Lines that were.
+    pub read_lines: u64,
+}
+
+/// Why an attempt could not be started.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("start the sub-agent: {0}")]
+pub struct SpawnError(pub String);
+
+/// Where a runner's events go: bounded, in order, and waiting when the attempt actor is behind.
+pub type RunnerEvents = tokio::sync::mpsc::Sender<RunnerEvent>;
+
+/// What the runtime says to a tool's result before the model sees it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ToolVerdict {
+    /// As it is.
+    Pass,
+    /// This instead.
+    Replace {
+        /// What the model sees.
+        text: String,
+        /// The handle under which the original was kept.
+        overflow: String,
+    },
+}
+
+/// The runtime's say on tools, for runners that can wait for it.
+#[async_trait(?Send)]
+pub trait ToolGate {
+    /// Returns when the start is on disk; an error means the tool must not run.
+    async fn starting(&self, call: &str, tool: &str, summary: &str, replay: Replay) -> Result<(), String>;
+    /// Reviews a result before the model sees it.
+    async fn review(&self, call: &str, tool: &str, result: &str) -> ToolVerdict;
+    /// Reads a kept result: `list` and `read` of the overflow memory.
+    async fn overflow(&self, tool: &str, arguments: &serde_json::Value) -> Result<String, String>;
+}
+
+/// A sub-agent at work. Dropping it stops what it started, without waiting.
+#[async_trait(?Send)]
+pub trait AttemptHandle {
+    /// No further model call or tool starts from now on; asks the sub-agent to end by itself.
+    fn cancel(&self);
+    /// Stops it: asks, waits for the grace, kills, sweeps; returns what was observed. May be called twice.
+    async fn stop(&mut self, grace: Duration) -> Proof;
+}
+
+/// Starts sub-agents.
+#[async_trait(?Send)]
+pub trait SubAgentRunner {
+    /// `embedded`, `pi`.
+    fn name(&self) -> &str;
+    /// Whether it can go on with a nested session after a crash.
+    fn can_resume(&self) -> bool;
+    /// Starts one attempt. The last event it sends is `Ended`, unless it is dropped before.
+    async fn start(
+        &self,
+        request: AttemptRequest,
+        events: RunnerEvents,
+        gate: Rc<dyn ToolGate>,
+    ) -> Result<Box<dyn AttemptHandle>, SpawnError>;
+    /// Makes sure nothing of this run is left from an earlier life of the runtime, and says what was observed.
+    async fn contain(&self, run: &RunId, grace: Duration) -> Proof;
+}

@@ -1,0 +1,13 @@
+//! The words of the trade: runs, attempts, endings, briefs. Plain data, no behaviour beyond construction.
+
+mod brief;
+mod ending;
+mod id;
+mod run;
+
+pub use brief::{Brief, Complexity, Risk, Route, Tier, Verdict};
+pub use ending::{AttemptEnding, Clock};
+pub use id::{AttemptNumber, RunId, RunIdError, SessionId};
+pub use run::{
+    Containment, Origin, Proof, Reason, ReasonCode, Replay, RunState, Step, TerminalState, WhatToRun,
+};

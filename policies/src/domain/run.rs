@@ -1,0 +1,308 @@
+//! A run and the steps it takes. The journal holds these; everything else is a projection of them.
+
+use super::{AttemptEnding, AttemptNumber, Brief, RunId, SessionId, Verdict};
+use serde::{Deserialize, Serialize};
+
+/// Where a run stands. The four last ones are terminal.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum RunState {
+    /// On disk, nothing done yet.
+    Accepted,
+    /// The brief is written.
+    Briefed,
+    /// Admitted, waiting for its first attempt or between two.
+    Admitted,
+    /// An attempt is under way.
+    Running,
+    /// The answer is on disk; what it needs is the end.
+    Answered,
+    /// Ended well.
+    Succeeded,
+    /// Ended without an answer.
+    Failed,
+    /// Somebody cancelled.
+    Cancelled,
+    /// Stopped where a person must decide; `runs resume` makes a new run that names it.
+    Parked,
+}
+
+/// The four ways a run can end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum TerminalState {
+    /// Ended well.
+    Succeeded,
+    /// Ended without an answer.
+    Failed,
+    /// Somebody cancelled.
+    Cancelled,
+    /// Stopped where a person must decide.
+    Parked,
+}
+
+impl From<TerminalState> for RunState {
+    fn from(state: TerminalState) -> Self {
+        match state {
+            TerminalState::Succeeded => Self::Succeeded,
+            TerminalState::Failed => Self::Failed,
+            TerminalState::Cancelled => Self::Cancelled,
+            TerminalState::Parked => Self::Parked,
+        }
+    }
+}
+
+/// Why a run did not succeed: a code for programs, a sentence for a tired person.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Reason {
+    /// Stable across versions.
+    pub code: ReasonCode,
+    /// What happened and what to do, in one or two sentences, no secrets, no home paths.
+    pub message: String,
+}
+
+/// The codes a [`Reason`] can carry.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ReasonCode {
+    /// The task lacks something the judge asked for and nobody answered.
+    NeedsClarification,
+    /// No agent of that name.
+    UnknownAgent,
+    /// No skill of that name.
+    UnknownSkill,
+    /// The skill's file cannot be used.
+    BrokenSkill,
+    /// The model id is not one the provider has.
+    UnknownModel,
+    /// The start-up clock fired.
+    StartUpTimeout,
+    /// The inactivity clock fired.
+    InactivityTimeout,
+    /// The total clock fired.
+    TotalTimeout,
+    /// Every model of the chain was unavailable.
+    Unavailable,
+    /// Every model of the chain asked to slow down.
+    RateLimited,
+    /// The credentials were refused.
+    Authentication,
+    /// The conversation no longer fits the model.
+    ContextOverflow,
+    /// The model declined.
+    Refused,
+    /// The sub-agent could not be started.
+    SpawnFailed,
+    /// What the sub-agent printed was not the protocol.
+    ProtocolError,
+    /// The sub-agent's process died.
+    Crashed,
+    /// It ended well and said nothing.
+    EmptyAnswer,
+    /// Somebody cancelled.
+    Cancelled,
+    /// A tool that must not run twice was cut off.
+    ToolIndeterminate,
+    /// Restarts without progress.
+    NoProgress,
+    /// The host went away while the run was in the foreground.
+    HostGone,
+    /// The runtime that owned the run died with its host.
+    RuntimeGone,
+    /// The journal could not be written.
+    JournalUnwritable,
+    /// Something of ours broke; the message says where.
+    Internal,
+}
+
+/// Whether a tool may run again on our own initiative.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Replay {
+    /// Running it twice is the same as once: reading, searching.
+    Safe,
+    /// It changes something, or nobody said.
+    Unsafe,
+}
+
+/// What kind of thing is to be run.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case", tag = "kind", content = "name")]
+pub enum WhatToRun {
+    /// An agent definition by name.
+    Agent(String),
+    /// A skill by name.
+    Skill(String),
+}
+
+/// Who asked for a run.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Origin {
+    /// The host's kind: `cli`, `pi`, `embedder`.
+    pub host: String,
+    /// The host's session, where it has one.
+    pub session: Option<SessionId>,
+    /// The parked run this one continues.
+    pub resumes: Option<RunId>,
+}
+
+/// How processes of a run were contained.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Containment {
+    /// The run started no process.
+    InProcess,
+    /// A keeper: subreaper and pidfd.
+    Keeper,
+    /// A keeper inside a PID namespace.
+    PidNamespace,
+    /// A process group and the marker sweep only (weaker; not Linux).
+    ProcessGroup,
+}
+
+/// What was observed when a run ended; published with the terminal event.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Proof {
+    /// How the processes were held.
+    pub method: Containment,
+    /// The keeper saw ECHILD: no child of any kind is left below it. True when no process was started.
+    pub no_children: bool,
+    /// How many processes carrying the run's marker a sweep found after the stop.
+    pub processes_left: u32,
+}
+
+/// One durable fact about a run, in the past tense. A journal row holds one, with the run's generation.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case", tag = "step")]
+pub enum Step {
+    /// The run exists.
+    Accepted {
+        /// Agent or skill.
+        what: WhatToRun,
+        /// What is wanted, in the user's words.
+        task: String,
+        /// Who asked.
+        origin: Origin,
+        /// Everything else that was asked for (models, clocks, runner, workspace), as the runtime wrote it.
+        request: serde_json::Value,
+    },
+    /// One pass of actor and judge was paid for.
+    Judged {
+        /// From 1.
+        pass: u32,
+        /// What the actor pass wrote.
+        brief: Brief,
+        /// What the judge said.
+        verdict: Verdict,
+    },
+    /// The user was asked.
+    QuestionAsked {
+        /// The question as shown.
+        question: String,
+    },
+    /// The user answered.
+    QuestionAnswered {
+        /// The answer as typed.
+        answer: String,
+    },
+    /// The brief the sub-agent gets.
+    Briefed {
+        /// The brief.
+        brief: Brief,
+        /// The verdict it passed with; none where no judge was asked.
+        verdict: Option<Verdict>,
+    },
+    /// There was room.
+    Admitted,
+    /// An attempt begins; written before anything is started.
+    AttemptStarted {
+        /// From 1.
+        attempt: AttemptNumber,
+        /// The model as the runner knows it.
+        model: String,
+        /// `embedded`, `pi`.
+        runner: String,
+        /// The nested session's file, where the runner keeps one.
+        session_file: Option<String>,
+        /// Whether a nested session with finished tools goes on.
+        resumes_session: bool,
+    },
+    /// The first event of the attempt was seen.
+    AttemptActive {
+        /// Which.
+        attempt: AttemptNumber,
+    },
+    /// A tool call begins; committed before the tool runs where the runner lets us.
+    ToolStarted {
+        /// Which attempt.
+        attempt: AttemptNumber,
+        /// The id the model gave the call.
+        call: String,
+        /// The tool's name.
+        tool: String,
+        /// What it is called with, in one redacted line.
+        summary: String,
+        /// Whether it may run again.
+        replay: Replay,
+    },
+    /// A tool call ended.
+    ToolEnded {
+        /// Which attempt.
+        attempt: AttemptNumber,
+        /// The id the model gave the call.
+        call: String,
+        /// The tool said it failed.
+        is_error: bool,
+        /// Size of the result in bytes.
+        bytes: u64,
+        /// The first characters of the result, redacted.
+        preview: String,
+        /// The handle under which a result above the ceiling was kept.
+        overflow: Option<String>,
+    },
+    /// A tool call was cut off and nobody knows whether it happened.
+    ToolIndeterminate {
+        /// Which attempt.
+        attempt: AttemptNumber,
+        /// The id the model gave the call.
+        call: String,
+        /// The tool's name.
+        tool: String,
+    },
+    /// An attempt is over and its processes are gone.
+    AttemptEnded {
+        /// Which.
+        attempt: AttemptNumber,
+        /// How.
+        ending: AttemptEnding,
+        /// What the provider or the process said, redacted, at most 500 characters.
+        detail: String,
+        /// What there was of an answer.
+        partial: Option<String>,
+        /// What was observed of its processes.
+        proof: Proof,
+    },
+    /// The reviewed answer, on disk before anybody sees it.
+    Answered {
+        /// The answer.
+        answer: String,
+    },
+    /// Cancellation was asked for.
+    CancelRequested {
+        /// Who or what asked, for the reason's message.
+        by: String,
+    },
+    /// The one terminal step.
+    Ended {
+        /// How.
+        state: TerminalState,
+        /// Why, when it did not succeed.
+        reason: Option<Reason>,
+        /// What was observed of its processes.
+        proof: Proof,
+    },
+    /// The host was given the result.
+    Delivered,
+    /// The host has it for good.
+    DeliveryAcknowledged,
+}

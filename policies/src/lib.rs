@@ -1,0 +1,6 @@
+//! What Impresario decides.
+//!
+//! Every policy is a pure, total function `Facts + Settings → Decision`: no I/O, no clock, no randomness.
+//! One question a file. The words the policies share with the rest of the runtime are in [`domain`].
+
+pub mod domain;

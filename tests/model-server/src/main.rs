@@ -1,0 +1,2 @@
+//! The scripted model server.
+fn main() {}
