@@ -4,3 +4,4 @@
 //! One question a file. The words the policies share with the rest of the runtime are in [`domain`].
 
 pub mod domain;
+pub mod fallback;

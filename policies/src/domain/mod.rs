@@ -3,11 +3,13 @@
 mod brief;
 mod ending;
 mod id;
+mod request;
 mod run;
 
 pub use brief::{Brief, Complexity, Risk, Route, Tier, Verdict};
 pub use ending::{AttemptEnding, Clock};
 pub use id::{AttemptNumber, RunId, RunIdError, SessionId};
+pub use request::{Briefing, Clocks, Persistence, RunRequest};
 pub use run::{
     Containment, Origin, Proof, Reason, ReasonCode, Replay, RunState, Step, TerminalState, WhatToRun,
 };

@@ -1,6 +1,6 @@
 //! A run and the steps it takes. The journal holds these; everything else is a projection of them.
 
-use super::{AttemptEnding, AttemptNumber, Brief, RunId, SessionId, Verdict};
+use super::{AttemptEnding, AttemptNumber, Brief, RunId, RunRequest, SessionId, Verdict};
 use serde::{Deserialize, Serialize};
 
 /// Where a run stands. The four last ones are terminal.
@@ -177,14 +177,8 @@ pub struct Proof {
 pub enum Step {
     /// The run exists.
     Accepted {
-        /// Agent or skill.
-        what: WhatToRun,
-        /// What is wanted, in the user's words.
-        task: String,
-        /// Who asked.
-        origin: Origin,
-        /// Everything else that was asked for (models, clocks, runner, workspace), as the runtime wrote it.
-        request: serde_json::Value,
+        /// Everything that was asked for.
+        request: Box<RunRequest>,
     },
     /// One pass of actor and judge was paid for.
     Judged {

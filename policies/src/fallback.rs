@@ -1,0 +1,411 @@
+//! What follows an attempt that did not answer?
+
+use crate::domain::{AttemptEnding, Clock, Reason, ReasonCode};
+use std::time::Duration;
+
+/// What was seen of the attempts so far.
+#[derive(Debug, Clone, PartialEq)]
+pub struct FallbackFacts {
+    /// How the last attempt ended.
+    pub ending: AttemptEnding,
+    /// What the provider or the process said.
+    pub detail: String,
+    /// The model it ran on.
+    pub model: String,
+    /// How many attempts in a row ended on this model, this one included; our own losses do not count.
+    pub tries_on_model: u32,
+    /// How many attempts in a row were lost by us.
+    pub lost_in_a_row: u32,
+    /// Where the model stands in the chain; the models before it are used up.
+    pub place_in_chain: usize,
+    /// Some tool that must not run twice has finished in this run.
+    pub unsafe_tool_finished: bool,
+    /// Some tool that must not run twice was cut off.
+    pub unsafe_tool_cut: bool,
+    /// Some tool has finished in the nested session, so the session is worth going on with.
+    pub any_tool_finished: bool,
+}
+
+/// What is configured.
+#[derive(Debug, Clone, PartialEq)]
+pub struct FallbackSettings {
+    /// The models, in order of preference.
+    pub chain: Vec<String>,
+    /// How often one model is tried when its provider is unavailable or asks to slow down.
+    pub tries_per_model_max: u32,
+    /// The first wait before the same model is tried again; doubled each time.
+    pub wait_first: Duration,
+    /// The longest wait.
+    pub wait_max: Duration,
+    /// How many attempts in a row we may lose before a person must look.
+    pub lost_in_a_row_max: u32,
+    /// The runner can go on with a nested session.
+    pub can_resume: bool,
+    /// What happens when a tool that must not run twice was cut off.
+    pub cut_tool: CutTool,
+}
+
+/// What happens when a tool that must not run twice was cut off.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum CutTool {
+    /// The run is parked for a person to look.
+    Park,
+    /// The nested session goes on and is told that nobody knows whether the tool ran.
+    TellSubAgent,
+}
+
+/// What follows.
+#[derive(Debug, Clone, PartialEq)]
+pub enum FallbackDecision {
+    /// One more attempt.
+    Try {
+        /// On this model.
+        model: String,
+        /// After this long.
+        wait: Duration,
+        /// From where.
+        from: StartFrom,
+    },
+    /// The run ends without an answer.
+    Fail(Reason),
+    /// The run stops for a person to decide.
+    Park(Reason),
+}
+
+/// Where an attempt begins.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum StartFrom {
+    /// With the task.
+    Scratch,
+    /// With the nested session: no finished tool runs again.
+    Session,
+    /// With the nested session, which is told of a tool that was cut off.
+    SessionToldOfCutTool,
+}
+
+/// Decides what follows an attempt that ended without an answer.
+pub fn decide_fallback(facts: &FallbackFacts, settings: &FallbackSettings) -> FallbackDecision {
+    if facts.unsafe_tool_cut && !(settings.can_resume && settings.cut_tool == CutTool::TellSubAgent) {
+        return FallbackDecision::Park(tool_indeterminate());
+    }
+    match facts.ending {
+        AttemptEnding::Lost => try_again_after_loss(facts, settings),
+        AttemptEnding::Unavailable | AttemptEnding::RateLimited => try_same_then_next(facts, settings),
+        AttemptEnding::StartUpSilence
+        | AttemptEnding::Inactivity
+        | AttemptEnding::ContextOverflow
+        | AttemptEnding::ProtocolError
+        | AttemptEnding::Crashed
+        | AttemptEnding::EmptyAnswer
+        | AttemptEnding::SpawnFailed => try_next(facts, settings),
+        AttemptEnding::Authentication => try_other_provider(facts, settings),
+        AttemptEnding::Deadline
+        | AttemptEnding::Refused
+        | AttemptEnding::Cancelled
+        | AttemptEnding::Answered => FallbackDecision::Fail(reason_of(facts)),
+    }
+}
+
+fn try_again_after_loss(facts: &FallbackFacts, settings: &FallbackSettings) -> FallbackDecision {
+    if facts.lost_in_a_row >= settings.lost_in_a_row_max {
+        return FallbackDecision::Park(Reason {
+            code: ReasonCode::NoProgress,
+            message: format!(
+                "The runtime lost this run's sub-agent {} times in a row without progress. \
+                 See `impresario trace` for what happened; `impresario runs resume` tries again.",
+                facts.lost_in_a_row
+            ),
+        });
+    }
+    start(facts, settings, facts.model.clone(), Duration::ZERO)
+}
+
+fn try_same_then_next(facts: &FallbackFacts, settings: &FallbackSettings) -> FallbackDecision {
+    if facts.tries_on_model < settings.tries_per_model_max {
+        let doublings = facts.tries_on_model.saturating_sub(1).min(16);
+        let wait = settings
+            .wait_first
+            .saturating_mul(1 << doublings)
+            .min(settings.wait_max);
+        return start(facts, settings, facts.model.clone(), wait);
+    }
+    try_next(facts, settings)
+}
+
+fn try_next(facts: &FallbackFacts, settings: &FallbackSettings) -> FallbackDecision {
+    match settings.chain.get(facts.place_in_chain + 1) {
+        Some(next) => start(facts, settings, next.clone(), Duration::ZERO),
+        None => FallbackDecision::Fail(reason_of(facts)),
+    }
+}
+
+fn try_other_provider(facts: &FallbackFacts, settings: &FallbackSettings) -> FallbackDecision {
+    let refused = provider(&facts.model);
+    let later = settings.chain.iter().skip(facts.place_in_chain + 1);
+    let mut others = later.filter(|model| provider(model) != refused);
+    match others.next() {
+        Some(next) => start(facts, settings, next.clone(), Duration::ZERO),
+        None => FallbackDecision::Fail(reason_of(facts)),
+    }
+}
+
+fn provider(model: &str) -> &str {
+    model.split('/').next().unwrap_or(model)
+}
+
+/// Another attempt may begin from scratch only if nothing that must not run twice has run.
+fn start(
+    facts: &FallbackFacts,
+    settings: &FallbackSettings,
+    model: String,
+    wait: Duration,
+) -> FallbackDecision {
+    let from = if facts.unsafe_tool_cut {
+        StartFrom::SessionToldOfCutTool
+    } else if facts.any_tool_finished && settings.can_resume {
+        StartFrom::Session
+    } else if facts.unsafe_tool_finished {
+        return FallbackDecision::Park(work_done_already(facts));
+    } else {
+        StartFrom::Scratch
+    };
+    FallbackDecision::Try { model, wait, from }
+}
+
+fn tool_indeterminate() -> Reason {
+    Reason {
+        code: ReasonCode::ToolIndeterminate,
+        message: "A tool that may change something was cut off, and nobody knows whether it ran. \
+                  Look at the workspace, then use `impresario runs resume`."
+            .to_string(),
+    }
+}
+
+fn work_done_already(facts: &FallbackFacts) -> Reason {
+    Reason {
+        code: ReasonCode::ToolIndeterminate,
+        message: format!(
+            "The sub-agent had already changed something when it stopped ({}), \
+             so it is not started again by itself. Look at the workspace, then use `impresario runs resume`.",
+            reason_of(facts).message.trim_end_matches('.')
+        ),
+    }
+}
+
+/// Says why an attempt that ended like this gave no answer.
+pub fn reason_of(facts: &FallbackFacts) -> Reason {
+    let (code, sentence) = match facts.ending {
+        AttemptEnding::StartUpSilence => (
+            ReasonCode::StartUpTimeout,
+            "the sub-agent said nothing after it was started",
+        ),
+        AttemptEnding::Inactivity => (ReasonCode::InactivityTimeout, "the sub-agent went silent"),
+        AttemptEnding::Deadline => (ReasonCode::TotalTimeout, "the run's total time is over"),
+        AttemptEnding::Unavailable => (ReasonCode::Unavailable, "the model could not be reached"),
+        AttemptEnding::RateLimited => (ReasonCode::RateLimited, "the provider asks to slow down"),
+        AttemptEnding::Authentication => (
+            ReasonCode::Authentication,
+            "the provider refused the credentials; log in again or check the key",
+        ),
+        AttemptEnding::ContextOverflow => (
+            ReasonCode::ContextOverflow,
+            "the conversation no longer fits the model; give a smaller task or a model with more context",
+        ),
+        AttemptEnding::Refused => (ReasonCode::Refused, "the model declined to answer"),
+        AttemptEnding::SpawnFailed => (ReasonCode::SpawnFailed, "the sub-agent could not be started"),
+        AttemptEnding::ProtocolError => (
+            ReasonCode::ProtocolError,
+            "what the sub-agent printed is not the protocol",
+        ),
+        AttemptEnding::Crashed => (
+            ReasonCode::Crashed,
+            "the sub-agent's process ended without an answer",
+        ),
+        AttemptEnding::Lost => (ReasonCode::NoProgress, "the runtime lost the sub-agent"),
+        AttemptEnding::Cancelled => (ReasonCode::Cancelled, "the run was cancelled"),
+        AttemptEnding::EmptyAnswer => (
+            ReasonCode::EmptyAnswer,
+            "the sub-agent ended without saying anything",
+        ),
+        AttemptEnding::Answered => (ReasonCode::Internal, "the answer was not kept"),
+    };
+    let detail = facts.detail.trim();
+    let model = &facts.model;
+    let message = match detail.is_empty() {
+        true => format!("On {model}, {sentence}."),
+        false => format!("On {model}, {sentence}: {detail}"),
+    };
+    Reason { code, message }
+}
+
+/// Names the clock that fired, for the reason of a run.
+pub fn clock_of(ending: AttemptEnding) -> Option<Clock> {
+    match ending {
+        AttemptEnding::StartUpSilence => Some(Clock::StartUp),
+        AttemptEnding::Inactivity => Some(Clock::Inactivity),
+        AttemptEnding::Deadline => Some(Clock::Total),
+        AttemptEnding::Answered
+        | AttemptEnding::Unavailable
+        | AttemptEnding::RateLimited
+        | AttemptEnding::Authentication
+        | AttemptEnding::ContextOverflow
+        | AttemptEnding::Refused
+        | AttemptEnding::SpawnFailed
+        | AttemptEnding::ProtocolError
+        | AttemptEnding::Crashed
+        | AttemptEnding::Lost
+        | AttemptEnding::Cancelled
+        | AttemptEnding::EmptyAnswer => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn facts(ending: AttemptEnding) -> FallbackFacts {
+        FallbackFacts {
+            ending,
+            detail: String::new(),
+            model: "a/one".into(),
+            tries_on_model: 1,
+            lost_in_a_row: 0,
+            place_in_chain: 0,
+            unsafe_tool_finished: false,
+            unsafe_tool_cut: false,
+            any_tool_finished: false,
+        }
+    }
+
+    fn settings() -> FallbackSettings {
+        FallbackSettings {
+            chain: vec!["a/one".into(), "a/two".into(), "b/three".into()],
+            tries_per_model_max: 2,
+            wait_first: Duration::from_secs(2),
+            wait_max: Duration::from_secs(60),
+            lost_in_a_row_max: 3,
+            can_resume: true,
+            cut_tool: CutTool::Park,
+        }
+    }
+
+    fn try_on(model: &str, wait_s: u64, from: StartFrom) -> FallbackDecision {
+        FallbackDecision::Try {
+            model: model.into(),
+            wait: Duration::from_secs(wait_s),
+            from,
+        }
+    }
+
+    fn check(facts: FallbackFacts, expected: FallbackDecision) {
+        assert_eq!(decide_fallback(&facts, &settings()), expected);
+    }
+
+    #[test]
+    fn an_unavailable_model_is_tried_again_after_a_wait_then_the_next() {
+        check(
+            facts(AttemptEnding::Unavailable),
+            try_on("a/one", 2, StartFrom::Scratch),
+        );
+        let twice = FallbackFacts {
+            tries_on_model: 2,
+            ..facts(AttemptEnding::Unavailable)
+        };
+        check(twice, try_on("a/two", 0, StartFrom::Scratch));
+    }
+
+    #[test]
+    fn refused_credentials_skip_to_another_provider() {
+        check(
+            facts(AttemptEnding::Authentication),
+            try_on("b/three", 0, StartFrom::Scratch),
+        );
+    }
+
+    #[test]
+    fn our_own_loss_uses_no_step_of_the_chain() {
+        let lost = FallbackFacts {
+            lost_in_a_row: 1,
+            ..facts(AttemptEnding::Lost)
+        };
+        check(lost, try_on("a/one", 0, StartFrom::Scratch));
+    }
+
+    #[test]
+    fn finished_tools_are_not_run_again() {
+        let lost = FallbackFacts {
+            any_tool_finished: true,
+            unsafe_tool_finished: true,
+            ..facts(AttemptEnding::Lost)
+        };
+        check(lost, try_on("a/one", 0, StartFrom::Session));
+    }
+
+    #[test]
+    fn a_cut_tool_parks_by_default_and_is_told_by_setting() {
+        let cut = FallbackFacts {
+            unsafe_tool_cut: true,
+            ..facts(AttemptEnding::Lost)
+        };
+        assert!(matches!(
+            decide_fallback(&cut, &settings()),
+            FallbackDecision::Park(_)
+        ));
+        let told = FallbackSettings {
+            cut_tool: CutTool::TellSubAgent,
+            ..settings()
+        };
+        assert_eq!(
+            decide_fallback(&cut, &told),
+            try_on("a/one", 0, StartFrom::SessionToldOfCutTool)
+        );
+    }
+
+    #[test]
+    fn work_done_without_a_session_is_not_done_twice() {
+        let crashed = FallbackFacts {
+            unsafe_tool_finished: true,
+            any_tool_finished: true,
+            ..facts(AttemptEnding::Crashed)
+        };
+        let no_session = FallbackSettings {
+            can_resume: false,
+            ..settings()
+        };
+        assert!(matches!(
+            decide_fallback(&crashed, &no_session),
+            FallbackDecision::Park(_)
+        ));
+    }
+
+    #[test]
+    fn losses_in_a_row_park_at_the_limit() {
+        let lost = FallbackFacts {
+            lost_in_a_row: 3,
+            ..facts(AttemptEnding::Lost)
+        };
+        match decide_fallback(&lost, &settings()) {
+            FallbackDecision::Park(reason) => assert_eq!(reason.code, ReasonCode::NoProgress),
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn the_end_of_the_chain_names_what_happened() {
+        let last = FallbackFacts {
+            place_in_chain: 2,
+            model: "b/three".into(),
+            detail: "503 upstream".into(),
+            tries_on_model: 2,
+            ..facts(AttemptEnding::Unavailable)
+        };
+        match decide_fallback(&last, &settings()) {
+            FallbackDecision::Fail(reason) => {
+                assert_eq!(reason.code, ReasonCode::Unavailable);
+                assert!(reason.message.contains("503 upstream"), "{}", reason.message);
+            }
+            other => panic!("{other:?}"),
+        }
+    }
+}
