@@ -1,0 +1,278 @@
+//! What do the steps of a run add up to?
+//!
+//! The journal holds [`Step`]s; where a run stands is a projection of them, made anew whenever somebody asks. The fold
+//! is total: a sequence that cannot have happened gives a projection too, and says so in
+//! [`RunProjection::contradictions`]. What was begun outside (an attempt, a tool) is believed even then; what is said
+//! twice is believed the first time.
+
+mod contradiction;
+mod fold;
+
+pub use contradiction::{Contradiction, Impossible};
+
+use crate::domain::{
+    AttemptEnding, AttemptNumber, Brief, Proof, Reason, Replay, RunRequest, RunState, Step, TerminalState,
+    Verdict,
+};
+
+/// One step as the journal holds it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct RecordedStep {
+    /// Its place in the run, from 1, without gaps.
+    pub sequence: u64,
+    /// The generation of the runtime that wrote it; never falls.
+    pub generation: u64,
+    /// When, in milliseconds since 1970.
+    pub at_ms: u64,
+    /// What happened.
+    pub step: Step,
+}
+
+/// Where a run stands, as its steps say.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct RunProjection {
+    /// How many steps there are; the sequence of the last one.
+    pub steps: u64,
+    /// The generation of the last step, 0 before the first. A run that was taken over and did not get on since has a
+    /// higher one in the journal's table of runs.
+    pub generation: u64,
+    /// When the last step was written, in milliseconds since 1970.
+    pub last_step_at_ms: u64,
+    /// What was accepted, and when.
+    pub accepted: Option<Acceptance>,
+    /// The passes of actor and judge, in order.
+    pub passes: Vec<JudgedPass>,
+    /// What the user was asked, in order.
+    pub questions: Vec<Question>,
+    /// The brief for the sub-agent, once there is one.
+    pub brief: Option<Brief>,
+    /// The verdict the brief passed with.
+    pub verdict: Option<Verdict>,
+    /// The generation of the runtime that last had room for the run; none before.
+    pub admitted_in: Option<u64>,
+    /// When there was room for the run for the first time, in milliseconds since 1970; the total clock counts from here.
+    pub admitted_at_ms: Option<u64>,
+    /// The attempts, in order of their beginning.
+    pub attempts: Vec<AttemptProjection>,
+    /// The reviewed answer.
+    pub answer: Option<String>,
+    /// Who asked for cancellation first.
+    pub cancel_requested: Option<String>,
+    /// The terminal step.
+    pub ended: Option<RunEnd>,
+    /// How many times the host was given the result.
+    pub deliveries: u32,
+    /// The host has the result for good.
+    pub acknowledged: bool,
+    /// What in the sequence cannot have happened, in order; empty for every run that our own code wrote.
+    pub contradictions: Vec<Contradiction>,
+}
+
+/// What was accepted.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Acceptance {
+    /// When, in milliseconds since 1970.
+    pub at_ms: u64,
+    /// Everything that was asked for.
+    pub request: Box<RunRequest>,
+}
+
+/// One pass of actor and judge.
+#[derive(Debug, Clone, PartialEq)]
+pub struct JudgedPass {
+    /// From 1.
+    pub pass: u32,
+    /// What the actor pass wrote.
+    pub brief: Brief,
+    /// What the judge said.
+    pub verdict: Verdict,
+}
+
+/// A question to the user.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Question {
+    /// As shown.
+    pub question: String,
+    /// How many passes had been judged when it was asked.
+    pub after_pass: u32,
+    /// As typed; none while the question is open.
+    pub answer: Option<String>,
+}
+
+/// An attempt and what it did.
+#[derive(Debug, Clone, PartialEq)]
+pub struct AttemptProjection {
+    /// From 1.
+    pub number: AttemptNumber,
+    /// The generation that started it. A lower one than the run's now means that its driver is gone.
+    pub generation: u64,
+    /// When it began, in milliseconds since 1970.
+    pub started_at_ms: u64,
+    /// The model as the runner knows it.
+    pub model: String,
+    /// Which runner.
+    pub runner: String,
+    /// The nested session's file, where the runner keeps one.
+    pub session_file: Option<String>,
+    /// Whether a nested session with finished tools went on.
+    pub resumes_session: bool,
+    /// Its first event was seen.
+    pub active: bool,
+    /// Its tool calls, in order of their beginning.
+    pub tools: Vec<ToolCallProjection>,
+    /// How it ended; none while it is under way.
+    pub ended: Option<AttemptEnd>,
+}
+
+/// A tool call and what became of it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ToolCallProjection {
+    /// The id the model gave the call.
+    pub call: String,
+    /// The tool's name.
+    pub tool: String,
+    /// What it was called with, in one redacted line.
+    pub summary: String,
+    /// Whether it may run again.
+    pub replay: Replay,
+    /// What became of it.
+    pub fate: ToolFate,
+}
+
+/// What became of a tool call.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ToolFate {
+    /// It began, and nothing was heard of it since.
+    InFlight,
+    /// It ended.
+    Finished {
+        /// The tool said it failed.
+        is_error: bool,
+        /// Size of the result in bytes.
+        bytes: u64,
+        /// The first characters of the result, redacted.
+        preview: String,
+        /// The handle under which a result above the ceiling was kept.
+        overflow: Option<String>,
+    },
+    /// It was cut off and nobody knows whether it happened.
+    Indeterminate,
+}
+
+/// How an attempt ended.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct AttemptEnd {
+    /// When, in milliseconds since 1970.
+    pub at_ms: u64,
+    /// How.
+    pub ending: AttemptEnding,
+    /// What the provider or the process said.
+    pub detail: String,
+    /// What there was of an answer.
+    pub partial: Option<String>,
+    /// What was observed of its processes.
+    pub proof: Proof,
+}
+
+/// How a run ended.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RunEnd {
+    /// When, in milliseconds since 1970.
+    pub at_ms: u64,
+    /// How.
+    pub state: TerminalState,
+    /// Why, when it did not succeed.
+    pub reason: Option<Reason>,
+    /// What was observed of its processes.
+    pub proof: Proof,
+}
+
+impl RunProjection {
+    /// Adds up `steps`, in the order given.
+    pub fn of<'a>(steps: impl IntoIterator<Item = &'a RecordedStep>) -> Self {
+        let mut projection = Self::default();
+        for recorded in steps {
+            projection.add(recorded);
+        }
+        projection
+    }
+
+    /// Where the run stands. A run without any step counts as accepted.
+    pub fn state(&self) -> RunState {
+        if let Some(end) = &self.ended {
+            return end.state.into();
+        }
+        if self.answer.is_some() {
+            return RunState::Answered;
+        }
+        if self.attempt_under_way().is_some() {
+            return RunState::Running;
+        }
+        if self.admitted_in.is_some() {
+            return RunState::Admitted;
+        }
+        if self.brief.is_some() {
+            return RunState::Briefed;
+        }
+        RunState::Accepted
+    }
+
+    /// The sequence the next step will have.
+    pub fn next_sequence(&self) -> u64 {
+        self.steps.saturating_add(1)
+    }
+
+    /// The number the next attempt will have.
+    pub fn next_attempt(&self) -> AttemptNumber {
+        let highest = self.attempts.iter().map(|attempt| attempt.number.0).max();
+        AttemptNumber(highest.unwrap_or(0).saturating_add(1))
+    }
+
+    /// The attempt that began last.
+    pub fn latest_attempt(&self) -> Option<&AttemptProjection> {
+        self.attempts.last()
+    }
+
+    /// The attempt that has begun and not ended.
+    pub fn attempt_under_way(&self) -> Option<&AttemptProjection> {
+        self.attempts.iter().rev().find(|attempt| attempt.ended.is_none())
+    }
+
+    /// The last pass of actor and judge.
+    pub fn latest_pass(&self) -> Option<&JudgedPass> {
+        self.passes.last()
+    }
+
+    /// The question the user has yet to answer.
+    pub fn open_question(&self) -> Option<&str> {
+        let last = self.questions.last()?;
+        last.answer.is_none().then_some(last.question.as_str())
+    }
+
+    /// The tool calls that began in an attempt that is over, and of which nothing more was heard.
+    pub fn tools_cut_off(&self) -> impl Iterator<Item = (&AttemptProjection, &ToolCallProjection)> {
+        let over = self.attempts.iter().filter(|attempt| attempt.ended.is_some());
+        over.flat_map(|attempt| attempt.tools_in_flight().map(move |tool| (attempt, tool)))
+    }
+
+    /// There is a result that the host does not have for good.
+    pub fn awaits_delivery(&self) -> bool {
+        self.ended.is_some() && !self.acknowledged
+    }
+}
+
+impl AttemptProjection {
+    /// The tool calls that began, and of which nothing more was heard.
+    pub fn tools_in_flight(&self) -> impl Iterator<Item = &ToolCallProjection> {
+        self.tools.iter().filter(|tool| tool.fate == ToolFate::InFlight)
+    }
+
+    /// The tool calls that ended, well or not.
+    pub fn tools_finished(&self) -> impl Iterator<Item = &ToolCallProjection> {
+        let finished = |tool: &&ToolCallProjection| matches!(tool.fate, ToolFate::Finished { .. });
+        self.tools.iter().filter(finished)
+    }
+}
+
+#[cfg(test)]
+mod tests;

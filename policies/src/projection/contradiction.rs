@@ -1,0 +1,133 @@
+//! What in a sequence of steps cannot have happened.
+
+use crate::domain::AttemptNumber;
+use std::fmt;
+
+/// One thing in a sequence of steps that cannot have happened.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Contradiction {
+    /// The sequence of the step that does not fit.
+    pub sequence: u64,
+    /// Why it does not.
+    pub why: Impossible,
+}
+
+/// Why a step does not fit those before it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Impossible {
+    /// Steps are missing, or stand in the wrong order.
+    SequenceGap {
+        /// The sequence that should have come.
+        expected: u64,
+    },
+    /// The generation fell.
+    GenerationFell {
+        /// The generation of the step before.
+        from: u64,
+    },
+    /// The first step is not the acceptance.
+    NotAccepted,
+    /// The run was accepted before.
+    AcceptedTwice,
+    /// A pass of the judge that does not follow the one before, or comes after the brief.
+    PassOutOfOrder,
+    /// A question while another one is open.
+    QuestionStillOpen,
+    /// An answer to no question.
+    NothingAsked,
+    /// The brief was there before.
+    BriefedTwice,
+    /// Admitted without a brief.
+    AdmittedWithoutBrief,
+    /// Admitted twice by one runtime.
+    AdmittedTwice,
+    /// An attempt without admission.
+    AttemptNotAdmitted,
+    /// An attempt while another one is under way.
+    AttemptsOverlap,
+    /// An attempt whose number does not follow.
+    AttemptOutOfOrder {
+        /// The number that should have come.
+        expected: AttemptNumber,
+    },
+    /// An attempt after the answer.
+    AttemptAfterAnswer,
+    /// No such attempt is under way.
+    AttemptNotUnderWay {
+        /// Which.
+        attempt: AttemptNumber,
+    },
+    /// The attempt had been active before.
+    ActiveTwice {
+        /// Which.
+        attempt: AttemptNumber,
+    },
+    /// The call is in flight already.
+    ToolStartedTwice {
+        /// The id the model gave the call.
+        call: String,
+    },
+    /// No such call is in flight.
+    ToolNotInFlight {
+        /// The id the model gave the call.
+        call: String,
+    },
+    /// An answer without any attempt.
+    AnsweredWithoutAttempt,
+    /// The answer was there before.
+    AnsweredTwice,
+    /// The end, while an attempt is under way.
+    EndedDuringAttempt,
+    /// Success without an answer.
+    SucceededWithoutAnswer,
+    /// An end that is no success and does not say why.
+    EndedWithoutReason,
+    /// The run had ended before.
+    EndedTwice,
+    /// Work after the end.
+    WorkAfterEnd,
+    /// Something was delivered before there was a result.
+    DeliveredBeforeEnd,
+    /// The delivery had been acknowledged before.
+    AcknowledgedTwice,
+}
+
+impl fmt::Display for Contradiction {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "step {}: {}", self.sequence, self.why)
+    }
+}
+
+impl fmt::Display for Impossible {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::SequenceGap { expected } => write!(f, "step {expected} should have come here"),
+            Self::GenerationFell { from } => write!(f, "the generation fell from {from}"),
+            Self::NotAccepted => f.write_str("the run was not accepted first"),
+            Self::AcceptedTwice => f.write_str("the run was accepted a second time"),
+            Self::PassOutOfOrder => f.write_str("this pass of the judge does not belong here"),
+            Self::QuestionStillOpen => f.write_str("the question before is still open"),
+            Self::NothingAsked => f.write_str("an answer, but no question is open"),
+            Self::BriefedTwice => f.write_str("the run was briefed a second time"),
+            Self::AdmittedWithoutBrief => f.write_str("admitted without a brief"),
+            Self::AdmittedTwice => f.write_str("admitted a second time by one runtime"),
+            Self::AttemptNotAdmitted => f.write_str("an attempt without admission"),
+            Self::AttemptsOverlap => f.write_str("an attempt began while another was under way"),
+            Self::AttemptOutOfOrder { expected } => write!(f, "attempt {expected} should have come here"),
+            Self::AttemptAfterAnswer => f.write_str("an attempt began after the answer"),
+            Self::AttemptNotUnderWay { attempt } => write!(f, "attempt {attempt} is not under way"),
+            Self::ActiveTwice { attempt } => write!(f, "attempt {attempt} became active a second time"),
+            Self::ToolStartedTwice { call } => write!(f, "call {call:?} began while it was in flight"),
+            Self::ToolNotInFlight { call } => write!(f, "call {call:?} is not in flight"),
+            Self::AnsweredWithoutAttempt => f.write_str("an answer without any attempt"),
+            Self::AnsweredTwice => f.write_str("answered a second time"),
+            Self::EndedDuringAttempt => f.write_str("the run ended while an attempt was under way"),
+            Self::SucceededWithoutAnswer => f.write_str("success without an answer"),
+            Self::EndedWithoutReason => f.write_str("the run did not succeed and gives no reason"),
+            Self::EndedTwice => f.write_str("the run ended a second time"),
+            Self::WorkAfterEnd => f.write_str("work after the end"),
+            Self::DeliveredBeforeEnd => f.write_str("delivered before there was a result"),
+            Self::AcknowledgedTwice => f.write_str("acknowledged a second time"),
+        }
+    }
+}

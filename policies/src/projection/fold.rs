@@ -1,0 +1,316 @@
+//! How one step changes a projection.
+
+use super::{
+    Acceptance, AttemptEnd, AttemptProjection, Contradiction, Impossible, JudgedPass, Question, RecordedStep,
+    RunEnd, RunProjection, ToolCallProjection, ToolFate,
+};
+use crate::domain::{AttemptNumber, Step, TerminalState};
+
+impl RunProjection {
+    /// Adds one step to what is known.
+    pub fn add(&mut self, recorded: &RecordedStep) {
+        self.number(recorded);
+        self.check_place(recorded);
+        match &recorded.step {
+            Step::Accepted { request } => {
+                self.accept(Acceptance {
+                    at_ms: recorded.at_ms,
+                    request: request.clone(),
+                });
+            }
+            Step::Judged { pass, brief, verdict } => {
+                self.judge(JudgedPass {
+                    pass: *pass,
+                    brief: brief.clone(),
+                    verdict: verdict.clone(),
+                });
+            }
+            Step::QuestionAsked { question } => self.ask(question),
+            Step::QuestionAnswered { answer } => self.answer_question(answer),
+            Step::Briefed { brief, verdict } => {
+                if self.brief.is_some() {
+                    return self.object(Impossible::BriefedTwice);
+                }
+                self.brief = Some(brief.clone());
+                self.verdict = verdict.clone();
+            }
+            Step::Admitted => self.admit(recorded.at_ms),
+            Step::AttemptStarted {
+                attempt,
+                model,
+                runner,
+                session_file,
+                resumes_session,
+            } => {
+                self.start_attempt(AttemptProjection {
+                    number: *attempt,
+                    generation: recorded.generation,
+                    started_at_ms: recorded.at_ms,
+                    model: model.clone(),
+                    runner: runner.clone(),
+                    session_file: session_file.clone(),
+                    resumes_session: *resumes_session,
+                    active: false,
+                    tools: Vec::new(),
+                    ended: None,
+                });
+            }
+            Step::AttemptActive { attempt } => self.activate(*attempt),
+            Step::ToolStarted {
+                attempt,
+                call,
+                tool,
+                summary,
+                replay,
+            } => {
+                let begun = ToolCallProjection {
+                    call: call.clone(),
+                    tool: tool.clone(),
+                    summary: summary.clone(),
+                    replay: *replay,
+                    fate: ToolFate::InFlight,
+                };
+                self.start_tool(*attempt, begun);
+            }
+            Step::ToolEnded {
+                attempt,
+                call,
+                is_error,
+                bytes,
+                preview,
+                overflow,
+            } => {
+                let fate = ToolFate::Finished {
+                    is_error: *is_error,
+                    bytes: *bytes,
+                    preview: preview.clone(),
+                    overflow: overflow.clone(),
+                };
+                if self.is_under_way(*attempt) {
+                    self.settle_tool(*attempt, call, fate);
+                } else {
+                    self.object(Impossible::AttemptNotUnderWay { attempt: *attempt });
+                }
+            }
+            Step::ToolIndeterminate {
+                attempt,
+                call,
+                tool: _,
+            } => {
+                self.settle_tool(*attempt, call, ToolFate::Indeterminate);
+            }
+            Step::AttemptEnded {
+                attempt,
+                ending,
+                detail,
+                partial,
+                proof,
+            } => {
+                let end = AttemptEnd {
+                    at_ms: recorded.at_ms,
+                    ending: *ending,
+                    detail: detail.clone(),
+                    partial: partial.clone(),
+                    proof: proof.clone(),
+                };
+                self.end_attempt(*attempt, end);
+            }
+            Step::Answered { answer } => self.answer(answer),
+            Step::CancelRequested { by } => {
+                self.cancel_requested.get_or_insert_with(|| by.clone());
+            }
+            Step::Ended { state, reason, proof } => {
+                self.end(RunEnd {
+                    at_ms: recorded.at_ms,
+                    state: *state,
+                    reason: reason.clone(),
+                    proof: proof.clone(),
+                });
+            }
+            Step::Delivered => {
+                self.deliveries = self.deliveries.saturating_add(1);
+                self.check(self.ended.is_some(), Impossible::DeliveredBeforeEnd);
+            }
+            Step::DeliveryAcknowledged => self.acknowledge(),
+        }
+    }
+
+    fn number(&mut self, recorded: &RecordedStep) {
+        let expected = self.next_sequence();
+        let generation_before = self.generation;
+        self.steps = recorded.sequence;
+        self.generation = self.generation.max(recorded.generation);
+        self.last_step_at_ms = recorded.at_ms;
+        self.check(
+            recorded.sequence == expected,
+            Impossible::SequenceGap { expected },
+        );
+        let fell = recorded.generation < generation_before;
+        self.check(
+            !fell,
+            Impossible::GenerationFell {
+                from: generation_before,
+            },
+        );
+    }
+
+    fn check_place(&mut self, recorded: &RecordedStep) {
+        let is_acceptance = matches!(recorded.step, Step::Accepted { .. });
+        self.check(self.accepted.is_some() || is_acceptance, Impossible::NotAccepted);
+        let may_follow_the_end = matches!(
+            recorded.step,
+            Step::Ended { .. } | Step::Delivered | Step::DeliveryAcknowledged
+        );
+        self.check(
+            self.ended.is_none() || may_follow_the_end,
+            Impossible::WorkAfterEnd,
+        );
+    }
+
+    fn accept(&mut self, acceptance: Acceptance) {
+        if self.accepted.is_some() {
+            return self.object(Impossible::AcceptedTwice);
+        }
+        self.accepted = Some(acceptance);
+    }
+
+    fn judge(&mut self, pass: JudgedPass) {
+        let last = self.passes.last().map_or(0, |pass| pass.pass);
+        let follows = pass.pass == last.saturating_add(1) && self.brief.is_none();
+        self.check(follows, Impossible::PassOutOfOrder);
+        self.passes.push(pass);
+    }
+
+    fn ask(&mut self, question: &str) {
+        self.check(self.open_question().is_none(), Impossible::QuestionStillOpen);
+        let after_pass = self.passes.last().map_or(0, |pass| pass.pass);
+        self.questions.push(Question {
+            question: question.to_string(),
+            after_pass,
+            answer: None,
+        });
+    }
+
+    fn answer_question(&mut self, answer: &str) {
+        match self.questions.last_mut() {
+            Some(open) if open.answer.is_none() => open.answer = Some(answer.to_string()),
+            Some(_) | None => self.object(Impossible::NothingAsked),
+        }
+    }
+
+    fn admit(&mut self, at_ms: u64) {
+        self.check(self.brief.is_some(), Impossible::AdmittedWithoutBrief);
+        let again = self.admitted_in == Some(self.generation);
+        self.check(!again, Impossible::AdmittedTwice);
+        self.admitted_in = Some(self.generation);
+        self.admitted_at_ms.get_or_insert(at_ms);
+    }
+
+    fn start_attempt(&mut self, attempt: AttemptProjection) {
+        let expected = self.next_attempt();
+        self.check(self.admitted_in.is_some(), Impossible::AttemptNotAdmitted);
+        self.check(self.attempt_under_way().is_none(), Impossible::AttemptsOverlap);
+        self.check(
+            attempt.number == expected,
+            Impossible::AttemptOutOfOrder { expected },
+        );
+        self.check(self.answer.is_none(), Impossible::AttemptAfterAnswer);
+        self.attempts.push(attempt);
+    }
+
+    fn activate(&mut self, number: AttemptNumber) {
+        let Some(attempt) = self.under_way(number) else {
+            return self.object(Impossible::AttemptNotUnderWay { attempt: number });
+        };
+        let was_active = std::mem::replace(&mut attempt.active, true);
+        self.check(!was_active, Impossible::ActiveTwice { attempt: number });
+    }
+
+    fn start_tool(&mut self, number: AttemptNumber, begun: ToolCallProjection) {
+        let call = begun.call.clone();
+        let Some(attempt) = self.latest_of(number) else {
+            return self.object(Impossible::AttemptNotUnderWay { attempt: number });
+        };
+        let is_over = attempt.ended.is_some();
+        let in_flight_already = attempt.tools_in_flight().any(|tool| tool.call == call);
+        attempt.tools.push(begun);
+        self.check(!is_over, Impossible::AttemptNotUnderWay { attempt: number });
+        self.check(!in_flight_already, Impossible::ToolStartedTwice { call });
+    }
+
+    fn settle_tool(&mut self, number: AttemptNumber, call: &str, fate: ToolFate) {
+        let tools = self
+            .latest_of(number)
+            .map(|attempt| attempt.tools.iter_mut().rev());
+        let in_flight = |tool: &&mut ToolCallProjection| tool.call == call && tool.fate == ToolFate::InFlight;
+        match tools.and_then(|mut tools| tools.find(in_flight)) {
+            Some(tool) => tool.fate = fate,
+            None => self.object(Impossible::ToolNotInFlight {
+                call: call.to_string(),
+            }),
+        }
+    }
+
+    fn end_attempt(&mut self, number: AttemptNumber, end: AttemptEnd) {
+        match self.under_way(number) {
+            Some(attempt) => attempt.ended = Some(end),
+            None => self.object(Impossible::AttemptNotUnderWay { attempt: number }),
+        }
+    }
+
+    fn answer(&mut self, answer: &str) {
+        self.check(!self.attempts.is_empty(), Impossible::AnsweredWithoutAttempt);
+        if self.answer.is_some() {
+            return self.object(Impossible::AnsweredTwice);
+        }
+        self.answer = Some(answer.to_string());
+    }
+
+    fn end(&mut self, end: RunEnd) {
+        if self.ended.is_some() {
+            return self.object(Impossible::EndedTwice);
+        }
+        let succeeded = end.state == TerminalState::Succeeded;
+        self.check(self.attempt_under_way().is_none(), Impossible::EndedDuringAttempt);
+        self.check(
+            !succeeded || self.answer.is_some(),
+            Impossible::SucceededWithoutAnswer,
+        );
+        self.check(succeeded || end.reason.is_some(), Impossible::EndedWithoutReason);
+        self.ended = Some(end);
+    }
+
+    fn acknowledge(&mut self) {
+        let again = std::mem::replace(&mut self.acknowledged, true);
+        self.check(self.ended.is_some(), Impossible::DeliveredBeforeEnd);
+        self.check(!again, Impossible::AcknowledgedTwice);
+    }
+
+    fn is_under_way(&mut self, number: AttemptNumber) -> bool {
+        self.under_way(number).is_some()
+    }
+
+    fn under_way(&mut self, number: AttemptNumber) -> Option<&mut AttemptProjection> {
+        self.latest_of(number).filter(|attempt| attempt.ended.is_none())
+    }
+
+    fn latest_of(&mut self, number: AttemptNumber) -> Option<&mut AttemptProjection> {
+        self.attempts
+            .iter_mut()
+            .rev()
+            .find(|attempt| attempt.number == number)
+    }
+
+    fn check(&mut self, holds: bool, otherwise: Impossible) {
+        if !holds {
+            self.object(otherwise);
+        }
+    }
+
+    fn object(&mut self, why: Impossible) {
+        self.contradictions.push(Contradiction {
+            sequence: self.steps,
+            why,
+        });
+    }
+}
