@@ -49,3 +49,30 @@ pub enum Clock {
     /// From admission to the terminal state.
     Total,
 }
+
+/// What was seen when an attempt ended; a policy reads the ending from it.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct EndFacts {
+    /// A terminal event was seen.
+    pub terminal_event: bool,
+    /// `stopReason` of the last assistant message: stop, length, toolUse, error, aborted.
+    pub stop_reason: Option<String>,
+    /// What the provider itself gave as the reason, where the sub-agent passes it on: `refusal`, `SAFETY`.
+    pub raw_stop_reason: Option<String>,
+    /// `errorMessage` of the last assistant message, or of the spawn.
+    pub error_message: Option<String>,
+    /// The text of the last assistant message.
+    pub answer: String,
+    /// We asked it to stop.
+    pub stop_ordered: bool,
+    /// Exit code, where there was a process and it had one. Never decides alone.
+    pub exit_code: Option<i32>,
+    /// Signal, where it died of one.
+    pub exit_signal: Option<i32>,
+    /// The last of what it wrote on stderr, redacted, at most 2 000 characters.
+    pub stderr_tail: String,
+    /// Lines that were not the protocol.
+    pub unread_lines: u64,
+    /// Lines that were.
+    pub read_lines: u64,
+}

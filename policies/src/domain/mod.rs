@@ -7,7 +7,7 @@ mod request;
 mod run;
 
 pub use brief::{Brief, Complexity, Risk, Route, Tier, Verdict};
-pub use ending::{AttemptEnding, Clock};
+pub use ending::{AttemptEnding, Clock, EndFacts};
 pub use id::{AttemptNumber, RunId, RunIdError, SessionId};
 pub use request::{Briefing, Clocks, Persistence, RunRequest};
 pub use run::{
