@@ -3,6 +3,7 @@
 //! Every policy is a pure, total function `Facts + Settings → Decision`: no I/O, no clock, no randomness.
 //! One question a file. The words the policies share with the rest of the runtime are in [`domain`].
 
+pub mod conduct;
 pub mod domain;
 pub mod fallback;
 pub mod projection;

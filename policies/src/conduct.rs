@@ -1,0 +1,360 @@
+//! What does a run do next?
+//!
+//! The question is asked after every step and after every restart alike, so recovery is the normal flow.
+
+use crate::domain::{
+    AttemptEnding, AttemptNumber, Brief, Briefing, Reason, ReasonCode, Replay, RunRequest, TerminalState,
+    Verdict,
+};
+use crate::fallback::{FallbackDecision, FallbackFacts, FallbackSettings, StartFrom, decide_fallback};
+use crate::projection::{AttemptProjection, RunProjection, ToolFate};
+use std::time::Duration;
+
+/// What is seen besides the journal.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct ConductFacts {
+    /// The attempt this incarnation drives.
+    pub live_attempt: Option<AttemptNumber>,
+    /// This generation has room for the run.
+    pub has_room: bool,
+    /// The total clock has run out.
+    pub total_over: bool,
+    /// Asking the user came to nothing.
+    pub question_failed: Option<QuestionFailure>,
+    /// A person must look, whatever else holds.
+    pub must_park: Option<Reason>,
+    /// The runner can go on with a nested session.
+    pub can_resume: bool,
+}
+
+/// Why a question to the user came to nothing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum QuestionFailure {
+    /// Nobody is there to ask.
+    NobodyThere,
+    /// Nobody answered in time.
+    TimedOut,
+    /// The host went away.
+    HostGone,
+}
+
+/// What a run does next.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Move {
+    /// Have actor and judge make one pass.
+    Judge {
+        /// From 1, over the whole run.
+        pass: u32,
+    },
+    /// Put a question to the user.
+    Ask {
+        /// As shown.
+        question: String,
+        /// The question is in the journal already.
+        asked_before: bool,
+    },
+    /// Keep the brief for the sub-agent.
+    KeepBrief {
+        /// The brief.
+        brief: Brief,
+        /// The verdict it passed with.
+        verdict: Option<Verdict>,
+    },
+    /// Wait for room.
+    AwaitRoom,
+    /// Start an attempt.
+    StartAttempt {
+        /// Which.
+        number: AttemptNumber,
+        /// On which model.
+        model: String,
+        /// After how long.
+        wait: Duration,
+        /// From where.
+        from: StartFrom,
+    },
+    /// The attempt under way goes on; stop it if the run must end.
+    LetAttemptRun {
+        /// Whether it has to stop, and as what.
+        stop_as: Option<AttemptEnding>,
+    },
+    /// An attempt of an earlier life is open in the journal: make sure nothing of it is left, and say it was lost.
+    SettleLostAttempt {
+        /// Which.
+        number: AttemptNumber,
+    },
+    /// End the run.
+    End {
+        /// How.
+        state: TerminalState,
+        /// Why, when it did not succeed.
+        reason: Option<Reason>,
+    },
+    /// Give the host the result.
+    Deliver,
+    /// Everything is done.
+    Rest,
+}
+
+/// Decides what a run does next.
+pub fn decide_next_move(run: &RunProjection, facts: &ConductFacts) -> Move {
+    if run.ended.is_some() {
+        return if run.acknowledged {
+            Move::Rest
+        } else {
+            Move::Deliver
+        };
+    }
+    let Some(accepted) = &run.accepted else {
+        return end(
+            TerminalState::Parked,
+            ReasonCode::Internal,
+            "The journal does not say what was accepted.",
+        );
+    };
+    let request = &accepted.request;
+    if let Some(open) = run.attempt_under_way() {
+        return while_attempt_is_open(open, run, facts);
+    }
+    if run.answer.is_some() {
+        return Move::End {
+            state: TerminalState::Succeeded,
+            reason: None,
+        };
+    }
+    if let Some(by) = &run.cancel_requested {
+        return end(
+            TerminalState::Cancelled,
+            ReasonCode::Cancelled,
+            &format!("Cancelled by {by}."),
+        );
+    }
+    if let Some(reason) = &facts.must_park {
+        return Move::End {
+            state: TerminalState::Parked,
+            reason: Some(reason.clone()),
+        };
+    }
+    if facts.total_over {
+        return total_over(request);
+    }
+    let Some(_) = &run.brief else {
+        return towards_a_brief(run, request, facts);
+    };
+    if !facts.has_room {
+        return Move::AwaitRoom;
+    }
+    towards_an_answer(run, request, facts)
+}
+
+fn while_attempt_is_open(open: &AttemptProjection, run: &RunProjection, facts: &ConductFacts) -> Move {
+    if facts.live_attempt != Some(open.number) {
+        return Move::SettleLostAttempt { number: open.number };
+    }
+    let stop_as = if run.cancel_requested.is_some() || facts.must_park.is_some() {
+        Some(AttemptEnding::Cancelled)
+    } else if facts.total_over {
+        Some(AttemptEnding::Deadline)
+    } else {
+        None
+    };
+    Move::LetAttemptRun { stop_as }
+}
+
+fn towards_a_brief(run: &RunProjection, request: &RunRequest, facts: &ConductFacts) -> Move {
+    let Briefing::Judged {
+        passes_max,
+        questions_max,
+        ..
+    } = &request.briefing
+    else {
+        let brief = Brief {
+            user_goal: request.task.clone(),
+            ..Brief::default()
+        };
+        return Move::KeepBrief { brief, verdict: None };
+    };
+    if let Some(question) = run.open_question() {
+        return match facts.question_failed {
+            None => Move::Ask {
+                question: question.to_string(),
+                asked_before: true,
+            },
+            Some(failure) => unanswered(question, failure),
+        };
+    }
+    let answered_after = run.questions.last().map_or(0, |question| question.after_pass);
+    let passes = run.passes.len() as u32;
+    let next_pass = Move::Judge { pass: passes + 1 };
+    let Some(latest) = run.latest_pass() else {
+        return next_pass;
+    };
+    if passes == answered_after {
+        return next_pass;
+    }
+    if latest.verdict.passed() {
+        let answers = run
+            .questions
+            .iter()
+            .filter_map(|question| question.answer.clone());
+        let brief = Brief {
+            user_clarifications: answers.collect(),
+            ..latest.brief.clone()
+        };
+        return Move::KeepBrief {
+            brief,
+            verdict: Some(latest.verdict.clone()),
+        };
+    }
+    if passes - answered_after < (*passes_max).max(1) {
+        return next_pass;
+    }
+    let question = question_of(&latest.verdict);
+    if (run.questions.len() as u32) < *questions_max {
+        return Move::Ask {
+            question,
+            asked_before: false,
+        };
+    }
+    unanswered(&question, QuestionFailure::NobodyThere)
+}
+
+/// The question when the judge has none, in the peer's words (pi-auggie-router 1.4.1).
+fn question_of(verdict: &Verdict) -> String {
+    let given = verdict.missing_requirement_question.as_deref().map(str::trim);
+    let given = given.filter(|question| !question.is_empty());
+    given
+        .unwrap_or("Could you clarify what this skill should do?")
+        .to_string()
+}
+
+fn unanswered(question: &str, failure: QuestionFailure) -> Move {
+    let message = match failure {
+        QuestionFailure::NobodyThere => {
+            format!("The task does not say enough to begin: {question} Say it in the task and start again.")
+        }
+        QuestionFailure::TimedOut => {
+            format!("Nobody answered in time: {question} Say it in the task and start again.")
+        }
+        QuestionFailure::HostGone => {
+            let message = format!("The host went away before it was answered: {question}");
+            return end(TerminalState::Parked, ReasonCode::HostGone, &message);
+        }
+    };
+    end(TerminalState::Failed, ReasonCode::NeedsClarification, &message)
+}
+
+fn towards_an_answer(run: &RunProjection, request: &RunRequest, facts: &ConductFacts) -> Move {
+    let Some(last) = run.latest_attempt() else {
+        return first_attempt(run, request);
+    };
+    let (Some(end), false) = (&last.ended, request.chain.is_empty()) else {
+        return no_model();
+    };
+    let facts_of_last = fallback_facts(run, request, last, end.ending, &end.detail);
+    match decide_fallback(&facts_of_last, &fallback_settings(request, facts.can_resume)) {
+        FallbackDecision::Try { model, wait, from } => Move::StartAttempt {
+            number: run.next_attempt(),
+            model,
+            wait,
+            from,
+        },
+        FallbackDecision::Fail(reason) => Move::End {
+            state: TerminalState::Failed,
+            reason: Some(reason),
+        },
+        FallbackDecision::Park(reason) => Move::End {
+            state: TerminalState::Parked,
+            reason: Some(reason),
+        },
+    }
+}
+
+fn first_attempt(run: &RunProjection, request: &RunRequest) -> Move {
+    match request.chain.first() {
+        None => no_model(),
+        Some(model) => Move::StartAttempt {
+            number: run.next_attempt(),
+            model: model.clone(),
+            wait: Duration::ZERO,
+            from: StartFrom::Scratch,
+        },
+    }
+}
+
+fn no_model() -> Move {
+    let message = "No model is configured for this run. Name one with `--model provider/id`.";
+    end(TerminalState::Failed, ReasonCode::UnknownModel, message)
+}
+
+fn fallback_facts(
+    run: &RunProjection,
+    request: &RunRequest,
+    last: &AttemptProjection,
+    ending: AttemptEnding,
+    detail: &str,
+) -> FallbackFacts {
+    let ending_of = |attempt: &AttemptProjection| attempt.ended.as_ref().map(|end| end.ending);
+    let newest_first = || run.attempts.iter().rev();
+    let lost_in_a_row = newest_first()
+        .take_while(|attempt| {
+            ending_of(attempt) == Some(AttemptEnding::Lost) && attempt.tools_finished().next().is_none()
+        })
+        .count();
+    let own_tries = newest_first().filter(|attempt| ending_of(attempt) != Some(AttemptEnding::Lost));
+    let tries_on_model = own_tries
+        .take_while(|attempt| attempt.model == last.model)
+        .count();
+    let tools = || run.attempts.iter().flat_map(|attempt| attempt.tools.iter());
+    let finished = |fate: &ToolFate| matches!(fate, ToolFate::Finished { .. });
+    let cut = last
+        .tools
+        .iter()
+        .any(|tool| tool.replay == Replay::Unsafe && !finished(&tool.fate));
+    FallbackFacts {
+        ending,
+        detail: detail.to_string(),
+        model: last.model.clone(),
+        tries_on_model: tries_on_model as u32,
+        lost_in_a_row: lost_in_a_row as u32,
+        place_in_chain: request
+            .chain
+            .iter()
+            .position(|model| *model == last.model)
+            .unwrap_or(0),
+        unsafe_tool_finished: tools().any(|tool| tool.replay == Replay::Unsafe && finished(&tool.fate)),
+        unsafe_tool_cut: cut,
+        any_tool_finished: tools().any(|tool| finished(&tool.fate)),
+    }
+}
+
+fn fallback_settings(request: &RunRequest, can_resume: bool) -> FallbackSettings {
+    FallbackSettings {
+        chain: request.chain.clone(),
+        tries_per_model_max: request.persistence.tries_per_model_max,
+        wait_first: request.persistence.wait_first,
+        wait_max: request.persistence.wait_max,
+        lost_in_a_row_max: request.persistence.lost_in_a_row_max,
+        can_resume,
+        cut_tool: request.persistence.cut_tool,
+    }
+}
+
+fn total_over(request: &RunRequest) -> Move {
+    let seconds = request.clocks.total.as_secs();
+    let message = format!("The run's total time of {seconds} s is over. Give it more with `--timeout`.");
+    end(TerminalState::Failed, ReasonCode::TotalTimeout, &message)
+}
+
+fn end(state: TerminalState, code: ReasonCode, message: &str) -> Move {
+    Move::End {
+        state,
+        reason: Some(Reason {
+            code,
+            message: message.to_string(),
+        }),
+    }
+}
+
+#[cfg(test)]
+mod tests;

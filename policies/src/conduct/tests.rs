@@ -1,0 +1,413 @@
+use super::*;
+use crate::domain::*;
+use crate::projection::RecordedStep;
+
+fn request() -> RunRequest {
+    RunRequest {
+        what: WhatToRun::Agent("explore".into()),
+        task: "where is the lock taken".into(),
+        origin: Origin {
+            host: "cli".into(),
+            session: None,
+            resumes: None,
+        },
+        instructions: String::new(),
+        tools: vec!["read".into()],
+        chain: vec!["a/one".into(), "a/two".into()],
+        runner: "embedded".into(),
+        workspace: "w".into(),
+        briefing: Briefing::Judged {
+            passes_max: 2,
+            questions_max: 1,
+            model: "offline".into(),
+        },
+        clocks: Clocks::default(),
+        persistence: Persistence::default(),
+        temperature: None,
+        overflow_ceiling_bytes: 25_000,
+        answer_chars_max: 0,
+        trace_directory: None,
+    }
+}
+
+fn accepted() -> Step {
+    Step::Accepted {
+        request: Box::new(request()),
+    }
+}
+
+fn verdict(passed: bool) -> Verdict {
+    Verdict {
+        has_user_goal: passed,
+        has_required_inputs: passed,
+        has_scope_boundary: passed,
+        is_unambiguous: passed,
+        missing_requirement_question: (!passed).then(|| "Which lock?".to_string()),
+        execution_route: Route::default(),
+    }
+}
+
+fn judged(pass: u32, passed: bool) -> Step {
+    Step::Judged {
+        pass,
+        brief: goal(),
+        verdict: verdict(passed),
+    }
+}
+
+fn goal() -> Brief {
+    Brief {
+        user_goal: "find the lock".into(),
+        ..Brief::default()
+    }
+}
+
+fn briefed() -> Step {
+    Step::Briefed {
+        brief: goal(),
+        verdict: None,
+    }
+}
+
+fn started(attempt: u32) -> Step {
+    Step::AttemptStarted {
+        attempt: AttemptNumber(attempt),
+        model: "a/one".into(),
+        runner: "embedded".into(),
+        session_file: None,
+        resumes_session: false,
+    }
+}
+
+fn tool_started(attempt: u32, replay: Replay) -> Step {
+    Step::ToolStarted {
+        attempt: AttemptNumber(attempt),
+        call: "c1".into(),
+        tool: "edit".into(),
+        summary: String::new(),
+        replay,
+    }
+}
+
+fn tool_ended(attempt: u32) -> Step {
+    Step::ToolEnded {
+        attempt: AttemptNumber(attempt),
+        call: "c1".into(),
+        is_error: false,
+        bytes: 1,
+        preview: String::new(),
+        overflow: None,
+    }
+}
+
+fn ended(attempt: u32, ending: AttemptEnding) -> Step {
+    Step::AttemptEnded {
+        attempt: AttemptNumber(attempt),
+        ending,
+        detail: String::new(),
+        partial: None,
+        proof: nothing_left(),
+    }
+}
+
+fn nothing_left() -> Proof {
+    Proof {
+        method: Containment::InProcess,
+        no_children: true,
+        processes_left: 0,
+    }
+}
+
+fn run_of(steps: Vec<Step>) -> RunProjection {
+    let recorded = steps.into_iter().zip(1..);
+    let recorded: Vec<_> = recorded
+        .map(|(step, sequence)| RecordedStep {
+            sequence,
+            generation: 1,
+            at_ms: 0,
+            step,
+        })
+        .collect();
+    RunProjection::of(&recorded)
+}
+
+fn with_room() -> ConductFacts {
+    ConductFacts {
+        has_room: true,
+        can_resume: true,
+        ..ConductFacts::default()
+    }
+}
+
+fn check(steps: Vec<Step>, facts: ConductFacts, expected: Move) {
+    assert_eq!(decide_next_move(&run_of(steps), &facts), expected);
+}
+
+fn code_of(steps: Vec<Step>, facts: ConductFacts) -> (TerminalState, Option<ReasonCode>) {
+    match decide_next_move(&run_of(steps), &facts) {
+        Move::End { state, reason } => (state, reason.map(|reason| reason.code)),
+        other => panic!("the run goes on: {other:?}"),
+    }
+}
+
+fn start(number: u32, model: &str, from: StartFrom) -> Move {
+    Move::StartAttempt {
+        number: AttemptNumber(number),
+        model: model.into(),
+        wait: Duration::ZERO,
+        from,
+    }
+}
+
+#[test]
+fn a_run_is_judged_briefed_admitted_tried_ended_delivered() {
+    check(vec![accepted()], ConductFacts::default(), Move::Judge { pass: 1 });
+    let keep = Move::KeepBrief {
+        brief: goal(),
+        verdict: Some(verdict(true)),
+    };
+    check(vec![accepted(), judged(1, true)], ConductFacts::default(), keep);
+    check(
+        vec![accepted(), briefed()],
+        ConductFacts::default(),
+        Move::AwaitRoom,
+    );
+    check(
+        vec![accepted(), briefed(), Step::Admitted],
+        with_room(),
+        start(1, "a/one", StartFrom::Scratch),
+    );
+    let answered = vec![
+        accepted(),
+        briefed(),
+        Step::Admitted,
+        started(1),
+        ended(1, AttemptEnding::Answered),
+        Step::Answered {
+            answer: "there".into(),
+        },
+    ];
+    check(
+        answered.clone(),
+        with_room(),
+        Move::End {
+            state: TerminalState::Succeeded,
+            reason: None,
+        },
+    );
+    let end = Step::Ended {
+        state: TerminalState::Succeeded,
+        reason: None,
+        proof: nothing_left(),
+    };
+    let over = [answered, vec![end]].concat();
+    check(over.clone(), with_room(), Move::Deliver);
+    let acknowledged = [over, vec![Step::Delivered, Step::DeliveryAcknowledged]].concat();
+    check(acknowledged, with_room(), Move::Rest);
+}
+
+#[test]
+fn a_paid_pass_is_not_paid_again() {
+    check(
+        vec![accepted(), judged(1, false)],
+        ConductFacts::default(),
+        Move::Judge { pass: 2 },
+    );
+}
+
+#[test]
+fn an_answer_of_the_user_is_judged_again_and_that_loop_is_bounded() {
+    let asked = vec![
+        accepted(),
+        judged(1, false),
+        judged(2, false),
+        Step::QuestionAsked {
+            question: "Which lock?".into(),
+        },
+    ];
+    let ask_again = Move::Ask {
+        question: "Which lock?".into(),
+        asked_before: true,
+    };
+    check(asked.clone(), ConductFacts::default(), ask_again);
+    let answered = [
+        asked,
+        vec![Step::QuestionAnswered {
+            answer: "the file lock".into(),
+        }],
+    ]
+    .concat();
+    check(answered.clone(), ConductFacts::default(), Move::Judge { pass: 3 });
+    let still_unclear = [answered, vec![judged(3, false), judged(4, false)]].concat();
+    let outcome = code_of(still_unclear, ConductFacts::default());
+    assert_eq!(
+        outcome,
+        (TerminalState::Failed, Some(ReasonCode::NeedsClarification))
+    );
+}
+
+#[test]
+fn without_a_person_the_run_says_what_is_missing() {
+    let steps = vec![
+        accepted(),
+        judged(1, false),
+        judged(2, false),
+        Step::QuestionAsked {
+            question: "Which lock?".into(),
+        },
+    ];
+    let facts = ConductFacts {
+        question_failed: Some(QuestionFailure::NobodyThere),
+        ..ConductFacts::default()
+    };
+    match decide_next_move(&run_of(steps), &facts) {
+        Move::End {
+            state: TerminalState::Failed,
+            reason: Some(reason),
+        } => {
+            assert_eq!(reason.code, ReasonCode::NeedsClarification);
+            assert!(reason.message.contains("Which lock?"));
+        }
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn an_attempt_nobody_drives_is_settled_before_anything_else() {
+    let steps = vec![accepted(), briefed(), Step::Admitted, started(1)];
+    check(
+        steps.clone(),
+        with_room(),
+        Move::SettleLostAttempt {
+            number: AttemptNumber(1),
+        },
+    );
+    let live = ConductFacts {
+        live_attempt: Some(AttemptNumber(1)),
+        ..with_room()
+    };
+    check(steps, live, Move::LetAttemptRun { stop_as: None });
+}
+
+#[test]
+fn cancelling_stops_the_attempt_then_ends_the_run() {
+    let cancel = Step::CancelRequested {
+        by: "the user".into(),
+    };
+    let steps = vec![accepted(), briefed(), Step::Admitted, started(1), cancel];
+    let live = ConductFacts {
+        live_attempt: Some(AttemptNumber(1)),
+        ..with_room()
+    };
+    check(
+        steps.clone(),
+        live,
+        Move::LetAttemptRun {
+            stop_as: Some(AttemptEnding::Cancelled),
+        },
+    );
+    let stopped = [steps, vec![ended(1, AttemptEnding::Cancelled)]].concat();
+    assert_eq!(
+        code_of(stopped, with_room()),
+        (TerminalState::Cancelled, Some(ReasonCode::Cancelled))
+    );
+}
+
+#[test]
+fn a_lost_attempt_goes_on_where_it_was() {
+    let nothing_done = vec![
+        accepted(),
+        briefed(),
+        Step::Admitted,
+        started(1),
+        ended(1, AttemptEnding::Lost),
+    ];
+    check(nothing_done, with_room(), start(2, "a/one", StartFrom::Scratch));
+    let tool_done = vec![
+        accepted(),
+        briefed(),
+        Step::Admitted,
+        started(1),
+        tool_started(1, Replay::Unsafe),
+        tool_ended(1),
+        ended(1, AttemptEnding::Lost),
+    ];
+    check(tool_done, with_room(), start(2, "a/one", StartFrom::Session));
+    let safe_tool_cut = vec![
+        accepted(),
+        briefed(),
+        Step::Admitted,
+        started(1),
+        tool_started(1, Replay::Safe),
+        ended(1, AttemptEnding::Lost),
+    ];
+    check(safe_tool_cut, with_room(), start(2, "a/one", StartFrom::Scratch));
+}
+
+#[test]
+fn a_cut_off_tool_that_must_not_run_twice_parks_the_run() {
+    let steps = vec![
+        accepted(),
+        briefed(),
+        Step::Admitted,
+        started(1),
+        tool_started(1, Replay::Unsafe),
+        Step::ToolIndeterminate {
+            attempt: AttemptNumber(1),
+            call: "c1".into(),
+            tool: "edit".into(),
+        },
+        ended(1, AttemptEnding::Lost),
+    ];
+    assert_eq!(
+        code_of(steps, with_room()),
+        (TerminalState::Parked, Some(ReasonCode::ToolIndeterminate))
+    );
+}
+
+#[test]
+fn the_total_clock_ends_whatever_is_under_way() {
+    let over = ConductFacts {
+        total_over: true,
+        ..ConductFacts::default()
+    };
+    let outcome = code_of(vec![accepted(), briefed()], over.clone());
+    assert_eq!(outcome, (TerminalState::Failed, Some(ReasonCode::TotalTimeout)));
+    let live = ConductFacts {
+        live_attempt: Some(AttemptNumber(1)),
+        ..over
+    };
+    let steps = vec![accepted(), briefed(), Step::Admitted, started(1)];
+    check(
+        steps,
+        live,
+        Move::LetAttemptRun {
+            stop_as: Some(AttemptEnding::Deadline),
+        },
+    );
+}
+
+#[test]
+fn an_answer_on_disk_wins_over_a_late_cancel() {
+    let steps = vec![
+        accepted(),
+        briefed(),
+        Step::Admitted,
+        started(1),
+        ended(1, AttemptEnding::Answered),
+        Step::Answered {
+            answer: "there".into(),
+        },
+        Step::CancelRequested {
+            by: "the user".into(),
+        },
+    ];
+    check(
+        steps,
+        with_room(),
+        Move::End {
+            state: TerminalState::Succeeded,
+            reason: None,
+        },
+    );
+}
