@@ -7,3 +7,4 @@
 compile_error!("impresario restarts actors that panic: build with panic = \"unwind\"");
 
 pub mod gateways;
+pub mod processes;

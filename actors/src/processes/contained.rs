@@ -1,0 +1,126 @@
+//! A program that is held: what its owner can do with it.
+
+use super::{ProcessSpec, StartError};
+use futures_util::FutureExt;
+use futures_util::future::Shared;
+use impresario_policies::domain::{Containment, Proof};
+use std::time::Duration;
+use tokio::process::{ChildStderr, ChildStdin, ChildStdout};
+use tokio::sync::{mpsc, oneshot};
+
+#[cfg(target_os = "linux")]
+use super::attendant as platform;
+#[cfg(not(target_os = "linux"))]
+use super::process_group as platform;
+
+/// How long everything has between being asked to end and being killed when nobody said: after a drop, or when the
+/// runtime died.
+pub(super) const GRACE_UNSAID: Duration = Duration::from_secs(1);
+
+/// More orders than this at once say the same thing.
+pub(super) const ORDERS_MAX: usize = 8;
+
+/// How the program itself ended. Never decides alone how an attempt ended.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct ExitFacts {
+    /// Its exit code, where it had one and somebody saw it.
+    pub code: Option<i32>,
+    /// The signal it died of, where it did and somebody saw it.
+    pub signal: Option<i32>,
+}
+
+/// The program's three streams.
+#[derive(Debug)]
+pub struct Streams {
+    /// What it reads.
+    pub stdin: ChildStdin,
+    /// What it prints.
+    pub stdout: ChildStdout,
+    /// What it complains.
+    pub stderr: ChildStderr,
+}
+
+/// What is known of a program once it runs.
+#[derive(Debug)]
+pub(super) struct Running {
+    pub pid: i32,
+    pub containment: Containment,
+    pub note: Option<String>,
+    pub orders: mpsc::Sender<Duration>,
+    pub exited: oneshot::Receiver<ExitFacts>,
+    pub ended: oneshot::Receiver<Proof>,
+}
+
+/// A program that runs below a keeper. Dropping it stops everything it started, without waiting.
+///
+/// Needs a tokio runtime with I/O and time; it may be any of the embedder's threads.
+#[derive(Debug)]
+pub struct ContainedProcess {
+    pid: i32,
+    containment: Containment,
+    note: Option<String>,
+    orders: mpsc::Sender<Duration>,
+    exited: Shared<oneshot::Receiver<ExitFacts>>,
+    ended: Shared<oneshot::Receiver<Proof>>,
+}
+
+impl ContainedProcess {
+    /// Starts a program; returns when its `exec` has succeeded.
+    ///
+    /// When the returned future is dropped half-way, nothing is left running.
+    pub async fn start(spec: ProcessSpec) -> Result<(Self, Streams), StartError> {
+        let (running, streams) = platform::start(spec).await?;
+        let process = Self {
+            pid: running.pid,
+            containment: running.containment,
+            note: running.note,
+            orders: running.orders,
+            exited: running.exited.shared(),
+            ended: running.ended.shared(),
+        };
+        Ok((process, streams))
+    }
+
+    /// The program's process id, as this process sees it. For logs: signals go through [`stop`](Self::stop).
+    pub fn pid(&self) -> i32 {
+        self.pid
+    }
+
+    /// How it is held.
+    pub fn containment(&self) -> Containment {
+        self.containment
+    }
+
+    /// Why it is not held better, where that was tried.
+    pub fn containment_note(&self) -> Option<&str> {
+        self.note.as_deref()
+    }
+
+    /// Waits until the program itself ended. What it left behind is being stopped then; [`ended`](Self::ended) says
+    /// when that is over.
+    pub async fn exited(&self) -> ExitFacts {
+        self.exited.clone().await.unwrap_or_default()
+    }
+
+    /// Waits until nothing of it is left, however that came about.
+    pub async fn ended(&self) -> Proof {
+        self.ended.clone().await.unwrap_or_else(|_| self.nobody_looked())
+    }
+
+    /// Stops it and everything it started: asks with SIGTERM, waits at most `grace`, freezes, kills, sweeps. May be
+    /// called again, also at the same time; the shortest grace counts.
+    pub async fn stop(&self, grace: Duration) -> Proof {
+        // A full or closed queue means that it is being stopped, or has ended, already.
+        let _ = self.orders.try_send(grace);
+        self.ended().await
+    }
+
+    /// The tokio runtime went away under the attendant. Claiming nothing is the only true thing left.
+    fn nobody_looked(&self) -> Proof {
+        Proof {
+            method: self.containment,
+            no_children: false,
+            processes_left: u32::from(!self.orders.is_closed()),
+        }
+    }
+}

@@ -1,0 +1,291 @@
+//! Finding and ending processes by the mark of their run, where no keeper does it any more.
+//!
+//! A mark is an environment variable, seen in `/proc/<pid>/environ`. Every signal goes through a pidfd opened
+//! before the mark was read, so that a number used again by the system never hits a stranger.
+
+use impresario_policies::domain::RunId;
+use rustix::io::Errno;
+use rustix::process::{Pid, PidfdFlags, Signal, getpid, pidfd_open, pidfd_send_signal};
+use std::collections::BTreeMap;
+use std::fs::{self, File};
+use std::io::Read;
+use std::os::fd::OwnedFd;
+use std::time::{Duration, Instant};
+
+/// In the environment of every process of a run.
+pub const RUN_MARKER: &str = "IMPRESARIO_RUN";
+/// In the environment of a run's keepers.
+pub const KEEPER_MARKER: &str = "IMPRESARIO_KEEPER";
+
+/// An environment is at most this long; the kernel's own limit for arguments and environment is 2 MB by default.
+const ENVIRON_BYTES_MAX: u64 = 8 * 1024 * 1024;
+const BETWEEN_SCANS: Duration = Duration::from_millis(2);
+
+/// A living process that carries the mark of a run.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Marked {
+    /// Its process id.
+    pub pid: i32,
+    /// Whose mark it carries.
+    pub run: RunId,
+    /// It is the run's keeper and not something below it.
+    pub is_keeper: bool,
+}
+
+/// What to look for.
+#[derive(Debug, Clone)]
+pub struct Sweep {
+    /// Processes with the mark of this run.
+    pub run: RunId,
+    /// And those of this session. Only for a session whose leader is our own dead, unreaped child: the number of any
+    /// other may have been given to a stranger.
+    pub session: Option<i32>,
+}
+
+/// What a sweep did and saw.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct SweepReport {
+    /// How many processes were killed.
+    pub killed: u32,
+    /// How many were still there when the time was over.
+    pub processes_left: u32,
+}
+
+/// All living processes with a mark that this user may look at, in the order of their ids.
+pub fn marked_processes() -> Vec<Marked> {
+    let mut found: Vec<Marked> = Vec::new();
+    for_each_process(|candidate| found.extend(candidate.mark()));
+    found.sort_by_key(|marked| marked.pid);
+    found
+}
+
+/// Kills what carries the mark until two looks in a row find nothing, or until the time is over. Blocks.
+///
+/// This process is never killed, even when it carries the mark itself.
+pub fn sweep(sweep: &Sweep, within: Duration) -> SweepReport {
+    let until = Instant::now() + within;
+    let mut killed = BTreeMap::new();
+    let mut empty_looks = 0;
+    loop {
+        let mut found = 0;
+        for_each_process(|candidate| {
+            if candidate.belongs_to(sweep) {
+                found += 1;
+                if candidate.kill() {
+                    killed.insert(candidate.pid, ());
+                }
+            }
+        });
+        empty_looks = if found == 0 { empty_looks + 1 } else { 0 };
+        if empty_looks == 2 || Instant::now() > until {
+            return SweepReport {
+                killed: killed.len() as u32,
+                processes_left: found,
+            };
+        }
+        std::thread::sleep(BETWEEN_SCANS);
+    }
+}
+
+/// At start-up: ends what is left of runs whose runtime is gone. Blocks; takes a few milliseconds when there is
+/// nothing to do.
+///
+/// `is_run_alive` must be true also for a run that the caller does not know: it belongs to somebody else.
+pub fn sweep_stale(is_run_alive: &dyn Fn(&RunId) -> bool, within: Duration) -> BTreeMap<RunId, SweepReport> {
+    let mut reports = BTreeMap::new();
+    for marked in marked_processes() {
+        if reports.contains_key(&marked.run) || is_run_alive(&marked.run) {
+            continue;
+        }
+        let target = Sweep {
+            run: marked.run.clone(),
+            session: None,
+        };
+        let report = sweep(&target, within);
+        reports.insert(marked.run, report);
+    }
+    reports
+}
+
+/// A process, pinned: its pidfd was opened before anything else was asked of it.
+struct Candidate {
+    pid: i32,
+    pidfd: OwnedFd,
+}
+
+fn for_each_process(mut look: impl FnMut(&Candidate)) {
+    let Ok(entries) = fs::read_dir("/proc") else {
+        return;
+    };
+    let own = getpid();
+    for entry in entries.flatten() {
+        let number = entry
+            .file_name()
+            .to_str()
+            .and_then(|name| name.parse::<i32>().ok());
+        let Some(pid) = number.and_then(Pid::from_raw) else {
+            continue;
+        };
+        if pid == own {
+            continue;
+        }
+        if let Ok(pidfd) = pidfd_open(pid, PidfdFlags::empty()) {
+            look(&Candidate {
+                pid: pid.as_raw_nonzero().get(),
+                pidfd,
+            });
+        }
+    }
+}
+
+impl Candidate {
+    fn mark(&self) -> Option<Marked> {
+        let environ = self.read("environ")?;
+        let value = |name: &str| {
+            let mut variables = environ.split(|byte| *byte == 0);
+            variables.find_map(|variable| variable.strip_prefix(name.as_bytes())?.strip_prefix(b"="))
+        };
+        let (value, is_keeper) = match value(RUN_MARKER) {
+            Some(run) => (run, false),
+            None => (value(KEEPER_MARKER)?, true),
+        };
+        let run = RunId::try_from(String::from_utf8(value.to_vec()).ok()?).ok()?;
+        let marked = Marked {
+            pid: self.pid,
+            run,
+            is_keeper,
+        };
+        self.is_running().then_some(marked)
+    }
+
+    fn belongs_to(&self, sweep: &Sweep) -> bool {
+        let in_session = sweep.session.is_some() && self.session() == sweep.session;
+        (in_session && self.is_running()) || self.mark().is_some_and(|marked| marked.run == sweep.run)
+    }
+
+    /// The state is the first field after the name, which may hold anything; the session the fourth.
+    fn stat(&self, field: usize) -> Option<String> {
+        let stat = String::from_utf8_lossy(&self.read("stat")?).into_owned();
+        let (_, after_name) = stat.rsplit_once(')')?;
+        after_name.split_whitespace().nth(field).map(str::to_string)
+    }
+
+    fn session(&self) -> Option<i32> {
+        self.stat(3)?.parse().ok()
+    }
+
+    fn is_running(&self) -> bool {
+        !matches!(self.stat(0).as_deref(), Some("Z" | "X") | None)
+    }
+
+    fn kill(&self) -> bool {
+        match pidfd_send_signal(&self.pidfd, Signal::KILL) {
+            Ok(()) => true,
+            Err(Errno::SRCH) => false,
+            Err(error) => {
+                tracing::warn!(pid = self.pid, %error, "a marked process cannot be killed");
+                false
+            }
+        }
+    }
+
+    fn read(&self, file: &str) -> Option<Vec<u8>> {
+        let mut content = Vec::new();
+        let file = File::open(format!("/proc/{}/{file}", self.pid)).ok()?;
+        file.take(ENVIRON_BYTES_MAX).read_to_end(&mut content).ok()?;
+        Some(content)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::process::{Child, Command, Stdio};
+
+    fn sleeper(run: &RunId) -> Child {
+        let mut command = Command::new("sleep");
+        command
+            .arg("60")
+            .env(RUN_MARKER, run.as_str())
+            .stdin(Stdio::null());
+        command.spawn().expect("sleep is everywhere")
+    }
+
+    /// The mark is there once `exec` has happened, which `spawn` waits for.
+    fn pids_of(run: &RunId) -> Vec<i32> {
+        marked_processes()
+            .into_iter()
+            .filter(|marked| marked.run == *run)
+            .map(|marked| marked.pid)
+            .collect()
+    }
+
+    #[test]
+    fn a_sweep_ends_the_marked_and_nobody_else() {
+        let (swept, spared) = (RunId::new(1, fastrand::u64(..)), RunId::new(1, fastrand::u64(..)));
+        let (mut one, mut other, mut stranger) = (sleeper(&swept), sleeper(&swept), sleeper(&spared));
+        assert_eq!(pids_of(&swept), vec![one.id() as i32, other.id() as i32]);
+
+        let report = sweep(
+            &Sweep {
+                run: swept.clone(),
+                session: None,
+            },
+            Duration::from_secs(5),
+        );
+
+        assert_eq!(
+            report,
+            SweepReport {
+                killed: 2,
+                processes_left: 0
+            }
+        );
+        assert_eq!(pids_of(&swept), Vec::<i32>::new());
+        assert_eq!(pids_of(&spared), vec![stranger.id() as i32]);
+        stranger.kill().expect("kill the stranger");
+        for child in [&mut one, &mut other, &mut stranger] {
+            child.wait().expect("reap");
+        }
+    }
+
+    #[test]
+    fn only_runs_that_are_not_alive_are_stale() {
+        let (dead, alive) = (RunId::new(1, fastrand::u64(..)), RunId::new(1, fastrand::u64(..)));
+        let (mut left_over, mut working) = (sleeper(&dead), sleeper(&alive));
+
+        let reports = sweep_stale(&|run| *run != dead, Duration::from_secs(5));
+
+        assert_eq!(
+            reports,
+            BTreeMap::from([(
+                dead.clone(),
+                SweepReport {
+                    killed: 1,
+                    processes_left: 0
+                }
+            )])
+        );
+        assert_eq!(pids_of(&alive), vec![working.id() as i32]);
+        working.kill().expect("kill");
+        for child in [&mut left_over, &mut working] {
+            child.wait().expect("reap");
+        }
+    }
+
+    #[test]
+    fn a_mark_that_is_no_run_id_is_nobodys() {
+        let mut child = Command::new("sleep")
+            .arg("60")
+            .env(RUN_MARKER, "../../etc")
+            .spawn()
+            .expect("sleep is everywhere");
+        assert!(
+            marked_processes()
+                .iter()
+                .all(|marked| marked.pid != child.id() as i32)
+        );
+        child.kill().expect("kill");
+        child.wait().expect("reap");
+    }
+}

@@ -1,0 +1,116 @@
+//! What is to be started, and why it could not be.
+
+use impresario_policies::domain::RunId;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use std::io;
+use std::path::PathBuf;
+
+/// How strongly processes are to be held.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ContainmentSetting {
+    /// A PID namespace where the system allows one, else the keeper alone.
+    #[default]
+    Auto,
+    /// The keeper alone.
+    Keeper,
+    /// A PID namespace, or nothing is started.
+    Namespace,
+}
+
+/// A program to be run below a keeper.
+#[derive(Debug, Clone)]
+pub struct ProcessSpec {
+    /// A path, or a name to be looked up in the `PATH` of `environment`.
+    pub program: PathBuf,
+    /// What follows the program's name.
+    pub arguments: Vec<String>,
+    /// The whole environment; nothing of ours is inherited. The run's marker is added.
+    pub environment: BTreeMap<String, String>,
+    /// Where it starts.
+    pub working_directory: PathBuf,
+    /// The run it belongs to.
+    pub run: RunId,
+    /// How strongly it is held.
+    pub containment: ContainmentSetting,
+    /// The keeper's executable, as [`find_keeper`](super::find_keeper) found it.
+    pub keeper: PathBuf,
+}
+
+/// Why a program could not be started. Nothing is left running when one of these is returned.
+#[derive(Debug, thiserror::Error)]
+pub enum StartError {
+    /// No keeper anywhere.
+    #[error("no `impresario-keeper` found {looked_in}; install it beside `impresario` or set its path")]
+    KeeperMissing {
+        /// Where it was looked for.
+        looked_in: String,
+    },
+    /// The keeper's file is there and cannot be run.
+    #[error("the keeper {path} cannot be run ({source})")]
+    KeeperUnusable {
+        /// Its path.
+        path: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// The keeper ended, or said nothing, before the program ran.
+    #[error("the keeper {path} {what} before the program ran; is it the keeper of this version?")]
+    KeeperSilent {
+        /// Its path.
+        path: PathBuf,
+        /// What it did.
+        what: &'static str,
+    },
+    /// There is no such program.
+    #[error("program {program} not found in the PATH it is given, or its interpreter is missing")]
+    ProgramNotFound {
+        /// As it was asked for.
+        program: PathBuf,
+    },
+    /// The program's file is there and may not or cannot be executed.
+    #[error("program {program} cannot be executed ({source})")]
+    ProgramNotExecutable {
+        /// As it was asked for.
+        program: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// The program cannot start there.
+    #[error("working directory {path} cannot be entered ({source})")]
+    WorkingDirectory {
+        /// The directory.
+        path: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// A namespace was demanded and the system gives none.
+    #[error("this system gives no PID namespace ({why}); set containment to `auto` or `keeper`")]
+    NoNamespace {
+        /// What was tried and what the system said.
+        why: String,
+    },
+    /// Something that must be text is not.
+    #[error("{what} is not valid UTF-8: {value}")]
+    NotText {
+        /// Which part of the request.
+        what: &'static str,
+        /// The value, as far as it can be shown.
+        value: String,
+    },
+    /// The system refused pipes, sockets or processes.
+    #[error("the system refused {what} ({source})")]
+    System {
+        /// What was asked of it.
+        what: &'static str,
+        /// What it said.
+        source: io::Error,
+    },
+}
+
+impl From<StartError> for crate::gateways::SpawnError {
+    fn from(error: StartError) -> Self {
+        Self(error.to_string())
+    }
+}
