@@ -1,0 +1,3 @@
+//! Anthropic messages.
+
+pub(crate) mod wire;

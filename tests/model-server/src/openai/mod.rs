@@ -1,0 +1,3 @@
+//! OpenAI chat completions.
+
+pub(crate) mod wire;

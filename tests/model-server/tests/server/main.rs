@@ -1,0 +1,6 @@
+//! The scripted model server, seen from outside.
+
+mod answers;
+mod client;
+mod ledger;
+mod program;
