@@ -7,3 +7,8 @@ pub mod conduct;
 pub mod domain;
 pub mod fallback;
 pub mod projection;
+pub mod compat;
+pub mod domain;
+pub mod skill_command;
+pub mod skill_file;
+pub mod skill_lookup;

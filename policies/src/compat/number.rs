@@ -1,0 +1,125 @@
+//! Numbers as JavaScript rounds and prints them.
+
+/// `Math.round`: halves go up, also below zero.
+pub fn round_half_up(value: f64) -> f64 {
+    let floor = value.floor();
+    if value - floor >= 0.5 { floor + 1.0 } else { floor }
+}
+
+/// `toFixed`: the exact binary value is rounded, and an exact tie goes away from zero.
+pub fn to_fixed(value: f64, digits: usize) -> String {
+    if !value.is_finite() {
+        return number_text(value);
+    }
+    // Every finite double has at most 1 074 binary places; the decimal expansion of one is exact at 60 for
+    // all numbers this is used for, and only an exact tie (…5 followed by zeros) is rounded otherwise here.
+    let exact = format!("{:.*}", digits + 60, value.abs());
+    let Some(point) = exact.find('.') else {
+        return exact;
+    };
+    let (kept, rest) = exact.split_at(point + 1 + digits);
+    let mut figures: Vec<u8> = kept.bytes().filter(|byte| *byte != b'.').collect();
+    if rest.as_bytes().first().is_some_and(|digit| *digit >= b'5') {
+        increment(&mut figures);
+    }
+    let whole = figures.len() - digits;
+    let mut out = String::with_capacity(figures.len() + 2);
+    if value < 0.0 && figures.iter().any(|digit| *digit != b'0') {
+        out.push('-');
+    }
+    out.extend(figures[..whole].iter().map(|digit| char::from(*digit)));
+    if digits > 0 {
+        out.push('.');
+        out.extend(figures[whole..].iter().map(|digit| char::from(*digit)));
+    }
+    out
+}
+
+fn increment(figures: &mut Vec<u8>) {
+    for digit in figures.iter_mut().rev() {
+        if *digit == b'9' {
+            *digit = b'0';
+        } else {
+            *digit += 1;
+            return;
+        }
+    }
+    figures.insert(0, b'1');
+}
+
+/// `String(number)`: no `.0`, exponents from 1e21 up and below 1e-6.
+pub fn number_text(value: f64) -> String {
+    if value.is_nan() {
+        return "NaN".to_string();
+    }
+    if value.is_infinite() {
+        return if value > 0.0 { "Infinity" } else { "-Infinity" }.to_string();
+    }
+    if value == 0.0 {
+        return "0".to_string();
+    }
+    let magnitude = value.abs();
+    if (1e-6..1e21).contains(&magnitude) {
+        return format!("{value}");
+    }
+    let text = format!("{value:e}");
+    match text.split_once('e') {
+        Some((digits, exponent)) if !exponent.starts_with('-') => format!("{digits}e+{exponent}"),
+        _ => text,
+    }
+}
+
+/// With a comma between every three digits.
+pub fn grouped(value: u64) -> String {
+    let digits = value.to_string();
+    let mut out = String::with_capacity(digits.len() + digits.len() / 3);
+    for (at, digit) in digits.chars().enumerate() {
+        if at > 0 && (digits.len() - at).is_multiple_of(3) {
+            out.push(',');
+        }
+        out.push(digit);
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ties_go_up() {
+        assert_eq!(round_half_up(2.5), 3.0);
+        assert_eq!(round_half_up(-2.5), -2.0);
+        assert_eq!(round_half_up(0.499_999_999_999_999_94), 0.0);
+        assert_eq!(to_fixed(0.125, 2), "0.13");
+        assert_eq!(to_fixed(12.5, 0), "13");
+        assert_eq!(to_fixed(1.005, 2), "1.00");
+        assert_eq!(to_fixed(9.995, 2), "9.99");
+        assert_eq!(to_fixed(99.999, 2), "100.00");
+        assert_eq!(to_fixed(-0.5, 0), "-1");
+    }
+
+    #[test]
+    fn numbers_print_as_there() {
+        assert_eq!(number_text(20.0), "20");
+        assert_eq!(number_text(-0.0), "0");
+        assert_eq!(number_text(1e21), "1e+21");
+        assert_eq!(number_text(1e-7), "1e-7");
+        assert_eq!(number_text(0.1 + 0.2), "0.30000000000000004");
+        assert_eq!(number_text(1.5e300), "1.5e+300");
+    }
+
+    #[test]
+    fn thousands_are_grouped() {
+        assert_eq!(grouped(0), "0");
+        assert_eq!(grouped(999), "999");
+        assert_eq!(grouped(1_234_567), "1,234,567");
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn nothing_panics(value in proptest::num::f64::ANY, digits in 0usize..4) {
+            let _ = (to_fixed(value, digits), number_text(value), round_half_up(value));
+        }
+    }
+}

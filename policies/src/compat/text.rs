@@ -1,0 +1,170 @@
+//! Text as JavaScript sees it: lengths in UTF-16 units, its own idea of white space.
+
+/// What `\s` matches there, as the inside of a bracketed class of the `regex` crate.
+pub const SPACE_CLASS: &str =
+    r"\t\n\x0B\x0C\r \u{A0}\u{1680}\u{2000}-\u{200A}\u{2028}\u{2029}\u{202F}\u{205F}\u{3000}\u{FEFF}";
+
+/// Whether `trim` and `\s` take this for white space: U+FEFF is, U+0085 is not.
+pub fn is_space(c: char) -> bool {
+    matches!(
+        c,
+        '\t'..='\r'
+            | ' '
+            | '\u{A0}'
+            | '\u{1680}'
+            | '\u{2000}'..='\u{200A}'
+            | '\u{2028}'
+            | '\u{2029}'
+            | '\u{202F}'
+            | '\u{205F}'
+            | '\u{3000}'
+            | '\u{FEFF}'
+    )
+}
+
+/// Whether `^` and `$` stop here in multi-line patterns.
+pub fn is_line_end(c: char) -> bool {
+    matches!(c, '\n' | '\r' | '\u{2028}' | '\u{2029}')
+}
+
+/// Without white space at both ends.
+pub fn trim(text: &str) -> &str {
+    text.trim_matches(is_space)
+}
+
+/// Without white space at the start.
+pub fn trim_start(text: &str) -> &str {
+    text.trim_start_matches(is_space)
+}
+
+/// Without white space at the end.
+pub fn trim_end(text: &str) -> &str {
+    text.trim_end_matches(is_space)
+}
+
+/// Every run of white space as one blank, none at the ends.
+pub fn collapse_spaces(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for word in text.split(is_space).filter(|word| !word.is_empty()) {
+        if !out.is_empty() {
+            out.push(' ');
+        }
+        out.push_str(word);
+    }
+    out
+}
+
+/// Length in UTF-16 units.
+pub fn units(text: &str) -> usize {
+    if text.is_ascii() {
+        return text.len();
+    }
+    // One unit a character, one more for those above the basic plane (four bytes, led by 0xF0 and up).
+    text.bytes()
+        .map(|byte| usize::from((byte as i8) >= -0x40) + usize::from(byte >= 0xF0))
+        .sum()
+}
+
+/// The longest start of `text` with at most `limit` units.
+pub fn cut_units(text: &str, limit: usize) -> &str {
+    &text[..offset_of(text, limit)]
+}
+
+/// The longest end of `text` with at most `limit` units.
+pub fn last_units(text: &str, limit: usize) -> &str {
+    if text.len() <= limit {
+        return text;
+    }
+    let mut left = limit;
+    let mut start = text.len();
+    for (at, c) in text.char_indices().rev() {
+        if c.len_utf16() > left {
+            break;
+        }
+        left -= c.len_utf16();
+        start = at;
+    }
+    &text[start..]
+}
+
+/// What lies between two positions counted in units; a pair cut by either end is left out.
+pub fn units_between(text: &str, from: usize, to: usize) -> &str {
+    if to <= from {
+        return "";
+    }
+    let end = offset_of(text, to);
+    let mut start = offset_of(text, from);
+    // `offset_of` stops before a pair that straddles the position; at the start such a pair is dropped.
+    if start < end && units(&text[..start]) < from {
+        start += text[start..].chars().next().map_or(0, char::len_utf8);
+    }
+    if start >= end { "" } else { &text[start..end] }
+}
+
+/// The byte offset of the last code point boundary at or before `limit` units.
+fn offset_of(text: &str, limit: usize) -> usize {
+    // A byte never makes more than one unit.
+    if text.len() <= limit {
+        return text.len();
+    }
+    let ascii = text
+        .as_bytes()
+        .iter()
+        .take(limit)
+        .take_while(|byte| byte.is_ascii())
+        .count();
+    if ascii == limit {
+        return limit;
+    }
+    let mut left = limit - ascii;
+    for (at, c) in text[ascii..].char_indices() {
+        if c.len_utf16() > left {
+            return ascii + at;
+        }
+        left -= c.len_utf16();
+    }
+    text.len()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_emoji_counts_two_and_is_never_halved() {
+        assert_eq!(units("a😀"), 3);
+        assert_eq!(cut_units("a😀b", 2), "a");
+        assert_eq!(cut_units("a😀b", 3), "a😀");
+        assert_eq!(last_units("a😀b", 2), "b");
+        assert_eq!(units_between("a😀b", 2, 4), "b");
+        assert_eq!(units_between("a😀b", 1, 2), "");
+        assert_eq!(units_between("a😀b", 1, 4), "😀b");
+    }
+
+    #[test]
+    fn the_byte_order_mark_is_space_and_nel_is_not() {
+        assert_eq!(trim("\u{FEFF} x\u{85}"), "x\u{85}");
+    }
+
+    #[test]
+    fn limits_beyond_the_end_give_the_whole() {
+        assert_eq!(cut_units("漢字", 99), "漢字");
+        assert_eq!(last_units("漢字", 99), "漢字");
+        assert_eq!(units_between("漢字", 1, 99), "字");
+        assert_eq!(units_between("漢字", 5, 99), "");
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn units_agree_with_the_encoder(text in ".*") {
+            assert_eq!(units(&text), text.encode_utf16().count());
+        }
+
+        #[test]
+        fn cuts_keep_their_limit(text in ".*", limit in 0usize..40) {
+            assert!(units(cut_units(&text, limit)) <= limit);
+            assert!(units(last_units(&text, limit)) <= limit);
+            assert!(units(units_between(&text, limit / 2, limit)) <= limit - limit / 2);
+        }
+    }
+}

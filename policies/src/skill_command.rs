@@ -1,0 +1,242 @@
+//! What did the user type: a skill to run, a look at traces, or nothing of ours?
+
+use crate::compat::{is_space, trim, trim_start};
+
+/// Names that are commands of ours and so cannot be skills.
+pub const RESERVED_NAMES: [&str; 3] = ["cancel", "trace-report", "trace-view"];
+
+/// What typed text asks for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum TypedInput {
+    /// Not ours; the host goes on with it.
+    Pass,
+    /// Run a skill.
+    Skill(SkillCommand),
+    /// `/skill` without a name: let the user pick one.
+    PickSkill,
+    /// Show what the traces of a skill say.
+    TraceReport {
+        /// The skill.
+        skill: String,
+    },
+    /// Show one trace.
+    TraceView {
+        /// The file, as listed by the report.
+        file: String,
+    },
+    /// Stop the skill in flight.
+    Cancel,
+    /// One of our commands with an argument that is missing or cannot be meant.
+    Usage {
+        /// How it is written.
+        usage: &'static str,
+    },
+}
+
+/// A skill's name and what it is to do.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SkillCommand {
+    /// The name, as far as what was typed is one.
+    pub name: String,
+    /// The whole first word; differs from the name when it holds a character no name can have.
+    pub typed: String,
+    /// What is wanted, trimmed; may be empty.
+    pub task: String,
+}
+
+impl SkillCommand {
+    /// The typed word is a name from end to end. Otherwise nothing is run: `foo.bar` is not the skill `foo`.
+    pub fn is_well_formed(&self) -> bool {
+        self.name == self.typed
+    }
+}
+
+/// Reads a line in both forms, `/skill:<name> <task>` and `/skill <name> <task>`.
+pub fn read_typed_input(text: &str) -> TypedInput {
+    let text = trim_start(text);
+    if text.starts_with("/skill:") {
+        return read_colon_form(text);
+    }
+    let Some(rest) = text.strip_prefix("/skill") else {
+        return TypedInput::Pass;
+    };
+    if !rest.is_empty() && !rest.starts_with(is_space) {
+        return TypedInput::Pass;
+    }
+    let rest = trim(rest);
+    let rest = rest.strip_prefix("skill:").unwrap_or(rest);
+    if rest.is_empty() {
+        return TypedInput::PickSkill;
+    }
+    read_words(rest).unwrap_or_else(|| TypedInput::Skill(unnamed(rest)))
+}
+
+/// Reads `/skill:…` only; everything else passes.
+pub fn read_colon_form(text: &str) -> TypedInput {
+    match trim_start(text).strip_prefix("/skill:") {
+        Some(rest) => read_words(rest).unwrap_or(TypedInput::Pass),
+        None => TypedInput::Pass,
+    }
+}
+
+/// Reads `/skill:<name> <task>` without regard to reserved names; `None` when there is no name.
+pub fn read_skill_command(text: &str) -> Option<SkillCommand> {
+    command_in(trim_start(text).strip_prefix("/skill:")?)
+}
+
+fn read_words(rest: &str) -> Option<TypedInput> {
+    let command = command_in(rest)?;
+    let argument = command.task.as_str();
+    Some(match command.typed.as_str() {
+        "cancel" if argument.is_empty() => TypedInput::Cancel,
+        "cancel" => TypedInput::Usage {
+            usage: "/skill cancel",
+        },
+        "trace-report" => match leading_name(argument) {
+            "" => TypedInput::Usage {
+                usage: "/skill trace-report <skill>",
+            },
+            skill => TypedInput::TraceReport {
+                skill: skill.to_string(),
+            },
+        },
+        "trace-view" if is_trace_file_name(argument) => TypedInput::TraceView {
+            file: argument.to_string(),
+        },
+        "trace-view" => TypedInput::Usage {
+            usage: "/skill trace-view <file>.json",
+        },
+        _ => TypedInput::Skill(command),
+    })
+}
+
+fn command_in(rest: &str) -> Option<SkillCommand> {
+    let name = leading_name(rest).trim_end_matches('-');
+    if name.is_empty() {
+        return None;
+    }
+    let typed = rest.split(is_space).next().unwrap_or("");
+    let task = if typed == name {
+        &rest[typed.len()..]
+    } else {
+        &rest[name.len()..]
+    };
+    Some(SkillCommand {
+        name: name.to_string(),
+        typed: typed.to_string(),
+        task: trim(task).to_string(),
+    })
+}
+
+fn unnamed(rest: &str) -> SkillCommand {
+    let typed = rest.split(is_space).next().unwrap_or("");
+    SkillCommand {
+        name: String::new(),
+        typed: typed.to_string(),
+        task: trim(&rest[typed.len()..]).to_string(),
+    }
+}
+
+fn leading_name(text: &str) -> &str {
+    let end = text.bytes().take_while(|byte| is_name_byte(*byte)).count();
+    &text[..end]
+}
+
+fn is_name_byte(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'-'
+}
+
+fn is_trace_file_name(name: &str) -> bool {
+    let plain = name.bytes().all(|byte| is_name_byte(byte) || byte == b'.');
+    plain && name.len() > ".json".len() && name.ends_with(".json")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn skill(name: &str, task: &str) -> TypedInput {
+        TypedInput::Skill(SkillCommand {
+            name: name.into(),
+            typed: name.into(),
+            task: task.into(),
+        })
+    }
+
+    fn check(text: &str, expected: TypedInput) {
+        assert_eq!(read_typed_input(text), expected, "{text:?}");
+    }
+
+    #[test]
+    fn both_forms_carry_the_task() {
+        check(
+            "/skill:refactor split the parser",
+            skill("refactor", "split the parser"),
+        );
+        check(
+            "/skill refactor split\nthe parser ",
+            skill("refactor", "split\nthe parser"),
+        );
+        check("/skill skill:refactor x", skill("refactor", "x"));
+    }
+
+    #[test]
+    fn other_text_passes() {
+        check("hello /skill:x", TypedInput::Pass);
+        check("/skills", TypedInput::Pass);
+        check("/skill:", TypedInput::Pass);
+    }
+
+    #[test]
+    fn no_name_means_pick_one() {
+        check("/skill", TypedInput::PickSkill);
+        check("  /skill  ", TypedInput::PickSkill);
+    }
+
+    #[test]
+    fn reserved_names_are_commands_in_both_forms() {
+        check("/skill cancel", TypedInput::Cancel);
+        check("/skill:cancel", TypedInput::Cancel);
+        check(
+            "/skill trace-report demo",
+            TypedInput::TraceReport { skill: "demo".into() },
+        );
+        check(
+            "/skill trace-view demo_1.json",
+            TypedInput::TraceView {
+                file: "demo_1.json".into(),
+            },
+        );
+        check(
+            "/skill trace-view",
+            TypedInput::Usage {
+                usage: "/skill trace-view <file>.json",
+            },
+        );
+        check(
+            "/skill trace-view ../x.json",
+            TypedInput::Usage {
+                usage: "/skill trace-view <file>.json",
+            },
+        );
+    }
+
+    #[test]
+    fn a_word_that_is_no_name_is_not_cut_to_one() {
+        let TypedInput::Skill(command) = read_typed_input("/skill:foo.bar do it") else {
+            panic!("no command")
+        };
+        assert!(!command.is_well_formed());
+        assert_eq!(
+            (command.name.as_str(), command.typed.as_str()),
+            ("foo", "foo.bar")
+        );
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn any_line_is_read(text in "(/skill[: ])?.*") {
+            let _ = (read_typed_input(&text), read_skill_command(&text));
+        }
+    }
+}

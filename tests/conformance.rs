@@ -1,0 +1,193 @@
+//! Replays recorded inputs and outputs of peers against our own functions.
+//!
+//! The directory comes from `IMPRESARIO_VECTORS`, by default `tests/vectors`; in it lie files
+//! `<peer>/…/<function>.jsonl`, one case a line. A function prints one line: how many cases passed, how many
+//! failed, and how many differ in a known way. A difference is known when the case carries the id of a fault
+//! of the peer and our predicate for that fault accepts what we did instead; every other difference fails.
+
+#[path = "conformance/auggie/mod.rs"]
+mod auggie;
+#[path = "conformance/compare.rs"]
+mod compare;
+#[path = "conformance/vectors.rs"]
+mod vectors;
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::path::{Path, PathBuf};
+use vectors::{Answer, Case};
+
+/// The peers vectors exist of.
+const PEERS: [&str; 5] = [
+    "auggie",
+    "blackbytes",
+    "capability",
+    "nested-agents",
+    "auto-context",
+];
+
+/// Functions of `auggie` whose counterpart is still being written.
+const PENDING: &[&str] = &[
+    "actor_judge",
+    "append_capped",
+    "bar_chart",
+    "child_stderr",
+    "coerce_route",
+    "compose_middleware",
+    "config",
+    "context_budget",
+    "context_memory",
+    "context_memory_mcp",
+    "degradation_alert",
+    "execution_message",
+    "execution_router",
+    "extension_commands",
+    "history_assembler",
+    "model_mapper",
+    "output_sanitizer",
+    "overflow_middleware",
+    "parallel_clip",
+    "parallel_prompt",
+    "parallel_run",
+    "parallel_synthesis",
+    "preflight",
+    "prompt_injection",
+    "prompt_prefix",
+    "redact_secrets",
+    "render_brief",
+    "router_scenario",
+    "routing_message_truncate",
+    "signal_prefix",
+    "state_machine",
+    "trace_classify",
+    "trace_cleanup",
+    "trace_duration",
+    "trace_file",
+    "trace_load",
+    "trace_load_single",
+    "trace_mini_report",
+    "trace_record",
+    "trace_regression",
+    "trace_report",
+    "trace_skill_name",
+    "trace_view",
+];
+
+/// How many failed cases of a function are shown in full.
+const SHOWN_MAX: usize = 3;
+
+/// One function of a peer that we have a counterpart of.
+pub struct Function {
+    /// As the peer's file is called.
+    name: &'static str,
+    /// Runs our counterpart.
+    replay: fn(&Case) -> Answer,
+    /// Whether our different answer is what we want instead of this fault of the peer.
+    accepts: fn(&str, &Case, &Answer) -> bool,
+}
+
+#[derive(Default)]
+struct Tally {
+    passed: usize,
+    known: usize,
+    failures: Vec<String>,
+}
+
+impl fmt::Display for Tally {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (passed, failed, known) = (self.passed, self.failures.len(), self.known);
+        write!(f, "{passed} passed, {failed} failed, {known} known differences")
+    }
+}
+
+#[test]
+fn every_recorded_case_is_reproduced_or_improved() {
+    let directory = std::env::var_os("IMPRESARIO_VECTORS").map_or_else(
+        || Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/vectors"),
+        PathBuf::from,
+    );
+    let files = vectors::files_below(&directory);
+    assert!(!files.is_empty(), "no vectors below {}", directory.display());
+
+    let mut tallies: BTreeMap<(String, String), Option<Tally>> = BTreeMap::new();
+    for file in &files {
+        let Some((peer, name)) = peer_and_function(&directory, file) else {
+            continue;
+        };
+        let tally = match find_function(&peer, &name) {
+            Some(function) => {
+                let entry = tallies.entry((peer, name)).or_default();
+                replay_file(file, &function, entry.get_or_insert_default());
+                continue;
+            }
+            None => None,
+        };
+        tallies.entry((peer, name)).or_insert(tally);
+    }
+    report(&tallies);
+}
+
+/// The peer is the path component that names one; the function is the file's name.
+fn peer_and_function(directory: &Path, file: &Path) -> Option<(String, String)> {
+    let below = file.strip_prefix(directory).ok()?;
+    let named = |path: &Path| {
+        path.components()
+            .map(|part| part.as_os_str().to_string_lossy().into_owned())
+            .find(|part| PEERS.contains(&part.as_str()))
+    };
+    let peer = named(below).or_else(|| named(directory))?;
+    Some((peer, file.file_stem()?.to_string_lossy().into_owned()))
+}
+
+fn find_function(peer: &str, name: &str) -> Option<Function> {
+    let functions = match peer {
+        "auggie" => auggie::functions(),
+        _ => Vec::new(),
+    };
+    functions.into_iter().find(|function| function.name == name)
+}
+
+fn replay_file(file: &Path, function: &Function, tally: &mut Tally) {
+    for case in vectors::cases_in(file) {
+        let ours = (function.replay)(&case);
+        if compare::same_answer(&case.expected, &ours) {
+            tally.passed += 1;
+        } else if case
+            .defects
+            .iter()
+            .any(|defect| (function.accepts)(defect, &case, &ours))
+        {
+            tally.known += 1;
+        } else {
+            tally.failures.push(format!(
+                "{}\n{}",
+                case.describe(),
+                compare::difference(&case.expected, &ours)
+            ));
+        }
+    }
+}
+
+fn report(tallies: &BTreeMap<(String, String), Option<Tally>>) {
+    let mut wrong = Vec::new();
+    for ((peer, name), tally) in tallies {
+        let Some(tally) = tally else {
+            println!("{peer}/{name}: not implemented");
+            let excused = name.ends_with("_side_branch") || PENDING.contains(&name.as_str());
+            if peer == "auggie" && !excused {
+                wrong.push(format!("{peer}/{name}: not implemented"));
+            }
+            continue;
+        };
+        println!("{peer}/{name}: {tally}");
+        for failure in tally.failures.iter().take(SHOWN_MAX) {
+            wrong.push(format!("{peer}/{name}: {failure}"));
+        }
+    }
+    assert!(
+        wrong.is_empty(),
+        "{} complaints:\n{}",
+        wrong.len(),
+        wrong.join("\n")
+    );
+}
