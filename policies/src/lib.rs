@@ -3,12 +3,12 @@
 //! Every policy is a pure, total function `Facts + Settings → Decision`: no I/O, no clock, no randomness.
 //! One question a file. The words the policies share with the rest of the runtime are in [`domain`].
 
+pub mod compat;
 pub mod conduct;
+pub mod domain;
 pub mod domain;
 pub mod fallback;
 pub mod projection;
-pub mod compat;
-pub mod domain;
 pub mod skill_command;
 pub mod skill_file;
 pub mod skill_lookup;

@@ -236,7 +236,10 @@ impl Reader<'_> {
                     self.skip_space();
                     if !self.take(b'}') {
                         let key = self.key()?;
-                        open.push(Open::Object(ObjectBuilder { key, ..ObjectBuilder::default() }));
+                        open.push(Open::Object(ObjectBuilder {
+                            key,
+                            ..ObjectBuilder::default()
+                        }));
                         continue;
                     }
                     Json::Object(Vec::new())
