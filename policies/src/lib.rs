@@ -6,7 +6,6 @@
 pub mod compat;
 pub mod conduct;
 pub mod domain;
-pub mod domain;
 pub mod fallback;
 pub mod projection;
 pub mod skill_command;
