@@ -3,11 +3,13 @@
 //! Every policy is a pure, total function `Facts + Settings → Decision`: no I/O, no clock, no randomness.
 //! One question a file. The words the policies share with the rest of the runtime are in [`domain`].
 
+pub mod attempt_ending;
 pub mod compat;
 pub mod conduct;
 pub mod domain;
 pub mod fallback;
 pub mod projection;
+pub mod redaction;
 pub mod skill_command;
 pub mod skill_file;
 pub mod skill_lookup;
