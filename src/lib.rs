@@ -1,1 +1,3 @@
 //! Impresario.
+
+pub mod bridge;

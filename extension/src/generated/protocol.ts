@@ -1,0 +1,512 @@
+// Generated from the Rust types of the bridge. Do not edit: change src/bridge/wire and run
+// UPDATE=1 cargo test --test bridge artefacts
+
+/** The first message of a connection. */
+export type Hello = {
+  /** The oldest protocol version the host speaks. */
+  protocol_oldest: number,
+  /** The newest protocol version the host speaks. */
+  protocol_newest: number,
+  /** `pi`. */
+  host: string,
+  /** Its version, where it says. */
+  host_version: string | null,
+  /** The version of the extension. */
+  extension_version: string,
+  /** What this host can do beyond the protocol version, by name. */
+  capabilities: Array<string>,
+};
+
+/** The answer to [`Hello`]. */
+export type Welcome = {
+  /** The version spoken from now on. */
+  protocol: number,
+  /** The version of the runtime. */
+  runtime_version: string,
+  /** What this runtime can do beyond the protocol version, by name. */
+  capabilities: Array<string>,
+  /** The longest line it reads, in bytes. */
+  line_bytes_max: number,
+};
+
+/** Asks for the same thing back. Both sides answer it; the doctor and the benches use it. */
+export type Ping = {
+  /** Anything. */
+  payload: unknown,
+};
+
+/** The answer to [`Ping`]. */
+export type Pong = {
+  /** What was sent. */
+  payload: unknown,
+};
+
+/** Nobody waits for this request any more; no answer is needed. */
+export type RequestCancel = {
+  /** The id of the request, as its sender chose it. */
+  id: number,
+};
+
+/** How the host is used. */
+export type SessionMode = "tui" | "rpc" | "print" | "json";
+
+/** A session began, or the extension reconnected to a new runtime. Sent again with the same id it changes nothing. */
+export type SessionStart = {
+  /** The session, as the host names it. */
+  session: string,
+  /** Its file; none when the host keeps it in memory only. */
+  file: string | null,
+  /** The directory it works in. */
+  cwd: string,
+  /** How the host is used. */
+  mode: SessionMode,
+  /** Whether a person can be asked. */
+  has_ui: boolean,
+  /** Whether the person trusts the workspace; none where the host has no such notion. */
+  trusted: boolean | null,
+  /** The session's own model, as `provider/id`. */
+  model: string | null,
+  /** The host's version, where it says. */
+  host_version: string | null,
+  /** Why the session starts: `startup`, `reload`, `new`, `resume`, `fork`, `reconnect`. */
+  reason: string,
+};
+
+/** A session ended. */
+export type SessionEnd = {
+  /** Which. */
+  session: string,
+  /** `quit`, `reload`, `new`, `resume`, `fork`. */
+  reason: string,
+};
+
+/** Something was typed that is no command. */
+export type TypedInput = {
+  /** Where. */
+  session: string,
+  /** What, before the host expands anything. */
+  text: string,
+  /** `interactive`, `rpc`, `extension`. */
+  source: string,
+  /** How many pictures came with it. */
+  images: number,
+};
+
+/** Who deals with what was typed. */
+export type InputDecisionKind = "continue" | "handled";
+
+/** The answer to [`TypedInput`]. */
+export type InputDecision = {
+  /** Who deals with it. */
+  decision: InputDecisionKind,
+};
+
+/** Run a skill. */
+export type SkillRun = {
+  /** From which session. */
+  session: string,
+  /** Unique; the same request sent twice means one run. */
+  request: string,
+  /** The skill. */
+  name: string,
+  /** What is wanted. */
+  task: string,
+};
+
+/** The run is accepted: it is in the journal. */
+export type SkillRunAccepted = {
+  /** Its id. */
+  run: string,
+};
+
+/** Cancel a run, or all runs of the session. */
+export type SkillCancel = {
+  /** Of which session. */
+  session: string,
+  /** Which run; none means every run of the session. */
+  run: string | null,
+  /** Who asked, for the run's reason: `escape`, `/skill:cancel`. */
+  by: string,
+};
+
+/** Cancellation is on its way; each run still ends with a delivery. */
+export type SkillCancelled = {
+  /** The runs that are being cancelled. */
+  runs: string[],
+};
+
+/** What the person said to a question. */
+export type QuestionAnswer = {
+  /** About which run. */
+  run: string,
+  /** None when the question was dismissed. */
+  answer: string | null,
+};
+
+/** The runtime has the answer. */
+export type QuestionAnswered = {
+  /** Somebody was waiting for it. */
+  taken: boolean,
+};
+
+/** Something happened in the session. */
+export type ObservedEvent = {
+  /** The host's name for it. */
+  name: string,
+  /** When, in milliseconds since 1970. */
+  at_ms: number,
+  /** Roles, names, sizes and ids; no bodies. */
+  data: unknown,
+};
+
+/** Events since the last batch, oldest first. */
+export type ObservedEvents = {
+  /** Where. */
+  session: string,
+  /** What happened. */
+  events: Array<ObservedEvent>,
+  /** How many the extension dropped because the runtime was behind. */
+  dropped: number,
+};
+
+/** How long a marked prefix is kept. */
+export type MarkerTtl = "5m" | "1h";
+
+/** What a block is. */
+export type MarkerBlockKind = "system" | "tool" | "text" | "image" | "thinking" | "tool_use" | "tool_result" | "other";
+
+/** One block of a provider request, without its body. */
+export type MarkerBlock = {
+  /** Where it stands: `system/0`, `tools/3`, `messages/5/content/1`. */
+  path: string,
+  /** What it is. */
+  kind: MarkerBlockKind,
+  /** Length of its JSON in UTF-16 units. */
+  size: number,
+  /** The marker it carries now. */
+  marker: MarkerTtl | null,
+};
+
+/** The outline of a request to a provider that takes markers, in the order in which the provider hashes it. */
+export type MarkerSkeleton = {
+  /** Whose request. */
+  session: string,
+  /** The model as the provider is called with it. */
+  model: string | null,
+  /** Tools, then system, then messages. */
+  blocks: Array<MarkerBlock>,
+};
+
+/** One change to one block. */
+export type MarkerEdit = {
+  /** Which block. */
+  path: string,
+  /** The marker it shall carry; none removes it. */
+  marker: MarkerTtl | null,
+};
+
+/** The answer to [`MarkerSkeleton`]. No edits leave the request as it is, byte for byte. */
+export type MarkerPlan = {
+  /** The changes. */
+  edits: Array<MarkerEdit>,
+};
+
+/** A result that was only shown stands in the session now. */
+export type DeliveryAcknowledged = {
+  /** Which run. */
+  run: string,
+};
+
+/** Which skills are there? */
+export type Completions = {
+  /** For which session. */
+  session: string,
+};
+
+/** One skill a person can choose. */
+export type SkillSummary = {
+  /** Its name. */
+  name: string,
+  /** What it is for, in one line. */
+  description: string,
+};
+
+/** The answer to [`Completions`]. */
+export type SkillNames = {
+  /** By name. */
+  skills: Array<SkillSummary>,
+};
+
+/** One short line about the runtime in the host's status bar; none clears it. */
+export type UiStatus = {
+  /** The line. */
+  text: string | null,
+};
+
+/** What a run is doing now. Lossy: the next one replaces it. */
+export type UiProgress = {
+  /** Which run. */
+  run: string,
+  /** One short line. */
+  doing: string,
+  /** Tool calls begun so far. */
+  tool_calls: number,
+  /** When this was true, in milliseconds since 1970. */
+  at_ms: number,
+};
+
+/** How much a notice matters. */
+export type NoticeLevel = "info" | "warning" | "error";
+
+/** Something a person should read that is no result of a run. */
+export type UiNotice = {
+  /** How much it matters. */
+  level: NoticeLevel,
+  /** What to read. */
+  text: string,
+};
+
+/** Show this question to the person. Asked again while it is open, it is shown again. */
+export type QuestionAsk = {
+  /** About which run. */
+  run: string,
+  /** In which session; none means whichever is open. */
+  session: string | null,
+  /** The question. */
+  question: string,
+};
+
+/** The answer to [`QuestionAsk`]; what the person says comes as [`QuestionAnswer`]. */
+export type QuestionShown = {
+  /** False when nobody is there to answer. */
+  shown: boolean,
+};
+
+/** Who speaks. */
+export type WireModelRole = "user" | "assistant" | "tool";
+
+/** A call of a tool by the model. */
+export type WireToolCall = {
+  /** The id the model gave it. */
+  id: string,
+  /** The tool. */
+  tool: string,
+  /** Its arguments. */
+  arguments: Record<string, unknown>,
+};
+
+/** One message of the conversation. */
+export type WireModelMessage = {
+  /** Who speaks. */
+  role: WireModelRole,
+  /** What is said; for a tool, its result. */
+  text: string,
+  /** The calls an assistant message makes. */
+  tool_calls: Array<WireToolCall>,
+  /** For a tool message: the call it answers. */
+  answers_call: string | null,
+};
+
+/** What the model is told of a tool. */
+export type WireToolDefinition = {
+  /** Its name. */
+  name: string,
+  /** What it does. */
+  description: string,
+  /** JSON Schema of its arguments. */
+  parameters: Record<string, unknown>,
+};
+
+/** Call this model once. */
+export type ModelComplete = {
+  /** `provider/id`, or `session` for the session's own model. */
+  model: string,
+  /** What stands before the conversation. */
+  system: string,
+  /** The conversation. */
+  messages: Array<WireModelMessage>,
+  /** The tools offered. */
+  tools: Array<WireToolDefinition>,
+  /** Sampling temperature, where the provider takes one. */
+  temperature: number | null,
+  /** At most so many tokens in the reply. */
+  tokens_max: number,
+};
+
+/** What a call used, as the provider counted. */
+export type WireModelUsage = {
+  /** Fresh input tokens. */
+  input: number,
+  /** Output tokens. */
+  output: number,
+  /** Input tokens read from a prompt cache. */
+  cache_read: number,
+  /** Input tokens written to a prompt cache. */
+  cache_write: number,
+  /** In US dollars, where the price is known. */
+  cost_usd: number | null,
+};
+
+/** The answer to [`ModelComplete`]. */
+export type ModelCompleted = {
+  /** The text. */
+  text: string,
+  /** The calls it makes. */
+  tool_calls: Array<WireToolCall>,
+  /** What it used. */
+  usage: WireModelUsage,
+};
+
+/** Stands in the `data` of the error that answers a [`ModelComplete`] which failed. */
+export type ModelFailure = { "failure": "unavailable", "why": string } | { "failure": "rate_limited", "why": string } | { "failure": "authentication", "why": string } | { "failure": "context_overflow", "why": string } | { "failure": "unknown_model", "why": string } | { "failure": "refused", "why": string };
+
+/** How a run ended. */
+export type RunEndState = "succeeded" | "failed" | "cancelled" | "parked";
+
+/** Why a run did not succeed. */
+export type OfferedReason = {
+  /** Stable across versions. */
+  code: string,
+  /** For a person. */
+  message: string,
+};
+
+/** Here is the result of a run. The same run may be offered again; the host drops what it already has. */
+export type DeliveryOffer = {
+  /** Which run. */
+  run: string,
+  /** For which session; none means whichever is open. */
+  session: string | null,
+  /** How it ended. */
+  state: RunEndState,
+  /** The answer, or what there was of one. */
+  answer: string | null,
+  /** Why it did not succeed. */
+  reason: OfferedReason | null,
+};
+
+/** What became of an offer. */
+export type Receipt = "kept" | "shown";
+
+/** The answer to [`DeliveryOffer`]. */
+export type OfferReceipt = {
+  /** What became of it. */
+  receipt: Receipt,
+};
+
+/** The newest messages of the session's own branch, please. */
+export type SessionHistory = {
+  /** At most so many. */
+  messages_max: number,
+};
+
+/** Who said a line. */
+export type HistoryRole = "user" | "assistant" | "system";
+
+/** One line of the conversation. */
+export type HistoryMessage = {
+  /** Who. */
+  role: HistoryRole,
+  /** What, text only. */
+  content: string,
+};
+
+/** The answer to [`SessionHistory`], oldest first. */
+export type SessionHistoryMessages = {
+  /** The messages. */
+  messages: Array<HistoryMessage>,
+};
+
+/** Does the result of this run already stand in the session branch? */
+export type SessionHasRun = {
+  /** Which run. */
+  run: string,
+  /** The session meant; none means whichever is open. */
+  session: string | null,
+};
+
+/** The answer to [`SessionHasRun`]. */
+export type HasRun = {
+  /** It does. */
+  has: boolean,
+};
+
+export const PROTOCOL_VERSION = 1;
+export const PROTOCOL_VERSION_OLDEST = 1;
+export const LINE_BYTES_MAX = 4194304;
+export const DEPTH_MAX = 64;
+export const HOST_MODEL = "session";
+
+/** The codes an error can carry. */
+export const ERROR_CODES = {
+  Parse: -32700,
+  InvalidRequest: -32600,
+  UnknownMethod: -32601,
+  InvalidParams: -32602,
+  Internal: -32603,
+  Refused: -32001,
+  NotReady: -32002,
+  LineTooLong: -32003,
+  TooDeep: -32004,
+  Busy: -32005,
+  NoCommonVersion: -32006,
+  NobodyThere: -32007,
+  Model: -32008,
+  Cancelled: -32800,
+} as const;
+
+/** How long the sender of a request waits, and what silence means. */
+export const METHODS = {
+  "hello": { deadlineMs: 10000, unanswered: "told" },
+  "ping": { deadlineMs: 5000, unanswered: "fails" },
+  "input": { deadlineMs: 250, unanswered: "open" },
+  "skill.run": { deadlineMs: 10000, unanswered: "told" },
+  "skill.cancel": { deadlineMs: 5000, unanswered: "told" },
+  "question.answer": { deadlineMs: 5000, unanswered: "told" },
+  "markers.plan": { deadlineMs: 50, unanswered: "open" },
+  "completions": { deadlineMs: 2000, unanswered: "open" },
+  "question.ask": { deadlineMs: 5000, unanswered: "fails" },
+  "model.complete": { deadlineMs: 180000, unanswered: "fails" },
+  "delivery.offer": { deadlineMs: 10000, unanswered: "fails" },
+  "session.history": { deadlineMs: 2000, unanswered: "fails" },
+  "session.has_run": { deadlineMs: 2000, unanswered: "fails" },
+} as const;
+
+/** What the extension may ask. */
+export interface HostRequests {
+  "hello": { params: Hello; result: Welcome };
+  "ping": { params: Ping; result: Pong };
+  "input": { params: TypedInput; result: InputDecision };
+  "skill.run": { params: SkillRun; result: SkillRunAccepted };
+  "skill.cancel": { params: SkillCancel; result: SkillCancelled };
+  "question.answer": { params: QuestionAnswer; result: QuestionAnswered };
+  "markers.plan": { params: MarkerSkeleton; result: MarkerPlan };
+  "completions": { params: Completions; result: SkillNames };
+}
+
+/** What the runtime may ask. */
+export interface RuntimeRequests {
+  "ping": { params: Ping; result: Pong };
+  "question.ask": { params: QuestionAsk; result: QuestionShown };
+  "model.complete": { params: ModelComplete; result: ModelCompleted };
+  "delivery.offer": { params: DeliveryOffer; result: OfferReceipt };
+  "session.history": { params: SessionHistory; result: SessionHistoryMessages };
+  "session.has_run": { params: SessionHasRun; result: HasRun };
+}
+
+/** What the extension may say. */
+export interface HostNotifications {
+  "request.cancel": RequestCancel;
+  "session.start": SessionStart;
+  "session.end": SessionEnd;
+  "event": ObservedEvents;
+  "delivery.acknowledged": DeliveryAcknowledged;
+}
+
+/** What the runtime may say. */
+export interface RuntimeNotifications {
+  "request.cancel": RequestCancel;
+  "ui.status": UiStatus;
+  "ui.progress": UiProgress;
+  "ui.notice": UiNotice;
+}

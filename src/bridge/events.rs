@@ -1,0 +1,50 @@
+//! What a host can tell the runtime. The runtime implements this; tests record it.
+
+use super::wire::{
+    InputDecisionKind, MarkerPlan, MarkerSkeleton, ObservedEvent, QuestionAnswer, SessionEnd, SessionStart,
+    SkillCancel, SkillRun, SkillSummary, TypedInput,
+};
+use async_trait::async_trait;
+use impresario_policies::domain::{Reason, RunId, SessionId};
+
+/// Why a run was not accepted, and what the person can do.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("accept the run: {}", .reason.message)]
+pub struct Refused {
+    /// The reason a terminal state would carry.
+    pub reason: Reason,
+    /// What the person can do, in one sentence.
+    pub hint: Option<String>,
+}
+
+/// What a host can tell the runtime.
+///
+/// Calls arrive in the order of the wire: a call is begun (polled once) before the next one is. Notifications are
+/// awaited to their end before the next message is read, so they must not wait for long; requests run side by side.
+/// A panic in one of them answers that request with an error and costs nothing else.
+#[async_trait]
+pub trait HostEvents: Send + Sync {
+    /// A session began; the same one may begin several times.
+    async fn session_started(&self, session: SessionStart);
+    /// A session ended, the process lives on or not.
+    async fn session_ended(&self, end: SessionEnd);
+    /// The host closed its end. Nothing comes after this; the process ends when it returns.
+    async fn host_gone(&self);
+    /// Something was typed that is no command. A late answer is thrown away: the host has gone on by then.
+    async fn input(&self, input: TypedInput) -> InputDecisionKind;
+    /// A skill shall run. `request` is unique: the same one twice means one run.
+    async fn run_skill(&self, request: SkillRun) -> Result<RunId, Refused>;
+    /// Runs shall be cancelled; returns those that are.
+    async fn cancel(&self, request: SkillCancel) -> Vec<RunId>;
+    /// An answer to a question nobody waits for in this process (it was asked by an earlier one). True when it was
+    /// of use.
+    async fn answer(&self, answer: QuestionAnswer) -> bool;
+    /// Something happened in the session; known or not, in order.
+    async fn observe(&self, session: &SessionId, event: ObservedEvent);
+    /// A provider request is about to go out; the markers it should carry.
+    async fn plan_markers(&self, skeleton: MarkerSkeleton) -> MarkerPlan;
+    /// A result that was only shown stands in the session now.
+    async fn delivery_acknowledged(&self, run: RunId);
+    /// The skills a person can choose from.
+    async fn skills(&self, session: &SessionId) -> Vec<SkillSummary>;
+}

@@ -1,0 +1,204 @@
+//! The host as the actors see it, reached over the bridge.
+
+use super::Peer;
+use super::connection::AskFailure;
+use super::wire::{
+    ANSWER_BYTES_MAX, DeliveryOffer, ErrorCode, HistoryRole, NoticeLevel, QuestionAnswer, QuestionAsk,
+    Receipt, SessionHasRun, SessionHistory, UiNotice, UiProgress, UiStatus,
+};
+use async_trait::async_trait;
+use impresario_actors::gateways::{
+    ChatMessage, ChatRole, Delivery, DeliveryReceipt, Host, HostError, Progress,
+};
+use impresario_policies::domain::{RunId, SessionId};
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use tokio::sync::oneshot;
+
+/// Questions that are open, and who waits for the answer.
+#[derive(Debug, Clone, Default)]
+pub(super) struct OpenQuestions(Arc<Mutex<BTreeMap<RunId, oneshot::Sender<Option<String>>>>>);
+
+impl OpenQuestions {
+    /// Whether somebody waited for this answer.
+    pub(super) fn answer(&self, answer: QuestionAnswer) -> bool {
+        let waiting = self.open().remove(&answer.run);
+        waiting.is_some_and(|waiting| waiting.send(answer.answer).is_ok())
+    }
+
+    fn wait_for(&self, run: &RunId) -> oneshot::Receiver<Option<String>> {
+        let (sender, receiver) = oneshot::channel();
+        self.open().insert(run.clone(), sender);
+        receiver
+    }
+
+    fn open(&self) -> MutexGuard<'_, BTreeMap<RunId, oneshot::Sender<Option<String>>>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Pi, or whoever speaks the protocol. Cheap to clone; used from any thread.
+#[derive(Debug, Clone)]
+pub struct PiHost {
+    peer: Peer,
+    questions: OpenQuestions,
+    session: Option<SessionId>,
+}
+
+impl PiHost {
+    pub(super) fn new(peer: Peer, questions: OpenQuestions) -> Self {
+        Self {
+            peer,
+            questions,
+            session: None,
+        }
+    }
+
+    /// The same host, speaking of one session only: what is meant for it is refused when another one is open.
+    pub fn for_session(&self, session: SessionId) -> Self {
+        Self {
+            session: Some(session),
+            ..self.clone()
+        }
+    }
+
+    /// One short line about the runtime itself; none clears it.
+    pub fn status(&self, text: Option<String>) {
+        self.peer.notify(&UiStatus { text });
+    }
+
+    /// A notice that is more than good to know.
+    pub fn warn(&self, text: String) {
+        self.peer.notify(&UiNotice {
+            level: NoticeLevel::Warning,
+            text,
+        });
+    }
+}
+
+#[async_trait(?Send)]
+impl Host for PiHost {
+    fn show(&self, progress: Progress) {
+        self.peer.notify(&UiProgress {
+            run: progress.run,
+            doing: progress.doing,
+            tool_calls: progress.tool_calls,
+            at_ms: progress.at.0,
+        });
+    }
+
+    fn notice(&self, text: String) {
+        self.peer.notify(&UiNotice {
+            level: NoticeLevel::Info,
+            text,
+        });
+    }
+
+    async fn ask(&self, run: &RunId, question: String) -> Result<String, HostError> {
+        let answer = self.questions.wait_for(run);
+        let ask = QuestionAsk {
+            run: run.clone(),
+            session: self.session.clone(),
+            question,
+        };
+        let shown = self.peer.ask(&ask).await.map_err(host_error)?;
+        if !shown.shown {
+            return Err(HostError::NobodyThere);
+        }
+        tokio::select! {
+            biased;
+            answer = answer => match answer {
+                Ok(Some(answer)) => Ok(answer),
+                Ok(None) => Err(HostError::Refused("the question was dismissed".into())),
+                Err(_asked_again) => Err(HostError::Refused("the question was asked again".into())),
+            },
+            () = self.peer.gone() => Err(HostError::Gone),
+        }
+    }
+
+    async fn history(&self, messages_max: usize) -> Result<Vec<ChatMessage>, HostError> {
+        let messages_max = u32::try_from(messages_max).unwrap_or(u32::MAX);
+        let history = self
+            .peer
+            .ask(&SessionHistory { messages_max })
+            .await
+            .map_err(host_error)?;
+        let messages = history.messages.into_iter();
+        Ok(messages
+            .map(|message| ChatMessage {
+                role: role_of(message.role),
+                content: message.content,
+            })
+            .collect())
+    }
+
+    async fn deliver(&self, delivery: Delivery) -> Result<DeliveryReceipt, HostError> {
+        let offer = DeliveryOffer {
+            run: delivery.run,
+            session: self.session.clone(),
+            state: delivery.state.into(),
+            answer: delivery.answer.map(cut_to_fit),
+            reason: delivery.reason.map(Into::into),
+        };
+        let receipt = self.peer.ask(&offer).await.map_err(host_error)?;
+        Ok(match receipt.receipt {
+            Receipt::Kept => DeliveryReceipt::Kept,
+            Receipt::Shown => DeliveryReceipt::Shown,
+        })
+    }
+
+    async fn has(&self, run: &RunId) -> Result<bool, HostError> {
+        let ask = SessionHasRun {
+            run: run.clone(),
+            session: self.session.clone(),
+        };
+        Ok(self.peer.ask(&ask).await.map_err(host_error)?.has)
+    }
+}
+
+fn role_of(role: HistoryRole) -> ChatRole {
+    match role {
+        HistoryRole::User => ChatRole::User,
+        HistoryRole::Assistant => ChatRole::Assistant,
+        HistoryRole::System => ChatRole::System,
+    }
+}
+
+fn host_error(failure: AskFailure) -> HostError {
+    match failure {
+        AskFailure::Gone => HostError::Gone,
+        AskFailure::Error(error) if error.code == ErrorCode::NobodyThere.number() => HostError::NobodyThere,
+        AskFailure::Error(error) => HostError::Refused(error.message),
+        other => HostError::Refused(other.to_string()),
+    }
+}
+
+/// What is too long for a line is cut where a character ends, and says so.
+fn cut_to_fit(mut answer: String) -> String {
+    if answer.len() <= ANSWER_BYTES_MAX {
+        return answer;
+    }
+    let bytes = answer.len();
+    answer.truncate(answer.floor_char_boundary(ANSWER_BYTES_MAX));
+    answer.push_str(&format!(
+        "\n\n[cut here: the whole answer has {bytes} bytes; `impresario runs show` prints it]"
+    ));
+    answer
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_answer_that_is_too_long_is_cut_between_characters_and_says_so() {
+        let answer = cut_to_fit("é".repeat(ANSWER_BYTES_MAX));
+        assert!(answer.len() < ANSWER_BYTES_MAX + 200);
+        assert!(answer.contains("2097152 bytes"));
+    }
+
+    #[test]
+    fn an_answer_that_fits_is_left_alone() {
+        assert_eq!(cut_to_fit("fine".into()), "fine");
+    }
+}

@@ -1,0 +1,418 @@
+//! Serving a host: reads its lines on a plain thread, turns them into calls on [`HostEvents`], answers in order of
+//! completion.
+
+use super::connection::Peer;
+use super::events::HostEvents;
+use super::framing::{LineEvent, LineReader};
+use super::host::{OpenQuestions, PiHost};
+use super::model::BridgedModel;
+use super::wire::{
+    Completions, DeliveryAcknowledged, Envelope, ErrorCode, ErrorObject, Hello, InputDecision, KNOWN_EVENTS,
+    LINE_BYTES_MAX, MarkerSkeleton, MessageId, Notification, ObservedEvents, PROTOCOL_VERSION,
+    PROTOCOL_VERSION_OLDEST, Ping, Pong, QuestionAnswer, QuestionAnswered, Request, RequestCancel,
+    SessionEnd, SessionStart, SkillCancel, SkillCancelled, SkillNames, SkillRun, SkillRunAccepted,
+    TypedInput, Welcome, read_envelope,
+};
+use futures_util::FutureExt;
+use futures_util::future::{AbortHandle, Abortable, BoxFuture};
+use futures_util::stream::{FuturesUnordered, StreamExt};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use serde_json::json;
+use serde_json::value::RawValue;
+use std::collections::BTreeMap;
+use std::io::{self, Read, Write};
+use std::panic::AssertUnwindSafe;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use tokio::sync::mpsc;
+
+/// What a bridge may be told.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct BridgeSettings {
+    /// The longest line read, in bytes.
+    pub line_bytes_max: usize,
+    /// Requests of the host that may be under way; more are answered `busy`.
+    pub requests_max: usize,
+    /// Messages read ahead; a host that sends more waits.
+    pub messages_ahead_max: usize,
+}
+
+impl Default for BridgeSettings {
+    fn default() -> Self {
+        Self {
+            line_bytes_max: LINE_BYTES_MAX,
+            requests_max: 256,
+            messages_ahead_max: 64,
+        }
+    }
+}
+
+/// Why a bridge could not be opened.
+#[derive(Debug, thiserror::Error)]
+pub enum BridgeError {
+    /// No thread.
+    #[error("start a thread of the bridge: {0}")]
+    Thread(#[from] io::Error),
+}
+
+/// A connection to a host that is open but not served yet: the runtime is built between the two.
+#[derive(Debug)]
+pub struct Bridge {
+    peer: Peer,
+    questions: OpenQuestions,
+    incoming: mpsc::Receiver<Incoming>,
+    settings: BridgeSettings,
+}
+
+impl Bridge {
+    /// Starts to read and to write, each on a thread of its own.
+    pub fn open(
+        input: impl Read + Send + 'static,
+        output: impl Write + Send + 'static,
+        settings: BridgeSettings,
+    ) -> Result<Self, BridgeError> {
+        let peer = Peer::start(output)?;
+        let (sender, incoming) = mpsc::channel(settings.messages_ahead_max);
+        let reader_peer = peer.clone();
+        std::thread::Builder::new()
+            .name("bridge-reader".into())
+            .spawn(move || {
+                read_lines(
+                    LineReader::new(input, settings.line_bytes_max),
+                    &reader_peer,
+                    &sender,
+                );
+                reader_peer.close();
+            })?;
+        Ok(Self {
+            peer,
+            questions: OpenQuestions::default(),
+            incoming,
+            settings,
+        })
+    }
+
+    /// Opens the bridge on this process's stdin and stdout. Nobody else may use them from now on.
+    #[cfg(unix)]
+    pub fn open_stdio(settings: BridgeSettings) -> Result<Self, BridgeError> {
+        use std::os::fd::AsFd;
+        let input = std::fs::File::from(io::stdin().as_fd().try_clone_to_owned()?);
+        let output = std::fs::File::from(io::stdout().as_fd().try_clone_to_owned()?);
+        Self::open(input, output, settings)
+    }
+
+    /// Our end of the connection.
+    pub fn peer(&self) -> Peer {
+        self.peer.clone()
+    }
+
+    /// The host behind it.
+    pub fn host(&self) -> PiHost {
+        PiHost::new(self.peer.clone(), self.questions.clone())
+    }
+
+    /// The models behind it.
+    pub fn model(&self) -> BridgedModel {
+        BridgedModel::new(self.peer.clone())
+    }
+
+    /// Serves until the host closes its end. A future: run it beside the runtime, on any kind of tokio runtime.
+    pub async fn serve(mut self, events: Arc<dyn HostEvents>) {
+        let mut service = Service {
+            peer: self.peer.clone(),
+            questions: self.questions.clone(),
+            events: events.clone(),
+            settings: self.settings,
+            greeted: false,
+            running: BTreeMap::new(),
+        };
+        let mut under_way: FuturesUnordered<BoxFuture<'static, Finished>> = FuturesUnordered::new();
+        loop {
+            tokio::select! {
+                biased;
+                Some(finished) = under_way.next(), if !under_way.is_empty() => service.finish(finished).await,
+                incoming = self.incoming.recv() => match incoming {
+                    Some(Incoming::Call(call)) => service.begin(call, &mut under_way).await,
+                    Some(Incoming::Notify { method, params }) => service.note(&method, &params).await,
+                    None => break,
+                },
+            }
+        }
+        drop(under_way);
+        tracing::info!(traffic = ?self.peer.traffic(), "the host closed its end");
+        events.host_gone().await;
+    }
+}
+
+#[derive(Debug)]
+struct Call {
+    id: MessageId,
+    method: String,
+    params: Box<RawValue>,
+}
+
+#[derive(Debug)]
+enum Incoming {
+    Call(Call),
+    Notify { method: String, params: Box<RawValue> },
+}
+
+/// Reads until the end, on the reader's own thread. Answers to requests of ours take the short way.
+fn read_lines<R: Read>(mut reader: LineReader<R>, peer: &Peer, incoming: &mpsc::Sender<Incoming>) {
+    loop {
+        let line = match reader.next_line() {
+            Ok(LineEvent::Line(line)) => line,
+            Ok(LineEvent::TooLong { bytes }) => {
+                let message =
+                    format!("read a line of {bytes} bytes: that is above the limit, so it was thrown away");
+                peer.complain(None, &ErrorObject::new(ErrorCode::LineTooLong, message));
+                continue;
+            }
+            Ok(LineEvent::End) => return,
+            Err(error) => {
+                tracing::warn!(%error, "the host's end broke");
+                return;
+            }
+        };
+        peer.counters().lines_read.fetch_add(1, Ordering::Relaxed);
+        let message = match read_envelope(line) {
+            Ok(Envelope::Answer { id, outcome }) => {
+                peer.resolve(id, outcome);
+                continue;
+            }
+            Ok(Envelope::Call { id, method, params }) => Incoming::Call(Call {
+                id,
+                method: method.into_owned(),
+                params: owned(params),
+            }),
+            Ok(Envelope::Notify { method, params }) => Incoming::Notify {
+                method: method.into_owned(),
+                params: owned(params),
+            },
+            Err((id, error)) => {
+                peer.complain(id, &error);
+                continue;
+            }
+        };
+        if incoming.blocking_send(message).is_err() {
+            return;
+        }
+    }
+}
+
+fn owned(params: Option<&RawValue>) -> Box<RawValue> {
+    params.unwrap_or(RawValue::NULL).to_owned()
+}
+
+type Answer = Result<Box<RawValue>, ErrorObject>;
+
+struct Finished {
+    id: MessageId,
+    /// None when its sender cancelled it.
+    answer: Option<Answer>,
+}
+
+struct Service {
+    peer: Peer,
+    questions: OpenQuestions,
+    events: Arc<dyn HostEvents>,
+    settings: BridgeSettings,
+    greeted: bool,
+    running: BTreeMap<MessageId, AbortHandle>,
+}
+
+impl Service {
+    /// Begins a request; one that is answered at once is answered without a detour.
+    async fn begin(&mut self, call: Call, under_way: &mut FuturesUnordered<BoxFuture<'static, Finished>>) {
+        let Call { id, method, params } = call;
+        if self.running.len() >= self.settings.requests_max || self.running.contains_key(&id) {
+            let error = ErrorObject::new(
+                ErrorCode::Busy,
+                "too many requests are under way; ask again later",
+            );
+            return self.peer.answer(id, Err(error)).await;
+        }
+        if let Some(answer) = self.answer_itself(&method, &params) {
+            return self.peer.answer(id, answer).await;
+        }
+        let answering = answer_call(self.events.clone(), self.questions.clone(), method, params);
+        let (abort, registration) = AbortHandle::new_pair();
+        let answered_id = id.clone();
+        let mut finished = Abortable::new(AssertUnwindSafe(answering).catch_unwind(), registration)
+            .map(move |outcome| Finished {
+                id: answered_id,
+                answer: outcome.ok().map(unless_panicked),
+            })
+            .boxed();
+        match futures_util::poll!(&mut finished) {
+            std::task::Poll::Ready(finished) => self.finish(finished).await,
+            std::task::Poll::Pending => {
+                self.running.insert(id, abort);
+                under_way.push(finished);
+            }
+        }
+    }
+
+    async fn finish(&mut self, finished: Finished) {
+        self.running.remove(&finished.id);
+        if let Some(answer) = finished.answer {
+            self.peer.answer(finished.id, answer).await;
+        }
+    }
+
+    /// What needs no runtime: the handshake and the echo. Everything else waits for the handshake.
+    fn answer_itself(&mut self, method: &str, params: &RawValue) -> Option<Answer> {
+        if method == <Ping as Request>::METHOD.name {
+            return Some(parse::<Ping>(params).and_then(|ping| {
+                encode(&Pong {
+                    payload: ping.payload,
+                })
+            }));
+        }
+        if method == <Hello as Request>::METHOD.name {
+            return Some(parse::<Hello>(params).and_then(|hello| self.greet(&hello)));
+        }
+        if !self.greeted {
+            return Some(Err(ErrorObject::new(ErrorCode::NotReady, "say hello first")));
+        }
+        None
+    }
+
+    fn greet(&mut self, hello: &Hello) -> Answer {
+        let protocol = PROTOCOL_VERSION.min(hello.protocol_newest);
+        if protocol < PROTOCOL_VERSION_OLDEST.max(hello.protocol_oldest) {
+            let message = format!(
+                "find a protocol version both speak: the runtime speaks {PROTOCOL_VERSION_OLDEST} to \
+                 {PROTOCOL_VERSION}, the extension {} to {}; update the older of the two",
+                hello.protocol_oldest, hello.protocol_newest
+            );
+            return Err(ErrorObject::new(ErrorCode::NoCommonVersion, message));
+        }
+        tracing::info!(?hello, protocol, "a host connected");
+        self.greeted = true;
+        encode(&Welcome {
+            protocol,
+            runtime_version: env!("CARGO_PKG_VERSION").into(),
+            capabilities: Vec::new(),
+            line_bytes_max: u32::try_from(self.settings.line_bytes_max).unwrap_or(u32::MAX),
+        })
+    }
+
+    /// Notifications cannot be answered, so what is wrong with one is logged and counted.
+    async fn note(&mut self, method: &str, params: &RawValue) {
+        let noted = AssertUnwindSafe(self.note_or_say_why(method, params))
+            .catch_unwind()
+            .await;
+        let why = match noted {
+            Ok(Ok(())) => return,
+            Ok(Err(error)) => error.message,
+            Err(_panic) => "the runtime broke".into(),
+        };
+        self.peer.counters().lines_unread.fetch_add(1, Ordering::Relaxed);
+        tracing::warn!(method, why, "a notification of the host had no effect");
+    }
+
+    async fn note_or_say_why(&mut self, method: &str, params: &RawValue) -> Result<(), ErrorObject> {
+        if method == <RequestCancel as Notification>::METHOD.name {
+            let RequestCancel { id } = parse(params)?;
+            if let Some(abort) = self.running.get(&MessageId::Number(id)) {
+                abort.abort();
+            }
+            return Ok(());
+        }
+        if !self.greeted {
+            return Err(ErrorObject::new(ErrorCode::NotReady, "say hello first"));
+        }
+        if method == <SessionStart as Notification>::METHOD.name {
+            self.events.session_started(parse(params)?).await;
+        } else if method == <SessionEnd as Notification>::METHOD.name {
+            self.events.session_ended(parse(params)?).await;
+        } else if method == <DeliveryAcknowledged as Notification>::METHOD.name {
+            self.events
+                .delivery_acknowledged(parse::<DeliveryAcknowledged>(params)?.run)
+                .await;
+        } else if method == <ObservedEvents as Notification>::METHOD.name {
+            self.observe(parse(params)?).await;
+        } else {
+            return Err(unknown_method(method));
+        }
+        Ok(())
+    }
+
+    async fn observe(&self, observed: ObservedEvents) {
+        let counters = self.peer.counters();
+        for event in observed.events {
+            if !KNOWN_EVENTS.contains(&event.name.as_str()) {
+                counters.events_unknown.fetch_add(1, Ordering::Relaxed);
+            }
+            self.events.observe(&observed.session, event).await;
+        }
+    }
+}
+
+async fn answer_call(
+    events: Arc<dyn HostEvents>,
+    questions: OpenQuestions,
+    method: String,
+    params: Box<RawValue>,
+) -> Answer {
+    if method == <TypedInput as Request>::METHOD.name {
+        let decision = events.input(parse(&params)?).await;
+        encode(&InputDecision { decision })
+    } else if method == <MarkerSkeleton as Request>::METHOD.name {
+        encode(&events.plan_markers(parse(&params)?).await)
+    } else if method == <SkillRun as Request>::METHOD.name {
+        let run = events.run_skill(parse(&params)?).await.map_err(refusal)?;
+        encode(&SkillRunAccepted { run })
+    } else if method == <SkillCancel as Request>::METHOD.name {
+        let runs = events.cancel(parse(&params)?).await;
+        encode(&SkillCancelled { runs })
+    } else if method == <QuestionAnswer as Request>::METHOD.name {
+        let answer: QuestionAnswer = parse(&params)?;
+        let taken = questions.answer(answer.clone()) || events.answer(answer).await;
+        encode(&QuestionAnswered { taken })
+    } else if method == <Completions as Request>::METHOD.name {
+        let Completions { session } = parse(&params)?;
+        encode(&SkillNames {
+            skills: events.skills(&session).await,
+        })
+    } else {
+        Err(unknown_method(&method))
+    }
+}
+
+fn unless_panicked(outcome: std::thread::Result<Answer>) -> Answer {
+    outcome.unwrap_or_else(|_panic| {
+        Err(ErrorObject::new(
+            ErrorCode::Internal,
+            "the runtime broke on this request",
+        ))
+    })
+}
+
+fn refusal(refused: super::Refused) -> ErrorObject {
+    let data = json!({ "code": refused.reason.code, "hint": refused.hint });
+    ErrorObject::new(ErrorCode::Refused, refused.reason.message).with_data(data)
+}
+
+fn unknown_method(method: &str) -> ErrorObject {
+    let method: String = method.chars().take(80).collect();
+    ErrorObject::new(
+        ErrorCode::UnknownMethod,
+        format!("find a method named {method:?}"),
+    )
+}
+
+fn parse<T: DeserializeOwned>(params: &RawValue) -> Result<T, ErrorObject> {
+    let mut deserializer = serde_json::Deserializer::from_str(params.get());
+    serde_path_to_error::deserialize(&mut deserializer).map_err(|error| {
+        let message = format!("read the parameters at {}: {}", error.path(), error.inner());
+        ErrorObject::new(ErrorCode::InvalidParams, message)
+    })
+}
+
+fn encode(result: &impl Serialize) -> Answer {
+    serde_json::value::to_raw_value(result)
+        .map_err(|error| ErrorObject::new(ErrorCode::Internal, format!("write the answer as JSON: {error}")))
+}

@@ -1,0 +1,263 @@
+//! The TypeScript types and the JSON Schema, made from the Rust types. Both are checked in; a test fails when they
+//! drift.
+
+use super::*;
+use schemars::JsonSchema;
+use schemars::generate::SchemaSettings;
+use serde_json::{Value, json};
+use std::fmt::Write;
+use ts_rs::{Config, TS};
+
+const TYPESCRIPT_HEADER: &str = "\
+// Generated from the Rust types of the bridge. Do not edit: change src/bridge/wire and run
+// UPDATE=1 cargo test --test bridge artefacts
+";
+
+/// Calls a macro with every type that is on the wire, in the order of the generated files.
+macro_rules! for_every_wire_type {
+    ($each:ident) => {
+        $each!(
+            Hello,
+            Welcome,
+            Ping,
+            Pong,
+            RequestCancel,
+            SessionMode,
+            SessionStart,
+            SessionEnd,
+            TypedInput,
+            InputDecisionKind,
+            InputDecision,
+            SkillRun,
+            SkillRunAccepted,
+            SkillCancel,
+            SkillCancelled,
+            QuestionAnswer,
+            QuestionAnswered,
+            ObservedEvent,
+            ObservedEvents,
+            MarkerTtl,
+            MarkerBlockKind,
+            MarkerBlock,
+            MarkerSkeleton,
+            MarkerEdit,
+            MarkerPlan,
+            DeliveryAcknowledged,
+            Completions,
+            SkillSummary,
+            SkillNames,
+            UiStatus,
+            UiProgress,
+            NoticeLevel,
+            UiNotice,
+            QuestionAsk,
+            QuestionShown,
+            WireModelRole,
+            WireToolCall,
+            WireModelMessage,
+            WireToolDefinition,
+            ModelComplete,
+            WireModelUsage,
+            ModelCompleted,
+            ModelFailure,
+            RunEndState,
+            OfferedReason,
+            DeliveryOffer,
+            Receipt,
+            OfferReceipt,
+            SessionHistory,
+            HistoryRole,
+            HistoryMessage,
+            SessionHistoryMessages,
+            SessionHasRun,
+            HasRun,
+        )
+    };
+}
+
+/// `extension/src/generated/protocol.ts`.
+pub fn typescript() -> String {
+    let config = Config::default();
+    let mut text = TYPESCRIPT_HEADER.to_owned();
+    macro_rules! declare_all {
+        ($($wire_type:ident),* $(,)?) => { $( declare::<$wire_type>(&mut text, &config); )* };
+    }
+    for_every_wire_type!(declare_all);
+    push_constants(&mut text);
+    push_methods(&mut text);
+    text
+}
+
+fn declare<T: TS>(text: &mut String, config: &Config) {
+    text.push('\n');
+    if let Some(docs) = T::docs() {
+        push_line(
+            text,
+            &format!(
+                "/**{} */",
+                docs.trim()
+                    .trim_matches('/')
+                    .trim_matches('*')
+                    .replace("\n *", "")
+                    .trim_end()
+            ),
+        );
+    }
+    text.push_str("export ");
+    tidy(&T::decl(config), text);
+}
+
+/// Puts a comment of one line on one line, and members of a type below it.
+fn tidy(declaration: &str, text: &mut String) {
+    let mut inside = false;
+    for line in declaration.lines().map(str::trim) {
+        match line {
+            "/**" => text.push_str("  /**"),
+            "*/" => text.push_str(" */\n"),
+            comment if comment.starts_with('*') => text.push_str(comment.trim_start_matches('*')),
+            code => {
+                let indent = if inside { "  " } else { "" };
+                match code.strip_suffix(", };") {
+                    Some(member) => push_line(text, &format!("{indent}{member},\n}};")),
+                    None => push_line(text, &format!("{indent}{code}")),
+                }
+            }
+        }
+        inside = true;
+    }
+}
+
+fn push_constants(text: &mut String) {
+    let constants = [
+        ("PROTOCOL_VERSION", PROTOCOL_VERSION as usize),
+        ("PROTOCOL_VERSION_OLDEST", PROTOCOL_VERSION_OLDEST as usize),
+        ("LINE_BYTES_MAX", LINE_BYTES_MAX),
+        ("DEPTH_MAX", DEPTH_MAX),
+    ];
+    text.push('\n');
+    for (name, value) in constants {
+        push_line(text, &format!("export const {name} = {value};"));
+    }
+    push_line(text, &format!("export const HOST_MODEL = {HOST_MODEL:?};"));
+    push_line(
+        text,
+        "\n/** The codes an error can carry. */\nexport const ERROR_CODES = {",
+    );
+    for code in ErrorCode::ALL {
+        push_line(text, &format!("  {code:?}: {},", code.number()));
+    }
+    push_line(text, "} as const;");
+}
+
+fn push_methods(text: &mut String) {
+    push_line(
+        text,
+        "\n/** How long the sender of a request waits, and what silence means. */",
+    );
+    push_line(text, "export const METHODS = {");
+    for method in METHODS.iter().filter(|method| method.kind == MethodKind::Request) {
+        let deadline_ms = method.deadline_ms.unwrap_or_default();
+        let unanswered = format!("{:?}", method.unanswered).to_lowercase();
+        push_line(
+            text,
+            &format!(
+                "  {:?}: {{ deadlineMs: {deadline_ms}, unanswered: {unanswered:?} }},",
+                method.name
+            ),
+        );
+    }
+    push_line(text, "} as const;");
+    push_map(text, "HostRequests", "What the extension may ask.", |method| {
+        method.sender != Side::Runtime
+    });
+    push_map(text, "RuntimeRequests", "What the runtime may ask.", |method| {
+        method.sender != Side::Host
+    });
+    push_notes(
+        text,
+        "HostNotifications",
+        "What the extension may say.",
+        |method| method.sender != Side::Runtime,
+    );
+    push_notes(
+        text,
+        "RuntimeNotifications",
+        "What the runtime may say.",
+        |method| method.sender != Side::Host,
+    );
+}
+
+fn push_map(text: &mut String, name: &str, docs: &str, wanted: impl Fn(&Method) -> bool) {
+    push_line(text, &format!("\n/** {docs} */\nexport interface {name} {{"));
+    for method in METHODS.iter().filter(|method| wanted(method)) {
+        if let Some(result) = method.result {
+            push_line(
+                text,
+                &format!(
+                    "  {:?}: {{ params: {}; result: {result} }};",
+                    method.name, method.params
+                ),
+            );
+        }
+    }
+    push_line(text, "}");
+}
+
+fn push_notes(text: &mut String, name: &str, docs: &str, wanted: impl Fn(&Method) -> bool) {
+    push_line(text, &format!("\n/** {docs} */\nexport interface {name} {{"));
+    for method in METHODS
+        .iter()
+        .filter(|method| wanted(method) && method.kind == MethodKind::Notification)
+    {
+        push_line(text, &format!("  {:?}: {};", method.name, method.params));
+    }
+    push_line(text, "}");
+}
+
+fn push_line(text: &mut String, line: &str) {
+    // Writing to a string cannot fail.
+    writeln!(text, "{line}").unwrap_or_default();
+}
+
+/// `docs/protocol.schema.json`: every type under `$defs`, every method under `methods`.
+pub fn json_schema() -> Value {
+    let mut generator = SchemaSettings::draft2020_12().into_generator();
+    macro_rules! describe_all {
+        ($($wire_type:ident),* $(,)?) => { $( describe::<$wire_type>(&mut generator); )* };
+    }
+    for_every_wire_type!(describe_all);
+    let methods: serde_json::Map<String, Value> = METHODS
+        .iter()
+        .map(|method| (method.name.to_owned(), describe_method(method)))
+        .collect();
+    let errors: serde_json::Map<String, Value> = ErrorCode::ALL
+        .iter()
+        .map(|code| (format!("{code:?}"), json!(code.number())))
+        .collect();
+    json!({
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": "The Impresario bridge: JSON-RPC 2.0, one object a line",
+        "protocol": PROTOCOL_VERSION,
+        "line_bytes_max": LINE_BYTES_MAX,
+        "depth_max": DEPTH_MAX,
+        "errors": errors,
+        "methods": methods,
+        "$defs": generator.take_definitions(true),
+    })
+}
+
+fn describe<T: JsonSchema>(generator: &mut schemars::SchemaGenerator) {
+    generator.subschema_for::<T>();
+}
+
+fn describe_method(method: &Method) -> Value {
+    let reference = |name: &str| json!({ "$ref": format!("#/$defs/{name}") });
+    json!({
+        "sender": method.sender,
+        "kind": method.kind,
+        "params": reference(method.params),
+        "result": method.result.map(reference),
+        "deadline_ms": method.deadline_ms,
+        "unanswered": method.unanswered,
+    })
+}

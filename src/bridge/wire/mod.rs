@@ -1,0 +1,44 @@
+//! Every message of the bridge as a Rust type. What is not here is not on the wire.
+//!
+//! Fields that a side does not know are ignored and methods it does not know are answered with an error, so the two
+//! sides may be of different age as long as their protocol versions overlap.
+
+mod artefacts;
+mod envelope;
+mod markers;
+mod methods;
+mod model;
+mod runs;
+mod session;
+mod ui;
+
+pub use artefacts::{json_schema, typescript};
+pub use envelope::{Envelope, ErrorCode, ErrorObject, MessageId, read_envelope};
+pub use markers::{MarkerBlock, MarkerBlockKind, MarkerEdit, MarkerPlan, MarkerSkeleton, MarkerTtl};
+pub use methods::{METHODS, Method, MethodKind, Notification, Request, Side, Unanswered, method_named};
+pub use model::{
+    HOST_MODEL, ModelComplete, ModelCompleted, ModelFailure, WireModelMessage, WireModelRole, WireModelUsage,
+    WireToolCall, WireToolDefinition,
+};
+pub use runs::{
+    DeliveryAcknowledged, DeliveryOffer, OfferReceipt, OfferedReason, QuestionAnswer, QuestionAnswered,
+    QuestionAsk, QuestionShown, Receipt, RunEndState, SkillCancel, SkillCancelled, SkillRun,
+    SkillRunAccepted,
+};
+pub use session::{
+    Completions, HasRun, HistoryMessage, HistoryRole, InputDecision, InputDecisionKind, KNOWN_EVENTS,
+    ObservedEvent, ObservedEvents, SessionEnd, SessionHasRun, SessionHistory, SessionHistoryMessages,
+    SessionMode, SessionStart, SkillNames, SkillSummary, TypedInput,
+};
+pub use ui::{Hello, NoticeLevel, Ping, Pong, RequestCancel, UiNotice, UiProgress, UiStatus, Welcome};
+
+/// The version of the protocol this runtime speaks.
+pub const PROTOCOL_VERSION: u32 = 1;
+/// The oldest version it still speaks.
+pub const PROTOCOL_VERSION_OLDEST: u32 = 1;
+/// The longest line either side sends or reads, in bytes, without its LF.
+pub const LINE_BYTES_MAX: usize = 4 * 1024 * 1024;
+/// The deepest nesting of objects and arrays in a line.
+pub const DEPTH_MAX: usize = 64;
+/// Answers above this many bytes are cut for the host and say so; the whole answer stays in the journal.
+pub const ANSWER_BYTES_MAX: usize = 1024 * 1024;

@@ -1,0 +1,187 @@
+//! Runs: asked for, cancelled, asked back about, delivered.
+
+use impresario_policies::domain::{Reason, RunId, SessionId, TerminalState};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use ts_rs::TS;
+
+/// Run a skill.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema, TS)]
+pub struct SkillRun {
+    /// From which session.
+    #[schemars(with = "String")]
+    #[ts(type = "string")]
+    pub session: SessionId,
+    /// Unique; the same request sent twice means one run.
+    pub request: String,
+    /// The skill.
+    pub name: String,
+    /// What is wanted.
+    pub task: String,
+}
+
+/// The run is accepted: it is in the journal.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema, TS)]
+pub struct SkillRunAccepted {
+    /// Its id.
+    #[schemars(with = "String")]
+    #[ts(type = "string")]
+    pub run: RunId,
+}
+
+/// Cancel a run, or all runs of the session.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema, TS)]
+pub struct SkillCancel {
+    /// Of which session.
+    #[schemars(with = "String")]
+    #[ts(type = "string")]
+    pub session: SessionId,
+    /// Which run; none means every run of the session.
+    #[serde(default)]
+    #[schemars(with = "Option<String>")]
+    #[ts(type = "string | null")]
+    pub run: Option<RunId>,
+    /// Who asked, for the run's reason: `escape`, `/skill:cancel`.
+    pub by: String,
+}
+
+/// Cancellation is on its way; each run still ends with a delivery.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema, TS)]
+pub struct SkillCancelled {
+    /// The runs that are being cancelled.
+    #[schemars(with = "Vec<String>")]
+    #[ts(type = "string[]")]
+    pub runs: Vec<RunId>,
+}
+
+/// Show this question to the person. Asked again while it is open, it is shown again.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema, TS)]
+pub struct QuestionAsk {
+    /// About which run.
+    #[schemars(with = "String")]
+    #[ts(type = "string")]
+    pub run: RunId,
+    /// In which session; none means whichever is open.
+    #[serde(default)]
+    #[schemars(with = "Option<String>")]
+    #[ts(type = "string | null")]
+    pub session: Option<SessionId>,
+    /// The question.
+    pub question: String,
+}
+
+/// The answer to [`QuestionAsk`]; what the person says comes as [`QuestionAnswer`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema, TS)]
+pub struct QuestionShown {
+    /// False when nobody is there to answer.
+    pub shown: bool,
+}
+
+/// What the person said to a question.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema, TS)]
+pub struct QuestionAnswer {
+    /// About which run.
+    #[schemars(with = "String")]
+    #[ts(type = "string")]
+    pub run: RunId,
+    /// None when the question was dismissed.
+    pub answer: Option<String>,
+}
+
+/// The runtime has the answer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema, TS)]
+pub struct QuestionAnswered {
+    /// Somebody was waiting for it.
+    pub taken: bool,
+}
+
+/// How a run ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema, TS)]
+#[serde(rename_all = "lowercase")]
+pub enum RunEndState {
+    /// Well.
+    Succeeded,
+    /// Without an answer.
+    Failed,
+    /// Somebody cancelled.
+    Cancelled,
+    /// Where a person must decide.
+    Parked,
+}
+
+impl From<TerminalState> for RunEndState {
+    fn from(state: TerminalState) -> Self {
+        match state {
+            TerminalState::Succeeded => Self::Succeeded,
+            TerminalState::Failed => Self::Failed,
+            TerminalState::Cancelled => Self::Cancelled,
+            TerminalState::Parked => Self::Parked,
+        }
+    }
+}
+
+/// Why a run did not succeed.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema, TS)]
+pub struct OfferedReason {
+    /// Stable across versions.
+    pub code: String,
+    /// For a person.
+    pub message: String,
+}
+
+impl From<Reason> for OfferedReason {
+    fn from(reason: Reason) -> Self {
+        let code = serde_json::to_value(reason.code).ok();
+        let code = code.and_then(|value| value.as_str().map(str::to_owned));
+        Self {
+            code: code.unwrap_or_else(|| "internal".into()),
+            message: reason.message,
+        }
+    }
+}
+
+/// Here is the result of a run. The same run may be offered again; the host drops what it already has.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema, TS)]
+pub struct DeliveryOffer {
+    /// Which run.
+    #[schemars(with = "String")]
+    #[ts(type = "string")]
+    pub run: RunId,
+    /// For which session; none means whichever is open.
+    #[serde(default)]
+    #[schemars(with = "Option<String>")]
+    #[ts(type = "string | null")]
+    pub session: Option<SessionId>,
+    /// How it ended.
+    pub state: RunEndState,
+    /// The answer, or what there was of one.
+    pub answer: Option<String>,
+    /// Why it did not succeed.
+    pub reason: Option<OfferedReason>,
+}
+
+/// What became of an offer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema, TS)]
+#[serde(rename_all = "lowercase")]
+pub enum Receipt {
+    /// It stands in the session for good.
+    Kept,
+    /// It will be shown, or was; [`DeliveryAcknowledged`] follows when it is kept.
+    Shown,
+}
+
+/// The answer to [`DeliveryOffer`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema, TS)]
+pub struct OfferReceipt {
+    /// What became of it.
+    pub receipt: Receipt,
+}
+
+/// A result that was only shown stands in the session now.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema, TS)]
+pub struct DeliveryAcknowledged {
+    /// Which run.
+    #[schemars(with = "String")]
+    #[ts(type = "string")]
+    pub run: RunId,
+}

@@ -1,0 +1,744 @@
+//! The bridge, spoken to over real pipes by a host that is a script.
+
+use async_trait::async_trait;
+use impresario::bridge::wire::{
+    self, ErrorCode, InputDecisionKind, LINE_BYTES_MAX, MarkerEdit, MarkerPlan, MarkerSkeleton, MarkerTtl,
+    ObservedEvent, QuestionAnswer, SessionEnd, SessionStart, SkillCancel, SkillRun, SkillSummary, TypedInput,
+};
+use impresario::bridge::{Bridge, BridgeSettings, HostEvents, Refused};
+use impresario_actors::gateways::{
+    Delivery, DeliveryReceipt, Host, HostError, ModelClient, ModelError, ModelMessage, ModelRequest,
+    ModelRole, Progress, UnixMillis,
+};
+use impresario_policies::domain::{Reason, ReasonCode, RunId, SessionId, TerminalState};
+use serde_json::{Value, json};
+use std::io::{BufRead, BufReader, PipeReader, PipeWriter, Write};
+use std::sync::{Arc, Mutex, PoisonError};
+use tokio::sync::Notify;
+
+/// A runtime that writes down what it is told and answers by rule.
+#[derive(Debug, Default)]
+struct RecordingEvents {
+    told: Mutex<Vec<String>>,
+    release: Notify,
+}
+
+impl RecordingEvents {
+    fn note(&self, what: impl Into<String>) {
+        self.told
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .push(what.into());
+    }
+
+    fn told(&self) -> Vec<String> {
+        self.told.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+}
+
+#[async_trait]
+impl HostEvents for RecordingEvents {
+    async fn session_started(&self, session: SessionStart) {
+        self.note(format!("session {} started: {}", session.session, session.reason));
+    }
+
+    async fn session_ended(&self, end: SessionEnd) {
+        self.note(format!("session {} ended: {}", end.session, end.reason));
+    }
+
+    async fn host_gone(&self) {
+        self.note("host gone");
+    }
+
+    async fn input(&self, input: TypedInput) -> InputDecisionKind {
+        self.note(format!("input {}", input.text));
+        match input.text.as_str() {
+            "panic" => panic!("told to"),
+            "wait" => {
+                self.release.notified().await;
+                InputDecisionKind::Handled
+            }
+            "mine" => InputDecisionKind::Handled,
+            _ => InputDecisionKind::Continue,
+        }
+    }
+
+    async fn run_skill(&self, request: SkillRun) -> Result<RunId, Refused> {
+        self.note(format!("skill {}: {}", request.name, request.task));
+        if request.name == "demo" {
+            return Ok(run_id());
+        }
+        let message = format!("no skill is called {}", request.name);
+        let reason = Reason {
+            code: ReasonCode::UnknownSkill,
+            message,
+        };
+        Err(Refused {
+            reason,
+            hint: Some("try demo".into()),
+        })
+    }
+
+    async fn cancel(&self, request: SkillCancel) -> Vec<RunId> {
+        self.note(format!("cancel by {}", request.by));
+        vec![run_id()]
+    }
+
+    async fn answer(&self, answer: QuestionAnswer) -> bool {
+        self.note(format!("late answer {:?}", answer.answer));
+        false
+    }
+
+    async fn observe(&self, session: &SessionId, event: ObservedEvent) {
+        self.note(format!("{session} saw {}", event.name));
+    }
+
+    async fn plan_markers(&self, skeleton: MarkerSkeleton) -> MarkerPlan {
+        let last = skeleton.blocks.last().map(|block| block.path.clone());
+        let edits = last.map(|path| MarkerEdit {
+            path,
+            marker: Some(MarkerTtl::OneHour),
+        });
+        MarkerPlan {
+            edits: edits.into_iter().collect(),
+        }
+    }
+
+    async fn delivery_acknowledged(&self, run: RunId) {
+        self.note(format!("acknowledged {run}"));
+    }
+
+    async fn skills(&self, _session: &SessionId) -> Vec<SkillSummary> {
+        vec![SkillSummary {
+            name: "demo".into(),
+            description: "shows".into(),
+        }]
+    }
+}
+
+fn run_id() -> RunId {
+    RunId::new(1_795_251_600_000, 7)
+}
+
+/// The other end of the pipes.
+struct Script {
+    input: Option<PipeWriter>,
+    output: BufReader<PipeReader>,
+}
+
+impl Script {
+    fn write(&mut self, line: &str) {
+        let input = self.input.as_mut().expect("the input is open");
+        input
+            .write_all(line.as_bytes())
+            .and_then(|()| input.write_all(b"\n"))
+            .expect("the bridge reads");
+    }
+
+    fn say(&mut self, message: Value) {
+        self.write(&message.to_string());
+    }
+
+    fn read(&mut self) -> Value {
+        let mut line = String::new();
+        self.output.read_line(&mut line).expect("the bridge writes");
+        serde_json::from_str(&line).unwrap_or_else(|error| panic!("{error} in {line:?}"))
+    }
+
+    fn call(&mut self, id: u64, method: &str, params: Value) -> Value {
+        self.say(json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params}));
+        self.read()
+    }
+
+    fn note(&mut self, method: &str, params: Value) {
+        self.say(json!({"jsonrpc": "2.0", "method": method, "params": params}));
+    }
+
+    fn hello(&mut self) -> Value {
+        self.call(1, "hello", hello(1, 1))
+    }
+
+    fn close(&mut self) {
+        self.input = None;
+    }
+}
+
+fn hello(oldest: u32, newest: u32) -> Value {
+    json!({"protocol_oldest": oldest, "protocol_newest": newest, "host": "pi", "extension_version": "0.1.0"})
+}
+
+/// Runs a bridge with a recording runtime, a script as its host, and gives what the runtime was told.
+fn converse(script: impl FnOnce(&mut Script)) -> Vec<String> {
+    converse_while(script, |_bridge| async {}).0
+}
+
+/// The same, with the runtime doing something of its own meanwhile.
+fn converse_while<T, F: Future<Output = T>>(
+    script: impl FnOnce(&mut Script),
+    meanwhile: impl FnOnce(&Bridge) -> F + Send,
+) -> (Vec<String>, T)
+where
+    T: Send,
+{
+    let (bridge_input, script_input) = std::io::pipe().expect("a pipe");
+    let (script_output, bridge_output) = std::io::pipe().expect("a pipe");
+    let mut host = Script {
+        input: Some(script_input),
+        output: BufReader::new(script_output),
+    };
+    let events = Arc::new(RecordingEvents::default());
+    let served = events.clone();
+    let outcome = std::thread::scope(|scope| {
+        let runtime = scope.spawn(move || {
+            let runtime = tokio::runtime::Builder::new_current_thread()
+                .enable_all()
+                .build()
+                .expect("a runtime");
+            runtime.block_on(async {
+                let bridge =
+                    Bridge::open(bridge_input, bridge_output, BridgeSettings::default()).expect("threads");
+                let doing = meanwhile(&bridge);
+                tokio::join!(bridge.serve(served), doing).1
+            })
+        });
+        script(&mut host);
+        host.close();
+        runtime.join().expect("the bridge does not panic")
+    });
+    (events.told(), outcome)
+}
+
+fn code_of(answer: &Value) -> i64 {
+    answer["error"]["code"]
+        .as_i64()
+        .unwrap_or_else(|| panic!("an error was expected: {answer}"))
+}
+
+// --- artefacts -------------------------------------------------------------------------------------------------
+
+fn check_artefact(path: &str, expected: &str) {
+    let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join(path);
+    if std::env::var_os("UPDATE").is_some() {
+        std::fs::write(&path, expected).expect("the artefact can be written");
+    }
+    let found = std::fs::read_to_string(&path).unwrap_or_default();
+    assert!(
+        found == expected,
+        "{} has drifted from src/bridge/wire; run: UPDATE=1 cargo test --test bridge artefacts",
+        path.display()
+    );
+}
+
+#[test]
+fn artefacts_the_typescript_types_are_those_of_the_wire() {
+    check_artefact("extension/src/generated/protocol.ts", &wire::typescript());
+}
+
+#[test]
+fn artefacts_the_json_schema_is_that_of_the_wire() {
+    let schema = serde_json::to_string_pretty(&wire::json_schema()).expect("a schema has a JSON form");
+    check_artefact("docs/protocol.schema.json", &(schema + "\n"));
+}
+
+// --- the handshake ---------------------------------------------------------------------------------------------
+
+#[test]
+fn hello_agrees_on_a_version_and_everything_else_waits_for_it() {
+    let told = converse(|host| {
+        let early = host.call(1, "completions", json!({"session": "s"}));
+        assert_eq!(code_of(&early), i64::from(ErrorCode::NotReady.number()));
+        let welcome = host.call(2, "hello", hello(1, 9));
+        assert_eq!(welcome["result"]["protocol"], json!(1));
+        let skills = host.call(3, "completions", json!({"session": "s"}));
+        assert_eq!(skills["result"]["skills"][0]["name"], json!("demo"));
+    });
+    assert_eq!(told, ["host gone"]);
+}
+
+#[test]
+fn an_extension_that_is_too_new_is_told_which_versions_are_spoken() {
+    converse(|host| {
+        let answer = host.call(1, "hello", hello(7, 9));
+        assert_eq!(code_of(&answer), i64::from(ErrorCode::NoCommonVersion.number()));
+        let message = answer["error"]["message"].as_str().unwrap_or_default();
+        assert!(
+            message.contains("the runtime speaks 1 to 1, the extension 7 to 9"),
+            "{message}"
+        );
+    });
+}
+
+#[test]
+fn fields_and_methods_of_the_future_cost_nothing() {
+    let told = converse(|host| {
+        host.hello();
+        host.note("session.start", start("S1"));
+        host.note("something.new", json!({"x": 1}));
+        let answer = host.call(2, "also.new", json!({}));
+        assert_eq!(code_of(&answer), i64::from(ErrorCode::UnknownMethod.number()));
+        host.note("event", json!({"session": "S1", "events": [
+            {"name": "turn_end", "at_ms": 1}, {"name": "from_the_future", "at_ms": 2, "data": {"deep": [1]}, "more": 1},
+        ]}));
+        host.hello();
+    });
+    assert_eq!(
+        told,
+        [
+            "session S1 started: startup",
+            "S1 saw turn_end",
+            "S1 saw from_the_future",
+            "host gone"
+        ]
+    );
+}
+
+fn start(session: &str) -> Value {
+    json!({"session": session, "cwd": "/w", "mode": "tui", "has_ui": true, "reason": "startup", "new_field": [1]})
+}
+
+// --- bad lines -------------------------------------------------------------------------------------------------
+
+#[test]
+fn a_line_that_is_not_json_is_answered_and_the_next_one_works() {
+    let (told, traffic) = converse_while(
+        |host| {
+            host.hello();
+            host.write("what is this?");
+            let answer = host.read();
+            assert_eq!(
+                (code_of(&answer), &answer["id"]),
+                (i64::from(ErrorCode::Parse.number()), &Value::Null)
+            );
+            host.write("[{\"jsonrpc\":\"2.0\"}]");
+            assert_eq!(
+                code_of(&host.read()),
+                i64::from(ErrorCode::InvalidRequest.number())
+            );
+            assert_eq!(
+                host.call(2, "input", typed("hi"))["result"]["decision"],
+                json!("continue")
+            );
+        },
+        |bridge| {
+            let peer = bridge.peer();
+            async move {
+                peer.gone().await;
+                peer.traffic().lines_unread
+            }
+        },
+    );
+    assert_eq!(
+        (told, traffic),
+        (vec!["input hi".to_owned(), "host gone".to_owned()], 2)
+    );
+}
+
+#[test]
+fn a_line_above_the_limit_is_answered_and_the_next_one_works() {
+    converse(|host| {
+        host.hello();
+        host.call_too_long();
+        assert_eq!(
+            host.call(2, "input", typed("hi"))["result"]["decision"],
+            json!("continue")
+        );
+    });
+}
+
+impl Script {
+    fn call_too_long(&mut self) {
+        self.write(&"x".repeat(LINE_BYTES_MAX + 1));
+        assert_eq!(code_of(&self.read()), i64::from(ErrorCode::LineTooLong.number()));
+    }
+}
+
+#[test]
+fn deep_nesting_is_answered_and_the_next_line_works() {
+    converse(|host| {
+        host.hello();
+        host.write(&format!(
+            r#"{{"jsonrpc":"2.0","id":5,"method":"ping","params":{}"#,
+            "[".repeat(100_000)
+        ));
+        assert_eq!(code_of(&host.read()), i64::from(ErrorCode::TooDeep.number()));
+        assert_eq!(
+            host.call(6, "ping", json!({"payload": [1, "two"]}))["result"]["payload"],
+            json!([1, "two"])
+        );
+    });
+}
+
+#[test]
+fn parameters_that_do_not_fit_name_the_place() {
+    converse(|host| {
+        host.hello();
+        let answer = host.call(
+            2,
+            "markers.plan",
+            json!({"session": "s", "blocks": [{"path": 7}]}),
+        );
+        assert_eq!(code_of(&answer), i64::from(ErrorCode::InvalidParams.number()));
+        let message = answer["error"]["message"].as_str().unwrap_or_default();
+        assert!(message.contains("blocks[0].path"), "{message}");
+    });
+}
+
+#[test]
+fn half_a_line_at_the_end_is_not_obeyed() {
+    let told = converse(|host| {
+        host.hello();
+        let input = host.input.as_mut().expect("the input is open");
+        let half = json!({"jsonrpc": "2.0", "method": "session.start", "params": start("S1")}).to_string();
+        input.write_all(half.as_bytes()).expect("the bridge reads");
+    });
+    assert_eq!(told, ["host gone"]);
+}
+
+// --- what the host says ----------------------------------------------------------------------------------------
+
+fn typed(text: &str) -> Value {
+    json!({"session": "S1", "text": text, "source": "interactive"})
+}
+
+#[test]
+fn a_session_from_start_to_end_arrives_in_order() {
+    let told = converse(|host| {
+        host.hello();
+        host.note("session.start", start("S1"));
+        let accepted = host.call(
+            2,
+            "skill.run",
+            json!({"session": "S1", "request": "r1", "name": "demo", "task": "do it"}),
+        );
+        assert_eq!(accepted["result"]["run"], json!(run_id().to_string()));
+        let cancelled = host.call(
+            3,
+            "skill.cancel",
+            json!({"session": "S1", "run": null, "by": "escape"}),
+        );
+        assert_eq!(cancelled["result"]["runs"], json!([run_id().to_string()]));
+        host.note("delivery.acknowledged", json!({"run": run_id().to_string()}));
+        host.note("session.end", json!({"session": "S1", "reason": "quit"}));
+    });
+    let expected = [
+        "session S1 started: startup",
+        "skill demo: do it",
+        "cancel by escape",
+        &format!("acknowledged {}", run_id()),
+        "session S1 ended: quit",
+        "host gone",
+    ];
+    assert_eq!(told, expected);
+}
+
+#[test]
+fn a_refusal_carries_its_code_and_a_hint() {
+    converse(|host| {
+        host.hello();
+        let request = json!({"session": "S1", "request": "r1", "name": "nope", "task": ""});
+        let answer = host.call(2, "skill.run", request);
+        let expected = json!({
+            "code": ErrorCode::Refused.number(),
+            "message": "no skill is called nope",
+            "data": {"code": "unknown_skill", "hint": "try demo"},
+        });
+        assert_eq!(answer["error"], expected);
+    });
+}
+
+#[test]
+fn a_path_is_no_run_id() {
+    converse(|host| {
+        host.hello();
+        let answer = host.call(2, "question.answer", json!({"run": "../../etc", "answer": "x"}));
+        assert_eq!(code_of(&answer), i64::from(ErrorCode::InvalidParams.number()));
+    });
+}
+
+#[test]
+fn a_panic_in_the_runtime_answers_that_request_only() {
+    converse(|host| {
+        host.hello();
+        assert_eq!(
+            code_of(&host.call(2, "input", typed("panic"))),
+            i64::from(ErrorCode::Internal.number())
+        );
+        assert_eq!(
+            host.call(3, "input", typed("mine"))["result"]["decision"],
+            json!("handled")
+        );
+    });
+}
+
+#[test]
+fn a_slow_request_holds_up_nobody_and_can_be_cancelled() {
+    let told = converse(|host| {
+        host.hello();
+        host.say(json!({"jsonrpc": "2.0", "id": 2, "method": "input", "params": typed("wait")}));
+        assert_eq!(host.call(3, "input", typed("mine"))["id"], json!(3));
+        host.note("request.cancel", json!({"id": 2}));
+        assert_eq!(host.call(4, "input", typed("mine"))["id"], json!(4));
+        // The id is free again, so the first request is over.
+        assert_eq!(host.call(2, "input", typed("mine"))["id"], json!(2));
+    });
+    assert_eq!(told.len(), 5, "{told:?}");
+}
+
+#[test]
+fn more_requests_than_the_limit_are_answered_busy() {
+    converse(|host| {
+        host.hello();
+        let requests_max = u64::try_from(BridgeSettings::default().requests_max).expect("fits");
+        for id in 0..requests_max {
+            host.say(json!({"jsonrpc": "2.0", "id": 100 + id, "method": "input", "params": typed("wait")}));
+        }
+        let answer = host.call(1, "input", typed("hi"));
+        assert_eq!(
+            (code_of(&answer), &answer["id"]),
+            (i64::from(ErrorCode::Busy.number()), &json!(1))
+        );
+    });
+}
+
+#[test]
+fn markers_come_back_as_edits() {
+    converse(|host| {
+        host.hello();
+        let block = json!({"path": "messages/0/content/0", "kind": "text", "size": 9000, "marker": "5m"});
+        let answer = host.call(2, "markers.plan", json!({"session": "S1", "blocks": [block]}));
+        let expected = json!([{"path": "messages/0/content/0", "marker": "1h"}]);
+        assert_eq!(answer["result"]["edits"], expected);
+    });
+}
+
+// --- what the runtime asks -------------------------------------------------------------------------------------
+
+fn judge_request() -> ModelRequest {
+    ModelRequest {
+        model: wire::HOST_MODEL.into(),
+        system: "be brief".into(),
+        messages: vec![ModelMessage {
+            role: ModelRole::User,
+            text: "hi".into(),
+            tool_calls: Vec::new(),
+            answers_call: None,
+        }],
+        tools: Vec::new(),
+        temperature: Some(0.0),
+        json: true,
+        tokens_max: 64,
+    }
+}
+
+#[test]
+fn a_model_call_is_made_by_the_host() {
+    let (_, reply) = converse_while(
+        |host| {
+            let call = host.read();
+            assert_eq!(call["method"], json!("model.complete"));
+            assert_eq!(call["params"]["model"], json!("session"));
+            let usage = json!({"input": 5, "output": 1, "cache_read": 0, "cache_write": 0, "cost_usd": 0.01});
+            host.say(
+                json!({"jsonrpc": "2.0", "id": call["id"], "result": {"text": "hello", "usage": usage}}),
+            );
+        },
+        |bridge| {
+            let model = bridge.model();
+            async move { model.complete(judge_request()).await }
+        },
+    );
+    let reply = reply.expect("an answer");
+    assert_eq!(
+        (reply.text.as_str(), reply.usage.input, reply.usage.cost_usd),
+        ("hello", 5, Some(0.01))
+    );
+}
+
+#[test]
+fn a_failed_model_call_keeps_its_kind() {
+    let (_, reply) = converse_while(
+        |host| {
+            let call = host.read();
+            let data = json!({"failure": "rate_limited", "why": "slow down"});
+            let error = json!({"code": ErrorCode::Model.number(), "message": "429", "data": data});
+            host.say(json!({"jsonrpc": "2.0", "id": call["id"], "error": error}));
+        },
+        |bridge| {
+            let model = bridge.model();
+            async move { model.complete(judge_request()).await }
+        },
+    );
+    assert_eq!(reply, Err(ModelError::RateLimited("slow down".into())));
+}
+
+#[test]
+fn a_model_call_nobody_waits_for_is_cancelled_at_the_host() {
+    let (_, ()) = converse_while(
+        |host| {
+            let call = host.read();
+            let cancel = host.read();
+            assert_eq!(cancel["method"], json!("request.cancel"));
+            assert_eq!(cancel["params"]["id"], call["id"]);
+            // Too late, and no harm done.
+            host.say(json!({"jsonrpc": "2.0", "id": call["id"], "result": {}}));
+        },
+        |bridge| {
+            let model = bridge.model();
+            async move {
+                tokio::select! {
+                    biased;
+                    _ = model.complete(judge_request()) => panic!("nobody answered"),
+                    () = tokio::time::sleep(std::time::Duration::from_millis(20)) => {}
+                }
+            }
+        },
+    );
+}
+
+#[test]
+fn a_host_that_closes_ends_every_wait() {
+    let (told, reply) = converse_while(
+        |host| {
+            host.read();
+            host.close();
+        },
+        |bridge| {
+            let host = bridge.host();
+            async move { host.has(&run_id()).await }
+        },
+    );
+    assert_eq!(
+        (told, reply),
+        (vec!["host gone".to_owned()], Err(HostError::Gone))
+    );
+}
+
+#[test]
+fn an_answer_to_a_question_reaches_who_asked() {
+    let (told, answer) = converse_while(
+        |host| {
+            let ask = host.read();
+            assert_eq!(ask["params"]["question"], json!("which one?"));
+            host.say(json!({"jsonrpc": "2.0", "id": ask["id"], "result": {"shown": true}}));
+            host.hello();
+            let taken = host.call(
+                2,
+                "question.answer",
+                json!({"run": run_id().to_string(), "answer": "both"}),
+            );
+            assert_eq!(taken["result"]["taken"], json!(true));
+            let late = host.call(
+                3,
+                "question.answer",
+                json!({"run": run_id().to_string(), "answer": "no"}),
+            );
+            assert_eq!(late["result"]["taken"], json!(false));
+        },
+        |bridge| {
+            let host = bridge.host();
+            async move { host.ask(&run_id(), "which one?".into()).await }
+        },
+    );
+    assert_eq!(answer, Ok("both".into()));
+    assert_eq!(told, ["late answer Some(\"no\")", "host gone"]);
+}
+
+#[test]
+fn a_question_without_anybody_there_is_an_error() {
+    let (_, answer) = converse_while(
+        |host| {
+            let ask = host.read();
+            host.say(json!({"jsonrpc": "2.0", "id": ask["id"], "result": {"shown": false}}));
+        },
+        |bridge| {
+            let host = bridge.host();
+            async move { host.ask(&run_id(), "which one?".into()).await }
+        },
+    );
+    assert_eq!(answer, Err(HostError::NobodyThere));
+}
+
+#[test]
+fn a_delivery_is_offered_for_its_session_and_answered_with_a_receipt() {
+    let (_, receipt) = converse_while(
+        |host| {
+            let offer = host.read();
+            let expected = json!({
+                "run": run_id().to_string(), "session": "S1", "state": "failed", "answer": "half",
+                "reason": {"code": "total_timeout", "message": "too slow"},
+            });
+            assert_eq!(offer["params"], expected);
+            host.say(json!({"jsonrpc": "2.0", "id": offer["id"], "result": {"receipt": "shown"}}));
+        },
+        |bridge| {
+            let host = bridge.host().for_session(SessionId("S1".into()));
+            async move {
+                let reason = Reason {
+                    code: ReasonCode::TotalTimeout,
+                    message: "too slow".into(),
+                };
+                let state = TerminalState::Failed;
+                let delivery = Delivery {
+                    run: run_id(),
+                    state,
+                    answer: Some("half".into()),
+                    reason: Some(reason),
+                };
+                host.deliver(delivery).await
+            }
+        },
+    );
+    assert_eq!(receipt, Ok(DeliveryReceipt::Shown));
+}
+
+#[test]
+fn an_answer_that_does_not_fit_is_a_typed_error() {
+    let (_, has) = converse_while(
+        |host| {
+            let ask = host.read();
+            host.say(json!({"jsonrpc": "2.0", "id": ask["id"], "result": {"has": "perhaps"}}));
+        },
+        |bridge| {
+            let host = bridge.host();
+            async move { host.has(&run_id()).await }
+        },
+    );
+    let Err(HostError::Refused(why)) = has else {
+        panic!("{has:?}")
+    };
+    assert!(why.contains("session.has_run"), "{why}");
+}
+
+#[test]
+fn progress_for_a_host_that_does_not_read_is_dropped_and_never_waits() {
+    let (flood_over, wait_for_the_flood) = std::sync::mpsc::channel();
+    let (_, dropped) = converse_while(
+        move |host| {
+            // Reads nothing until the flood is over; then everything that was kept is still a whole line.
+            wait_for_the_flood.recv().expect("the flood ends");
+            while host.read()["method"] != json!("ui.notice") {}
+        },
+        |bridge| {
+            let (host, peer) = (bridge.host(), bridge.peer());
+            async move {
+                for tool_calls in 0..100_000 {
+                    let doing = "x".repeat(400);
+                    host.show(Progress {
+                        run: run_id(),
+                        at: UnixMillis(0),
+                        doing,
+                        tool_calls,
+                    });
+                }
+                let dropped = peer.traffic().dropped;
+                flood_over.send(()).expect("the script waits");
+                while !peer.is_gone() {
+                    host.notice("the end".into());
+                    tokio::time::sleep(std::time::Duration::from_millis(5)).await;
+                }
+                dropped
+            }
+        },
+    );
+    assert!(dropped > 0, "40 MB fitted into 16");
+}
