@@ -3,11 +3,15 @@
 //! Every policy is a pure, total function `Facts + Settings → Decision`: no I/O, no clock, no randomness.
 //! One question a file. The words the policies share with the rest of the runtime are in [`domain`].
 
+pub mod admission;
+pub mod adoption;
 pub mod attempt_ending;
+pub mod cache_markers;
 pub mod compat;
 pub mod conduct;
 pub mod domain;
 pub mod fallback;
+pub mod progress;
 pub mod projection;
 pub mod redaction;
 pub mod skill_command;

@@ -1,0 +1,170 @@
+//! What a run hears, and what it tells.
+
+use crate::gateways::ToolVerdict;
+use crate::message;
+use impresario_policies::domain::{
+    AttemptEnding, AttemptNumber, Proof, Reason, Replay, RunId, RunRequest, Step,
+};
+
+/// Asks the sub-agent supervisor to take on a run. Idempotent by id.
+#[derive(Debug, Clone, PartialEq)]
+pub struct StartRun {
+    /// Chosen by the caller, so that asking again is harmless.
+    pub run: RunId,
+    /// Everything that is asked for.
+    pub request: Box<RunRequest>,
+}
+message!(impl StartRun -> Result<(), Refusal>);
+
+/// Why a run was not accepted. Nothing of it is in the journal.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("accept the run: {}", .0.message)]
+pub struct Refusal(pub Reason);
+
+/// Asks the sub-agent supervisor for room; answered when there is some. Idempotent.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct AskForRoom {
+    /// For which run.
+    pub run: RunId,
+}
+message!(impl AskForRoom -> ());
+
+/// Cancels a run. Idempotent.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CancelRun {
+    /// Which.
+    pub run: RunId,
+    /// Who or what asks.
+    pub by: String,
+}
+message!(impl CancelRun -> CancelReply);
+
+/// What became of a wish to cancel.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum CancelReply {
+    /// It is on disk and under way.
+    Cancelling,
+    /// No such run is under way here.
+    NotUnderWay,
+}
+
+/// Parks every run of this runtime that is under way: the host went away.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ParkRuns {
+    /// Why, for the people who look later.
+    pub reason: Reason,
+}
+message!(impl ParkRuns -> u32);
+
+/// Parks this run, whatever it is doing.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ParkRun {
+    /// Why.
+    pub reason: Reason,
+}
+message!(impl ParkRun -> ());
+
+/// Note of a run to itself: look what comes next.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct MoveDue;
+message!(impl MoveDue -> ());
+
+/// Note of a run to itself: the total clock ran out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct TotalClockDue;
+message!(impl TotalClockDue -> ());
+
+/// An attempt has something for the journal. Answered when it is on disk; a step that is there already is.
+#[derive(Debug, Clone, PartialEq)]
+pub struct RecordStep {
+    /// The fact.
+    pub step: Step,
+}
+message!(impl RecordStep -> Result<(), RecordRefused>);
+
+/// The step is not recorded, and what it announces must not happen.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("record a step: {0}")]
+pub struct RecordRefused(pub String);
+
+/// An attempt is over and its processes are gone.
+#[derive(Debug, Clone, PartialEq)]
+pub struct AttemptOver {
+    /// Which.
+    pub attempt: AttemptNumber,
+    /// How.
+    pub ending: AttemptEnding,
+    /// What the provider or the process said, redacted.
+    pub detail: String,
+    /// The answer, or what there was of one.
+    pub answer: String,
+    /// What was observed of its processes.
+    pub proof: Proof,
+}
+message!(impl AttemptOver -> ());
+
+/// Tells an attempt to stop.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct StopAttempt {
+    /// What the ending shall be called.
+    pub stop_as: AttemptEnding,
+}
+message!(impl StopAttempt -> ());
+
+/// Note of an attempt to itself: start the sub-agent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct StartDue;
+message!(impl StartDue -> ());
+
+/// Note of an attempt to itself: the runner said something.
+#[derive(Debug, Clone, PartialEq)]
+pub struct RunnerSaid {
+    /// What.
+    pub event: crate::gateways::RunnerEvent,
+}
+message!(impl RunnerSaid -> ());
+
+/// Note of an attempt to itself: a clock ran out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ClockDue {
+    /// As what the attempt ends.
+    pub stop_as: AttemptEnding,
+    /// Which setting of the clock this is; a later one makes it stale.
+    pub setting: u64,
+}
+message!(impl ClockDue -> ());
+
+/// Reviews the result of a tool before the model sees it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ReviewToolResult {
+    /// The id the model gave the call; a review of the same call gives the same verdict.
+    pub call: String,
+    /// The tool.
+    pub tool: String,
+    /// The result.
+    pub result: String,
+}
+message!(impl ReviewToolResult -> ToolVerdict);
+
+/// Reads the overflow memory of a run on behalf of the sub-agent.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ReadOverflow {
+    /// `list` or `read`.
+    pub tool: String,
+    /// As the model gave them.
+    pub arguments: serde_json::Value,
+}
+message!(impl ReadOverflow -> Result<String, String>);
+
+/// Writes the trace file of a run that is about to end. Idempotent: the file is named after the run.
+#[derive(Debug, Clone, PartialEq)]
+pub struct WriteTrace {
+    /// How it will end.
+    pub state: impresario_policies::domain::TerminalState,
+    /// Why, when it does not succeed.
+    pub reason: Option<Reason>,
+}
+message!(impl WriteTrace -> Result<(), String>);
+
+/// Whether a tool may run again, by its name.
+pub type ReplayOfTool = std::collections::BTreeMap<String, Replay>;

@@ -1,0 +1,81 @@
+//! What the actors of a session hear: host, judge, router, cache-marker planner.
+
+use crate::gateways::{ChatMessage, Delivery, DeliveryReceipt, HostError, Progress};
+use crate::message;
+use impresario_policies::domain::{Brief, RunId, Verdict};
+use std::time::Duration;
+
+/// Has actor and judge make one pass over a task.
+#[derive(Debug, Clone, PartialEq)]
+pub struct JudgeTask {
+    /// For which run.
+    pub run: RunId,
+    /// The name of the agent or skill.
+    pub name: String,
+    /// Its instructions.
+    pub instructions: String,
+    /// The task, in the user's words.
+    pub task: String,
+    /// What the user answered so far, each with its question.
+    pub clarifications: Vec<(String, String)>,
+    /// The last pass, when it was not passed.
+    pub rejected: Option<(Brief, Verdict)>,
+    /// The model for both.
+    pub model: String,
+    /// One call may take so long.
+    pub within: Duration,
+}
+message!(impl JudgeTask -> Judgement);
+
+/// What one pass gave.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Judgement {
+    /// What the actor pass wrote.
+    pub brief: Brief,
+    /// What the judge said.
+    pub verdict: Verdict,
+}
+
+/// Puts a question to the user; asking again while it is open shows it again.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct AskUser {
+    /// About which run.
+    pub run: RunId,
+    /// As shown.
+    pub question: String,
+}
+message!(impl AskUser -> Result<String, HostError>);
+
+/// Hands a result to the host. Idempotent by run.
+#[derive(Debug, Clone, PartialEq)]
+pub struct DeliverResult {
+    /// The result.
+    pub delivery: Delivery,
+    /// It may stand in the session already: look first.
+    pub look_first: bool,
+}
+message!(impl DeliverResult -> Result<DeliveryReceipt, HostError>);
+
+/// Reads the newest messages of the session's branch.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ReadHistory {
+    /// At most so many.
+    pub messages_max: usize,
+}
+message!(impl ReadHistory -> Vec<ChatMessage>);
+
+/// Shows progress; dropped when nobody looks.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ShowProgress {
+    /// What.
+    pub progress: Progress,
+}
+message!(impl ShowProgress -> ());
+
+/// Tells the person something that is no result of a run.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ShowNotice {
+    /// As shown.
+    pub text: String,
+}
+message!(impl ShowNotice -> ());

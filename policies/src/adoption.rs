@@ -1,0 +1,100 @@
+//! What becomes of a run whose runtime died?
+
+use crate::domain::{Origin, Reason, ReasonCode, SessionId};
+
+/// What is seen.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct AdoptionFacts {
+    /// Who asked for the run.
+    pub origin: Origin,
+    /// It has ended, and only its result waits for somebody.
+    pub ended: bool,
+    /// The kind of host this runtime has.
+    pub our_host: String,
+    /// The session this runtime's host has open.
+    pub our_session: Option<SessionId>,
+}
+
+/// What becomes of it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum AdoptionDecision {
+    /// It goes on here.
+    GoOn,
+    /// It is parked here, for its host went with its runtime.
+    Park(Reason),
+    /// It waits for a runtime that has its session.
+    Leave,
+}
+
+/// Decides what becomes of a run whose runtime died.
+///
+/// A run that was asked for in a session goes on only with that session (promise P7). One that was asked for outside of
+/// any session lost its host together with its runtime: nobody waits for it, so it is not paid for any further.
+pub fn decide_adoption(facts: &AdoptionFacts) -> AdoptionDecision {
+    match &facts.origin.session {
+        Some(session)
+            if facts.origin.host == facts.our_host && facts.our_session.as_ref() == Some(session) =>
+        {
+            AdoptionDecision::GoOn
+        }
+        Some(_) => AdoptionDecision::Leave,
+        None if facts.ended => AdoptionDecision::Leave,
+        None => AdoptionDecision::Park(Reason {
+            code: ReasonCode::RuntimeGone,
+            message: "The program that asked for this run was killed, and the runtime with it. \
+                      `impresario runs resume` goes on."
+                .to_string(),
+        }),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn facts(host: &str, session: Option<&str>, ended: bool) -> AdoptionFacts {
+        let session = session.map(|name| SessionId(name.to_string()));
+        AdoptionFacts {
+            origin: Origin {
+                host: host.into(),
+                session,
+                resumes: None,
+            },
+            ended,
+            our_host: "pi".into(),
+            our_session: Some(SessionId("s1".into())),
+        }
+    }
+
+    #[test]
+    fn a_run_goes_on_with_its_session_only() {
+        assert_eq!(
+            decide_adoption(&facts("pi", Some("s1"), false)),
+            AdoptionDecision::GoOn
+        );
+        assert_eq!(
+            decide_adoption(&facts("pi", Some("s2"), false)),
+            AdoptionDecision::Leave
+        );
+        assert_eq!(
+            decide_adoption(&facts("embedder", Some("s1"), false)),
+            AdoptionDecision::Leave
+        );
+    }
+
+    #[test]
+    fn a_command_that_was_killed_took_its_host_along() {
+        assert!(matches!(
+            decide_adoption(&facts("cli", None, false)),
+            AdoptionDecision::Park(_)
+        ));
+    }
+
+    #[test]
+    fn a_result_nobody_waits_for_stays_readable() {
+        assert_eq!(
+            decide_adoption(&facts("cli", None, true)),
+            AdoptionDecision::Leave
+        );
+    }
+}

@@ -1,0 +1,71 @@
+//! What does a person want to read about a step while a run works?
+
+use crate::domain::{Step, TerminalState};
+
+/// One short line in the present tense; none for steps a person need not see.
+pub fn describe_step(step: &Step) -> Option<String> {
+    match step {
+        Step::Accepted { .. } => Some("accepted".into()),
+        Step::Judged { pass, verdict, .. } if verdict.passed() => Some(format!("brief passed (pass {pass})")),
+        Step::Judged { pass, .. } => Some(format!("brief not passed yet (pass {pass})")),
+        Step::QuestionAsked { question } => Some(format!("asking: {question}")),
+        Step::Briefed { .. } => Some("briefed".into()),
+        Step::Admitted => Some("admitted".into()),
+        Step::AttemptStarted {
+            attempt,
+            model,
+            resumes_session: false,
+            ..
+        } => Some(format!("attempt {attempt} on {model}")),
+        Step::AttemptStarted {
+            attempt,
+            model,
+            resumes_session: true,
+            ..
+        } => Some(format!("attempt {attempt} on {model}, going on where it stopped")),
+        Step::ToolStarted { tool, summary, .. } if summary.is_empty() => Some(tool.clone()),
+        Step::ToolStarted { tool, summary, .. } => Some(format!("{tool} {summary}")),
+        Step::ToolIndeterminate { tool, .. } => Some(format!("nobody knows whether {tool} ran")),
+        Step::Answered { .. } => Some("answered".into()),
+        Step::CancelRequested { .. } => Some("cancelling".into()),
+        Step::Ended { state, .. } => Some(end_in_words(*state).into()),
+        Step::QuestionAnswered { .. }
+        | Step::AttemptActive { .. }
+        | Step::ToolEnded { .. }
+        | Step::AttemptEnded { .. }
+        | Step::Delivered
+        | Step::DeliveryAcknowledged => None,
+    }
+}
+
+fn end_in_words(state: TerminalState) -> &'static str {
+    match state {
+        TerminalState::Succeeded => "succeeded",
+        TerminalState::Failed => "failed",
+        TerminalState::Cancelled => "cancelled",
+        TerminalState::Parked => "parked",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::{AttemptNumber, Replay};
+
+    #[test]
+    fn a_tool_is_shown_with_what_it_is_called_with() {
+        let step = Step::ToolStarted {
+            attempt: AttemptNumber(1),
+            call: "c".into(),
+            tool: "read".into(),
+            summary: "src/main.rs".into(),
+            replay: Replay::Safe,
+        };
+        assert_eq!(describe_step(&step).as_deref(), Some("read src/main.rs"));
+    }
+
+    #[test]
+    fn the_end_of_an_attempt_is_not_shown() {
+        assert_eq!(describe_step(&Step::Delivered), None);
+    }
+}
