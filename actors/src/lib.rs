@@ -8,3 +8,4 @@ compile_error!("impresario restarts actors that panic: build with panic = \"unwi
 
 pub mod gateways;
 pub mod processes;
+pub mod supervision;

@@ -14,6 +14,7 @@ pub mod fallback;
 pub mod progress;
 pub mod projection;
 pub mod redaction;
+pub mod restart;
 pub mod skill_command;
 pub mod skill_file;
 pub mod skill_lookup;

@@ -1,0 +1,42 @@
+//! What a handler gives back: a reply now, or work that ends in one.
+
+use super::{Actor, Context, shell::Shell};
+use actix::fut::{ActorFuture, ActorFutureExt, wrap_future};
+use std::future::Future;
+use std::pin::Pin;
+
+pub(super) type AnswerTask<A, R> = Pin<Box<dyn ActorFuture<Shell<A>, Output = R>>>;
+
+/// A reply, or the linked work that leads to one. A panic in that work is the exit of its actor.
+#[must_use = "a handler's answer must be given back"]
+pub struct Answer<A: Actor, R>(pub(super) Form<A, R>);
+
+pub(super) enum Form<A: Actor, R> {
+    Now(R),
+    Later(AnswerTask<A, R>),
+}
+
+impl<A: Actor, R: 'static> Answer<A, R> {
+    /// The reply is known.
+    pub fn now(reply: R) -> Self {
+        Self(Form::Now(reply))
+    }
+
+    /// The reply comes out of `work`; meanwhile the actor handles other messages.
+    pub fn later(work: impl Future<Output = R> + 'static) -> Self {
+        Self(Form::Later(Box::pin(wrap_future(work))))
+    }
+
+    /// When `work` is done, `then` sees the actor and makes the reply.
+    pub fn then<T: 'static>(
+        work: impl Future<Output = T> + 'static,
+        then: impl FnOnce(&mut A, T, &mut Context<A>) -> R + 'static,
+    ) -> Self {
+        let task = wrap_future(work).map(move |output, shell: &mut Shell<A>, actix| {
+            let reply = then(&mut shell.actor, output, &mut shell.context);
+            shell.context.flush(actix);
+            reply
+        });
+        Self(Form::Later(Box::pin(task)))
+    }
+}

@@ -1,0 +1,271 @@
+//! Lives one incarnation: owns the actix future, polls it under a guard, and knows how it ended.
+
+use super::incarnation::{Incarnation, StopOrder};
+use super::letter::Manner;
+use super::mailbox::Full;
+use super::panic_hook::guard;
+use super::shell::{Bell, Leave, Shell};
+use super::slot::Slot;
+use super::surroundings::Surroundings;
+use super::{Actor, Context, Event, Exit};
+use actix::dev::ContextFut;
+use actix::{ActorContext, Addr};
+use std::future::Future;
+use std::pin::Pin;
+use std::rc::Rc;
+use std::task::{self, Poll};
+use tokio::time::{Instant, Sleep, sleep_until};
+
+/// How a parent learns that a child ended.
+pub(super) type Report = Box<dyn FnOnce(&Incarnation, Exit)>;
+
+pub(super) struct Running<A: Actor> {
+    future: ContextFut<Shell<A>, actix::Context<Shell<A>>>,
+    /// actix stops an actor whose last address is gone.
+    address: Addr<Shell<A>>,
+    incarnation: Rc<Incarnation>,
+    /// Wakes us for the next timer, or for the deadline of an order to go.
+    alarm: Option<Pin<Box<Sleep>>>,
+    report: Option<Report>,
+}
+
+/// Builds an actor, runs its `started`, and sets it going. Nothing is reported when this fails.
+pub(super) fn start<A: Actor>(
+    slot: &Rc<Slot<A>>,
+    build: &dyn Fn(&mut Context<A>) -> A,
+    surroundings: &Rc<Surroundings>,
+    report: Report,
+) -> Result<(), Exit> {
+    let incarnation = slot.begin(surroundings);
+    let mut actix = actix::Context::<Shell<A>>::new();
+    let mut context = Context::new(slot.clone(), incarnation.clone(), surroundings.clone());
+    let built = guard(|| {
+        let mut actor = Box::new(build(&mut context));
+        actor.started(&mut context);
+        actor
+    });
+    let built = built.and_then(|actor| match incarnation.take_ending() {
+        Some(exit) => Err(exit),
+        None => Ok(actor),
+    });
+    let actor = match built {
+        Ok(actor) => actor,
+        Err(exit) => {
+            let exit = guard(|| drop(context)).err().unwrap_or(exit);
+            slot.bury(&incarnation, &exit);
+            return Err(exit);
+        }
+    };
+    context.flush(&mut actix);
+    let future = actix.into_future(Shell { actor, context });
+    let address = future.address();
+    let number = incarnation.number;
+    let running = Running {
+        future,
+        address,
+        incarnation,
+        alarm: None,
+        report: Some(report),
+    };
+    slot.running.set(Some(Box::new(running)));
+    tokio::task::spawn_local(Driver {
+        slot: slot.clone(),
+        number,
+    });
+    slot.emit(Event::Up {
+        child: slot.name().clone(),
+        incarnation: number,
+    });
+    Ok(())
+}
+
+/// Tells the running incarnation to go.
+pub(super) fn order_stop<A: Actor>(slot: &Slot<A>, drain: bool, deadline: Option<Instant>) {
+    let Some(incarnation) = slot.life.borrow().clone() else {
+        return;
+    };
+    if incarnation.order.get().is_some() {
+        return;
+    }
+    let order = StopOrder {
+        drain,
+        deadline,
+        announced: false,
+        said_goodbye: false,
+    };
+    incarnation.order.set(Some(order));
+    slot.emit(Event::Stopping {
+        child: slot.name().clone(),
+    });
+    slot.wake();
+}
+
+/// Removes the running incarnation at once; the parent is not told. One that is being polled goes when it is done.
+pub(super) fn kill<A: Actor>(slot: &Slot<A>, exit: Exit) {
+    match slot.running.take() {
+        Some(mut running) => {
+            running.report = None;
+            running.finish(slot, exit);
+            slot.wake();
+        }
+        None => {
+            if let Some(incarnation) = &*slot.life.borrow() {
+                incarnation.end(exit);
+            }
+        }
+    }
+}
+
+/// The task of one incarnation.
+struct Driver<A: Actor> {
+    slot: Rc<Slot<A>>,
+    number: u64,
+}
+
+impl<A: Actor> Future for Driver<A> {
+    type Output = ();
+
+    fn poll(self: Pin<&mut Self>, cx: &mut task::Context<'_>) -> Poll<()> {
+        let Some(mut running) = self.take_running() else {
+            return Poll::Ready(());
+        };
+        self.slot.now_polling(cx.waker());
+        match running.poll(&self.slot, cx) {
+            Poll::Ready(exit) => {
+                running.finish(&self.slot, exit);
+                Poll::Ready(())
+            }
+            Poll::Pending => {
+                self.slot.running.set(Some(running));
+                Poll::Pending
+            }
+        }
+    }
+}
+
+impl<A: Actor> Driver<A> {
+    /// What runs, if it is still the life that this task was made for.
+    fn take_running(&self) -> Option<Box<Running<A>>> {
+        let running = self.slot.running.take()?;
+        if running.incarnation.number == self.number {
+            return Some(running);
+        }
+        self.slot.running.set(Some(running));
+        None
+    }
+}
+
+impl<A: Actor> Drop for Driver<A> {
+    fn drop(&mut self) {
+        if let Some(running) = self.take_running() {
+            running.finish(&self.slot, Exit::Lost);
+        }
+    }
+}
+
+impl<A: Actor> Running<A> {
+    fn poll(&mut self, slot: &Slot<A>, cx: &mut task::Context<'_>) -> Poll<Exit> {
+        loop {
+            self.deliver_due(slot);
+            self.ring(slot);
+            let polled = guard(|| Pin::new(&mut self.future).poll(cx));
+            if let Err(exit) = polled {
+                return Poll::Ready(exit);
+            }
+            if let Some(exit) = self.incarnation.take_ending() {
+                return Poll::Ready(self.as_ordered(exit));
+            }
+            if let Some(order) = self.incarnation.order.get() {
+                if self.incarnation.may_leave(order) && !(order.drain && slot.has_post()) {
+                    return Poll::Ready(Exit::Shutdown);
+                }
+                if order.deadline.is_some_and(|deadline| deadline <= Instant::now()) {
+                    return Poll::Ready(Exit::Killed);
+                }
+            }
+            if self.wait(slot, cx).is_pending() {
+                return Poll::Pending;
+            }
+        }
+    }
+
+    /// Moves timers that came due into the mailbox.
+    fn deliver_due(&self, slot: &Slot<A>) {
+        let Some(due) = slot.timers.borrow().next_due() else {
+            return;
+        };
+        let now = Instant::now();
+        if now < due {
+            return;
+        }
+        while let Some(note) = { slot.timers.borrow_mut().take_due(now) } {
+            if let Err(Full) = slot.admit(note, Manner::Note) {
+                self.incarnation
+                    .end(Exit::Failed("its timers flood its mailbox".into()));
+            }
+        }
+    }
+
+    /// Tells the actor, through its actix mailbox, what there is to do.
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "the one place that sends through actix: bells, never messages"
+    )]
+    fn ring(&self, slot: &Slot<A>) {
+        let order = self.incarnation.order.get();
+        if let Some(order) = order.filter(|order| !order.announced) {
+            self.incarnation.order.set(Some(StopOrder {
+                announced: true,
+                ..order
+            }));
+            self.address.do_send(Leave);
+        }
+        if slot.has_post() && order.is_none_or(|order| order.drain) {
+            self.address.do_send(Bell);
+        }
+    }
+
+    /// Ready when a timer is due now.
+    fn wait(&mut self, slot: &Slot<A>, cx: &mut task::Context<'_>) -> Poll<()> {
+        let order = self.incarnation.order.get();
+        if slot.has_post() && order.is_none_or(|order| order.drain) {
+            slot.wake(); // its turn is over, and there is more
+        }
+        let due = slot.timers.borrow().next_due();
+        let deadline = order.and_then(|order| order.deadline);
+        let Some(next) = due.into_iter().chain(deadline).min() else {
+            self.alarm = None;
+            return Poll::Pending;
+        };
+        let alarm = self.alarm.get_or_insert_with(|| Box::pin(sleep_until(next)));
+        if alarm.deadline() != next {
+            alarm.as_mut().reset(next);
+        }
+        alarm.as_mut().poll(cx)
+    }
+
+    fn as_ordered(&self, exit: Exit) -> Exit {
+        match exit {
+            Exit::Normal if self.incarnation.order.get().is_some() => Exit::Shutdown,
+            exit => exit,
+        }
+    }
+
+    /// Drops the actor without running any hook of it, settles what it had begun, and tells the parent.
+    fn finish(mut self: Box<Self>, slot: &Slot<A>, exit: Exit) {
+        self.future.ctx().terminate();
+        let Self {
+            future,
+            address,
+            incarnation,
+            alarm,
+            report,
+        } = *self;
+        drop(alarm);
+        let exit = guard(|| drop((future, address))).err().unwrap_or(exit);
+        slot.bury(&incarnation, &exit);
+        if let Some(report) = report {
+            report(&incarnation, exit);
+        }
+    }
+}

@@ -1,0 +1,104 @@
+//! What a tree tells whoever watches it.
+
+use super::{Exit, Name};
+use std::rc::Rc;
+use std::time::Duration;
+
+/// Something happened in a tree.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Event {
+    /// An incarnation is up.
+    Up {
+        /// Who.
+        child: Name,
+        /// Which life, from 1.
+        incarnation: u64,
+    },
+    /// An incarnation ended.
+    Exited {
+        /// Who.
+        child: Name,
+        /// Which life.
+        incarnation: u64,
+        /// How.
+        exit: Exit,
+    },
+    /// A child, with those that depend on it, will be started again.
+    RestartIn {
+        /// Who ended.
+        child: Name,
+        /// After which pause.
+        delay: Duration,
+        /// How many are started again.
+        group: usize,
+    },
+    /// A supervisor gave up on a child.
+    Escalated {
+        /// Which supervisor.
+        supervisor: Name,
+        /// Which child.
+        child: Name,
+        /// Why.
+        why: std::sync::Arc<str>,
+    },
+    /// A child was told to go.
+    Stopping {
+        /// Who.
+        child: Name,
+    },
+    /// Messages that nobody will handle and nobody waits for.
+    DeadLetters {
+        /// To whom they were sent.
+        child: Name,
+        /// Which message.
+        message: &'static str,
+        /// How many.
+        count: usize,
+        /// Why.
+        cause: Exit,
+    },
+}
+
+/// Sees every event of a tree, on the tree's thread, in order.
+pub type Observer = Rc<dyn Fn(&Event)>;
+
+pub(super) fn trace(event: &Event) {
+    match event {
+        Event::Up { child, incarnation } => {
+            tracing::debug!(actor.name = &**child, incarnation, "actor is up")
+        }
+        Event::Exited {
+            child,
+            incarnation,
+            exit,
+        } if exit.is_abnormal() => {
+            tracing::warn!(actor.name = &**child, incarnation, %exit, "actor ended");
+        }
+        Event::Exited {
+            child,
+            incarnation,
+            exit,
+        } => {
+            tracing::debug!(actor.name = &**child, incarnation, %exit, "actor ended");
+        }
+        Event::RestartIn { child, delay, group } => {
+            tracing::info!(actor.name = &**child, ?delay, group, "actor will be restarted");
+        }
+        Event::Escalated {
+            supervisor,
+            child,
+            why,
+        } => {
+            tracing::error!(actor.name = &**supervisor, child = &**child, %why, "supervisor gave up on a child");
+        }
+        Event::Stopping { child } => tracing::debug!(actor.name = &**child, "actor was told to go"),
+        Event::DeadLetters {
+            child,
+            message,
+            count,
+            cause,
+        } => {
+            tracing::warn!(actor.name = &**child, message, count, %cause, "dead letters");
+        }
+    }
+}

@@ -1,0 +1,62 @@
+//! The actix actor around ours. The only door to it is a message, so the driver rings.
+
+use super::incarnation::StopOrder;
+use super::{Actor, Context};
+
+/// Letters handled in one go before others get their turn.
+pub(super) const TURN: usize = 64;
+
+pub(super) struct Shell<A: Actor> {
+    pub(super) actor: Box<A>,
+    pub(super) context: Context<A>,
+}
+
+/// There is post.
+pub(super) struct Bell;
+
+/// It is time to go.
+pub(super) struct Leave;
+
+impl<A: Actor> actix::Actor for Shell<A> {
+    type Context = actix::Context<Self>;
+}
+
+impl actix::Message for Bell {
+    type Result = ();
+}
+
+impl actix::Message for Leave {
+    type Result = ();
+}
+
+impl<A: Actor> actix::Handler<Bell> for Shell<A> {
+    type Result = ();
+
+    fn handle(&mut self, _: Bell, actix: &mut actix::Context<Self>) {
+        for _ in 0..TURN {
+            if self.context.incarnation.is_ending() {
+                break;
+            }
+            let Some(letter) = self.context.slot.front() else {
+                break;
+            };
+            letter.deliver(&mut self.actor, &mut self.context);
+            self.context.flush(actix);
+        }
+    }
+}
+
+impl<A: Actor> actix::Handler<Leave> for Shell<A> {
+    type Result = ();
+
+    fn handle(&mut self, _: Leave, actix: &mut actix::Context<Self>) {
+        self.actor.stopping(&mut self.context);
+        self.context.flush(actix);
+        if let Some(order) = self.context.incarnation.order.get() {
+            self.context.incarnation.order.set(Some(StopOrder {
+                said_goodbye: true,
+                ..order
+            }));
+        }
+    }
+}

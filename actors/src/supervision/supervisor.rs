@@ -1,0 +1,333 @@
+//! Starts its children in order, brings back those that die, stops them in reverse, and knows when to give up.
+//!
+//! Receives: `ChildEnded` from its children, `RestartDue` from itself. A supervisor is a child like any other: when
+//! it dies its children die with it, and the next life starts them all anew, behind the same ports.
+
+use super::incarnation::Incarnation;
+use super::restart::{Ended, RestartHistory};
+use super::{
+    Actor, Answer, BackoffSettings, Child, Context, Event, Exit, Handles, Message, Name, Restart, Spec,
+};
+use crate::message;
+use impresario_policies::restart::RestartDecision;
+use std::collections::{BTreeSet, VecDeque};
+use std::rc::Rc;
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::sync::Notify;
+
+/// Who is restarted together with a child that died.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Strategy {
+    /// Only itself.
+    #[default]
+    OneForOne,
+    /// Everyone.
+    OneForAll,
+    /// Itself and those started after it.
+    RestForOne,
+}
+
+/// How a supervisor, or a nursery, treats its children.
+#[derive(Debug, Clone)]
+pub struct SupervisorSettings {
+    /// Who is restarted together. A nursery always restarts one for one.
+    pub strategy: Strategy,
+    /// More restarts than this within `period` and the supervisor gives up. Progress of a child erases its restarts.
+    pub intensity: u32,
+    /// How long a restart counts.
+    pub period: Duration,
+    /// Restarts of one child in a row without progress that are allowed, however slow; none sets no such limit.
+    pub without_progress_max: Option<u32>,
+    /// How the pauses before restarts grow.
+    pub backoff: BackoffSettings,
+}
+
+impl Default for SupervisorSettings {
+    fn default() -> Self {
+        Self {
+            strategy: Strategy::OneForOne,
+            intensity: 5,
+            period: Duration::from_secs(10),
+            without_progress_max: None,
+            backoff: BackoffSettings::default(),
+        }
+    }
+}
+
+/// A supervisor of `children`, as a child.
+///
+/// # Panics
+///
+/// When two children have one name: nobody could tell them apart.
+pub fn supervisor(name: &str, settings: SupervisorSettings, children: Vec<Spec>) -> Child<Supervisor> {
+    let mut names = BTreeSet::new();
+    for spec in &children {
+        assert!(
+            names.insert(spec.name().clone()),
+            "{name} has two children called {}",
+            spec.name()
+        );
+    }
+    let specs: Rc<[Spec]> = Rc::from(children);
+    let below = specs.clone();
+    Child::new(name, move |_| Supervisor::new(settings.clone(), specs.clone())).above(below)
+}
+
+message!(ChildEnded {
+    child: usize,
+    ended: Ended
+});
+message!(RestartDue { ticket: u64 });
+
+/// The actor behind [`supervisor`].
+pub struct Supervisor {
+    settings: SupervisorSettings,
+    specs: Rc<[Spec]>,
+    wards: Vec<Ward>,
+    /// What goes on step by step: nothing else is begun meanwhile.
+    plan: Option<Plan>,
+    /// Exits seen while a plan was under way that has nothing to do with them.
+    late: VecDeque<ChildEnded>,
+    tickets: u64,
+}
+
+/// What is known about one child.
+#[derive(Default)]
+struct Ward {
+    life: Option<u64>,
+    /// The restart it waits for.
+    ticket: Option<u64>,
+    history: RestartHistory,
+}
+
+/// Children to stop, one after the other from the back, and what then follows.
+struct Plan {
+    to_stop: Vec<usize>,
+    drain: bool,
+    then: Next,
+}
+
+enum Next {
+    Start { group: Vec<usize>, delay: Duration },
+    Escalate { child: Name, why: Arc<str> },
+    Leave { gone: Rc<Notify> },
+}
+
+impl Supervisor {
+    fn new(settings: SupervisorSettings, specs: Rc<[Spec]>) -> Self {
+        let wards = specs.iter().map(|_| Ward::default()).collect();
+        Self {
+            settings,
+            specs,
+            wards,
+            plan: None,
+            late: VecDeque::new(),
+            tickets: 0,
+        }
+    }
+}
+
+impl Actor for Supervisor {
+    const KIND: &'static str = "supervisor";
+    const HANDLES: &'static [&'static str] = &[ChildEnded::NAME, RestartDue::NAME];
+
+    fn started(&mut self, ctx: &mut Context<Self>) {
+        for child in 0..self.specs.len() {
+            self.start(child, ctx);
+        }
+    }
+
+    fn stopping(&mut self, ctx: &mut Context<Self>) {
+        let gone = Rc::new(Notify::new());
+        let drain = ctx.incarnation.order.get().is_some_and(|order| order.drain);
+        let to_stop = self.running();
+        self.plan = Some(Plan {
+            to_stop,
+            drain,
+            then: Next::Leave { gone: gone.clone() },
+        });
+        ctx.spawn(async move { gone.notified().await });
+        self.follow_plan(ctx);
+    }
+}
+
+impl Handles<ChildEnded> for Supervisor {
+    fn handle(&mut self, message: ChildEnded, ctx: &mut Context<Self>) -> Answer<Self, ()> {
+        let ward = &mut self.wards[message.child];
+        if ward.life != Some(message.ended.life) {
+            return Answer::now(());
+        }
+        ward.life = None;
+        match &self.plan {
+            Some(plan) if plan.to_stop.contains(&message.child) => self.follow_plan(ctx),
+            Some(_) => self.late.push_back(message),
+            None => self.child_ended(message, ctx),
+        }
+        Answer::now(())
+    }
+}
+
+impl Handles<RestartDue> for Supervisor {
+    fn handle(&mut self, due: RestartDue, ctx: &mut Context<Self>) -> Answer<Self, ()> {
+        if self.plan.is_none() {
+            for child in 0..self.wards.len() {
+                if self.wards[child].ticket == Some(due.ticket) {
+                    self.start(child, ctx);
+                }
+            }
+        }
+        Answer::now(())
+    }
+}
+
+impl Supervisor {
+    fn start(&mut self, child: usize, ctx: &mut Context<Self>) {
+        let spec = &self.specs[child];
+        let post = ctx.port::<ChildEnded>();
+        let report = move |incarnation: &Incarnation, exit| {
+            let ended = Ended {
+                life: incarnation.number,
+                exit,
+                progressed: incarnation.progressed.get(),
+                up_for: incarnation.since.elapsed(),
+            };
+            post.tell_always(ChildEnded { child, ended });
+        };
+        let started = spec.start(&ctx.surroundings, Box::new(report));
+        let life = spec.lives();
+        self.wards[child].ticket = None;
+        self.wards[child].life = Some(life);
+        if let Err(exit) = started {
+            let ended = Ended {
+                life,
+                exit,
+                progressed: false,
+                up_for: Duration::ZERO,
+            };
+            ctx.port::<ChildEnded>().tell_always(ChildEnded { child, ended });
+        }
+    }
+
+    fn child_ended(&mut self, ChildEnded { child, ended }: ChildEnded, ctx: &mut Context<Self>) {
+        let spec = &self.specs[child];
+        self.wards[child].history.observe(&ended, &self.settings);
+        let period = self.settings.period;
+        let restarts = self
+            .wards
+            .iter_mut()
+            .map(|ward| ward.history.in_period(period))
+            .sum();
+        let chance = ctx.surroundings.chance();
+        let history = &self.wards[child].history;
+        match history.decide(&ended.exit, spec.restart(), restarts, chance, &self.settings) {
+            RestartDecision::Rest(_) => spec.go_down(&ended.exit),
+            RestartDecision::Restart { delay } => self.restart(child, delay, ctx),
+            RestartDecision::GiveUp(reason) => {
+                let why = format!("{}, the last time it {}", reason.as_str(), ended.exit).into();
+                self.escalate(child, why, ctx);
+            }
+        }
+    }
+
+    fn restart(&mut self, child: usize, delay: Duration, ctx: &mut Context<Self>) {
+        self.wards[child].history.restarted();
+        let concerned = match self.settings.strategy {
+            Strategy::OneForOne => child..child + 1,
+            Strategy::OneForAll => 0..self.wards.len(),
+            Strategy::RestForOne => child..self.wards.len(),
+        };
+        let is_member = |index: &usize| {
+            let ward = &self.wards[*index];
+            *index == child || ward.life.is_some() || ward.ticket.is_some()
+        };
+        let group: Vec<usize> = concerned.filter(is_member).collect();
+        let event = Event::RestartIn {
+            child: self.specs[child].name().clone(),
+            delay,
+            group: group.len(),
+        };
+        ctx.surroundings.emit(event);
+        // Not drained: a member at work may be waiting for the very one that died.
+        self.plan = Some(Plan {
+            to_stop: group.clone(),
+            drain: false,
+            then: Next::Start { group, delay },
+        });
+        self.follow_plan(ctx);
+    }
+
+    fn escalate(&mut self, child: usize, why: Arc<str>, ctx: &mut Context<Self>) {
+        let child = self.specs[child].name().clone();
+        let supervisor = ctx.slot.name().clone();
+        ctx.surroundings.emit(Event::Escalated {
+            supervisor,
+            child: child.clone(),
+            why: why.clone(),
+        });
+        self.plan = Some(Plan {
+            to_stop: self.running(),
+            drain: false,
+            then: Next::Escalate { child, why },
+        });
+        self.follow_plan(ctx);
+    }
+
+    fn running(&self) -> Vec<usize> {
+        (0..self.wards.len())
+            .filter(|index| self.wards[*index].life.is_some())
+            .collect()
+    }
+
+    /// Stops the next one, or goes on to what follows when all are gone.
+    fn follow_plan(&mut self, ctx: &mut Context<Self>) {
+        while let Some(plan) = &mut self.plan {
+            let Some(&child) = plan.to_stop.last() else { break };
+            let spec = &self.specs[child];
+            if self.wards[child].life.is_some() {
+                return spec.order_stop(plan.drain, None);
+            }
+            if plan.drain {
+                spec.go_down(&Exit::Shutdown); // those who drain after it need not wait for it
+            }
+            plan.to_stop.pop();
+        }
+        match self.plan.take().map(|plan| plan.then) {
+            Some(Next::Start { group, delay }) => self.start_again(&group, delay, ctx),
+            Some(Next::Escalate { child, why }) => ctx.end(Exit::Escalated { child, why }),
+            Some(Next::Leave { gone }) => gone.notify_one(),
+            None => {}
+        }
+        if !ctx.shutting_down()
+            && let Some(ended) = self.late.pop_front()
+        {
+            self.child_ended(ended, ctx);
+        }
+    }
+
+    fn start_again(&mut self, group: &[usize], delay: Duration, ctx: &mut Context<Self>) {
+        self.tickets += 1;
+        for &child in group {
+            let spec = &self.specs[child];
+            if spec.restart() == Restart::Temporary {
+                spec.go_down(&Exit::Shutdown);
+            } else if delay.is_zero() {
+                self.start(child, ctx);
+            } else {
+                self.wards[child].ticket = Some(self.tickets);
+            }
+        }
+        if !delay.is_zero() {
+            ctx.notify_after(delay, RestartDue { ticket: self.tickets });
+        }
+    }
+}
+
+/// However a supervisor ends, its children do not outlive it.
+impl Drop for Supervisor {
+    fn drop(&mut self) {
+        for child in self.running().into_iter().rev() {
+            self.specs[child].kill();
+        }
+    }
+}

@@ -1,0 +1,36 @@
+//! What everyone in one tree shares.
+
+use super::{Blocking, Event, Observer, Registry, panic_hook};
+use std::cell::RefCell;
+
+pub(super) struct Surroundings {
+    pub(super) observer: Option<Observer>,
+    pub(super) blocking: Blocking,
+    pub(super) registry: Registry,
+    random: RefCell<fastrand::Rng>,
+}
+
+impl Surroundings {
+    pub(super) fn new(seed: u64, observer: Option<Observer>, blocking: Blocking) -> Self {
+        let random = RefCell::new(fastrand::Rng::with_seed(seed));
+        Self {
+            observer,
+            blocking,
+            registry: Registry::default(),
+            random,
+        }
+    }
+
+    pub(super) fn chance(&self) -> u32 {
+        self.random.borrow_mut().u32(..)
+    }
+
+    /// An observer that panics harms nobody but itself.
+    pub(super) fn emit(&self, event: Event) {
+        super::observer::trace(&event);
+        let Some(observer) = &self.observer else { return };
+        if let Err(exit) = panic_hook::guard(|| observer(&event)) {
+            tracing::error!(%exit, "observer panicked");
+        }
+    }
+}

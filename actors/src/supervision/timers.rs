@@ -1,0 +1,48 @@
+//! What comes due for one incarnation. Timers of one instant fire in the order they were set.
+
+use super::Actor;
+use super::context::TimerKey;
+use super::mailbox::AnyLetter;
+use std::collections::BTreeMap;
+use tokio::time::Instant;
+
+pub(super) struct Timers<A: Actor> {
+    pending: BTreeMap<TimerKey, AnyLetter<A>>,
+    set: u64,
+}
+
+impl<A: Actor> Timers<A> {
+    pub(super) fn new() -> Self {
+        Self {
+            pending: BTreeMap::new(),
+            set: 0,
+        }
+    }
+
+    pub(super) fn set(&mut self, due: Instant, letter: AnyLetter<A>) -> TimerKey {
+        self.set += 1;
+        let key = TimerKey {
+            due,
+            number: self.set,
+        };
+        self.pending.insert(key, letter);
+        key
+    }
+
+    pub(super) fn cancel(&mut self, key: TimerKey) -> bool {
+        self.pending.remove(&key).is_some()
+    }
+
+    pub(super) fn next_due(&self) -> Option<Instant> {
+        self.pending.keys().next().map(|key| key.due)
+    }
+
+    pub(super) fn take_due(&mut self, now: Instant) -> Option<AnyLetter<A>> {
+        let first = self.pending.first_entry()?;
+        (first.key().due <= now).then(|| first.remove())
+    }
+
+    pub(super) fn clear(&mut self) {
+        self.pending.clear();
+    }
+}
