@@ -7,5 +7,6 @@
 compile_error!("impresario restarts actors that panic: build with panic = \"unwind\"");
 
 pub mod gateways;
+pub mod journal;
 pub mod processes;
 pub mod supervision;

@@ -1,0 +1,192 @@
+//! What can go wrong with the journal. Every text fits after "failed to write: " and reads as one sentence.
+
+use super::RuntimeId;
+use impresario_policies::domain::RunId;
+use std::path::PathBuf;
+
+/// Why the journal did not do what was asked. Nothing of the request happened.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum JournalError {
+    /// Another step stands in that place.
+    #[error("step {sequence} of run {run} is already something else")]
+    Conflict {
+        /// Whose step.
+        run: RunId,
+        /// Which place.
+        sequence: u64,
+    },
+    /// Steps are missing before this one.
+    #[error("step {sequence} of run {run} came when step {expected} was due")]
+    Gap {
+        /// Whose step.
+        run: RunId,
+        /// The place that is due.
+        expected: u64,
+        /// The place that was asked for.
+        sequence: u64,
+    },
+    /// Another runtime has taken the run over; whoever gets this must let go of it at once.
+    #[error("run {run} belongs to generation {current} now, not to generation {attempted}")]
+    Fenced {
+        /// Which run.
+        run: RunId,
+        /// The generation that owns it.
+        current: u64,
+        /// The generation that tried.
+        attempted: u64,
+    },
+    /// The run has its terminal step; only its delivery can follow.
+    #[error("run {run} has already ended, its step {sequence} cannot follow")]
+    AlreadyEnded {
+        /// Which run.
+        run: RunId,
+        /// The place that was asked for.
+        sequence: u64,
+    },
+    /// There is no such run.
+    #[error("there is no run {run}")]
+    UnknownRun {
+        /// The id that was asked for.
+        run: RunId,
+    },
+    /// The first step of a run is not its acceptance.
+    #[error("run {run} does not begin with its acceptance")]
+    NotAccepted {
+        /// Which run.
+        run: RunId,
+    },
+    /// Another entry stands under that handle.
+    #[error("overflow_{handle} of run {run} is already something else")]
+    OverflowConflict {
+        /// Whose entry.
+        run: RunId,
+        /// The handle's number.
+        handle: u32,
+    },
+    /// Too large to be kept.
+    #[error("{bytes} bytes are more than the {bytes_max} that the journal keeps in one piece")]
+    TooLarge {
+        /// How large it is.
+        bytes: usize,
+        /// How large it may be.
+        bytes_max: usize,
+    },
+    /// The runtime that owns the run is alive.
+    #[error("run {run} belongs to runtime {owner}, which is alive")]
+    OwnerAlive {
+        /// Which run.
+        run: RunId,
+        /// Its owner.
+        owner: RuntimeId,
+    },
+    /// Somebody else took the run over in the meantime.
+    #[error("run {run} was taken over by another runtime in the meantime")]
+    ClaimLost {
+        /// Which run.
+        run: RunId,
+    },
+    /// No space is left.
+    #[error("the disk that holds the journal is full")]
+    DiskFull,
+    /// The journal cannot be written by us.
+    #[error("the journal is read-only")]
+    ReadOnly,
+    /// Another process held the journal for too long.
+    #[error("the journal was locked by another process for too long")]
+    Busy,
+    /// What the file holds is no journal any more; it is set aside at the next start.
+    #[error("the journal is damaged ({why}); it will be set aside when Impresario starts next")]
+    Damaged {
+        /// What SQLite says.
+        why: String,
+    },
+    /// A step was written by another version and cannot be read by this one.
+    #[error("step {sequence} of run {run} cannot be read by this version: {why}")]
+    Unreadable {
+        /// Whose step.
+        run: RunId,
+        /// Which place.
+        sequence: u64,
+        /// What the reader says.
+        why: String,
+    },
+    /// The disk or SQLite says something else.
+    #[error("the journal's storage failed: {why}")]
+    Storage {
+        /// What it says.
+        why: String,
+    },
+    /// The thread that writes is gone; the runtime cannot go on.
+    #[error("the journal is closed")]
+    Closed,
+}
+
+impl JournalError {
+    /// The world stands in the way (full disk, read-only, broken), not the request.
+    pub fn is_of_the_world(&self) -> bool {
+        match self {
+            Self::DiskFull
+            | Self::ReadOnly
+            | Self::Busy
+            | Self::Damaged { .. }
+            | Self::Storage { .. }
+            | Self::Closed => true,
+            Self::Conflict { .. }
+            | Self::Gap { .. }
+            | Self::Fenced { .. }
+            | Self::AlreadyEnded { .. }
+            | Self::UnknownRun { .. }
+            | Self::NotAccepted { .. }
+            | Self::OverflowConflict { .. }
+            | Self::TooLarge { .. }
+            | Self::OwnerAlive { .. }
+            | Self::ClaimLost { .. }
+            | Self::Unreadable { .. } => false,
+        }
+    }
+}
+
+/// Why the journal could not be opened.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum OpenError {
+    /// The state directory cannot be made or used.
+    #[error("the state directory {path} cannot be used: {why}", path = path.display())]
+    StateDirectory {
+        /// Which directory.
+        path: PathBuf,
+        /// What the system says.
+        why: String,
+    },
+    /// A newer Impresario wrote the journal; this one would not understand it and leaves it alone.
+    #[error(
+        "the journal {path} was written by a newer Impresario (schema {found}, this one knows {known}); update Impresario or choose another state directory",
+        path = path.display()
+    )]
+    NewerSchema {
+        /// Which file.
+        path: PathBuf,
+        /// The schema it has.
+        found: u32,
+        /// The newest schema this version knows.
+        known: u32,
+    },
+    /// The journal is damaged, and a living runtime still writes to it.
+    #[error(
+        "the journal {path} is damaged ({why}), and another Impresario still uses it; stop that one first",
+        path = path.display()
+    )]
+    DamagedInUse {
+        /// Which file.
+        path: PathBuf,
+        /// What is wrong with it.
+        why: String,
+    },
+    /// The disk or SQLite says something else.
+    #[error("the journal {path} cannot be opened: {source}", path = path.display())]
+    Storage {
+        /// Which file.
+        path: PathBuf,
+        /// What it says.
+        source: JournalError,
+    },
+}

@@ -1,0 +1,26 @@
+//! The journal: what happened to every run, on disk before anybody sees it.
+//!
+//! [`Store`] keeps the steps: [`SqliteStore`] in a file that the runtimes of one user share, [`SimulatedStore`] in
+//! memory. In production a [`Writer`] owns the store on a plain thread and writes what waits in one transaction.
+
+mod error;
+mod overflow;
+mod ownership;
+mod place;
+mod simulated;
+mod sqlite;
+mod store;
+mod summary;
+mod writer;
+
+#[cfg(test)]
+mod tests;
+
+pub use error::{JournalError, OpenError};
+pub use overflow::{OverflowContent, OverflowEntry, OverflowListing};
+pub use ownership::{ClaimableRun, RuntimeId, RuntimeIdentity};
+pub use simulated::{SimulatedDisk, SimulatedStore, StoreFaults};
+pub use sqlite::{JOURNAL_FILE, Opened, SetAside, SqliteStore};
+pub use store::{Committed, OVERFLOW_BYTES_MAX, Row, STEP_BYTES_MAX, Store};
+pub use summary::{Pruned, Retention, RunFilter, RunProgress, RunSummary, TASK_CHARACTERS_MAX};
+pub use writer::{Writer, WriterHandle};

@@ -1,0 +1,139 @@
+//! The journal in SQLite: write-ahead log, synced at every commit, shared by the runtimes of one user.
+
+mod errors;
+mod open;
+mod overflow;
+mod runs;
+mod runtimes;
+mod schema;
+mod steps;
+#[cfg(test)]
+mod tests;
+
+pub use open::{Opened, SetAside};
+
+use super::ownership::RuntimeLock;
+use super::{
+    ClaimableRun, JournalError, OverflowContent, OverflowEntry, OverflowListing, Pruned, Retention, Row,
+    RunFilter, RunSummary, RuntimeId, Store,
+};
+use errors::read_failure;
+use impresario_policies::domain::RunId;
+use impresario_policies::projection::RecordedStep;
+use rusqlite::{Connection, Transaction, TransactionBehavior};
+use std::path::PathBuf;
+
+/// The journal file in the state directory.
+pub const JOURNAL_FILE: &str = "journal.sqlite";
+
+/// The journal of one runtime, in a file that it shares with others.
+#[derive(Debug)]
+pub struct SqliteStore {
+    connection: Connection,
+    runtime: RuntimeId,
+    /// Where the lock files are.
+    runtimes: PathBuf,
+    /// Where it is written that the file should be looked at closely.
+    suspicion: PathBuf,
+    /// Freed on close, or with the process.
+    lock: Option<RuntimeLock>,
+}
+
+impl SqliteStore {
+    /// Runs `work` in one transaction that can write, and remembers when the file turns out to be damaged.
+    fn write<T>(
+        &mut self,
+        work: impl FnOnce(&Transaction<'_>, &RuntimeId) -> Result<T, JournalError>,
+    ) -> Result<T, JournalError> {
+        let outcome = write_to(&mut self.connection, &self.runtime, work);
+        self.remember_damage(outcome)
+    }
+
+    fn read<T>(&self, work: impl FnOnce(&Connection) -> Result<T, JournalError>) -> Result<T, JournalError> {
+        self.remember_damage(work(&self.connection))
+    }
+
+    fn remember_damage<T>(&self, outcome: Result<T, JournalError>) -> Result<T, JournalError> {
+        if let Err(JournalError::Damaged { .. }) = &outcome {
+            // When even this cannot be written, the next start looks at the file as it always does.
+            let _ = std::fs::write(&self.suspicion, "");
+        }
+        outcome
+    }
+}
+
+fn write_to<T>(
+    connection: &mut Connection,
+    runtime: &RuntimeId,
+    work: impl FnOnce(&Transaction<'_>, &RuntimeId) -> Result<T, JournalError>,
+) -> Result<T, JournalError> {
+    let transaction = connection
+        .transaction_with_behavior(TransactionBehavior::Immediate)
+        .map_err(read_failure)?;
+    let done = work(&transaction, runtime)?;
+    transaction.commit().map_err(read_failure)?;
+    Ok(done)
+}
+
+impl Store for SqliteStore {
+    fn commit(&mut self, rows: &[Row]) -> Result<(), JournalError> {
+        if rows.is_empty() {
+            return Ok(());
+        }
+        let texts = steps::write_all(rows)?;
+        self.write(|transaction, runtime| steps::insert_all(transaction, runtime, rows, &texts))
+    }
+
+    fn steps(&mut self, run: &RunId, after: u64) -> Result<Vec<RecordedStep>, JournalError> {
+        self.read(|connection| steps::read_after(connection, run, after))
+    }
+
+    fn runs(&mut self, filter: &RunFilter) -> Result<Vec<RunSummary>, JournalError> {
+        self.read(|connection| runs::list(connection, filter))
+    }
+
+    fn put_overflow(
+        &mut self,
+        run: &RunId,
+        entry: &OverflowEntry,
+        content: &OverflowContent,
+    ) -> Result<(), JournalError> {
+        self.write(|transaction, _| overflow::put(transaction, run, entry, content))
+    }
+
+    fn overflow(&mut self, run: &RunId, handle: u32) -> Result<Option<OverflowContent>, JournalError> {
+        self.read(|connection| overflow::get(connection, run, handle))
+    }
+
+    fn overflows(&mut self, run: &RunId) -> Result<OverflowListing, JournalError> {
+        self.read(|connection| overflow::list(connection, run))
+    }
+
+    fn delete_overflow(&mut self, run: &RunId, handle: u32) -> Result<bool, JournalError> {
+        self.write(|transaction, _| overflow::delete(transaction, run, handle))
+    }
+
+    fn claimable(&mut self) -> Result<Vec<ClaimableRun>, JournalError> {
+        self.read(|connection| runtimes::claimable(connection, &self.runtimes, &self.runtime))
+    }
+
+    fn claim(&mut self, run: &RunId, generation: u64) -> Result<u64, JournalError> {
+        let locks = self.runtimes.clone();
+        self.write(|transaction, runtime| runtimes::claim(transaction, &locks, runtime, run, generation))
+    }
+
+    fn prune(&mut self, retention: &Retention) -> Result<Pruned, JournalError> {
+        self.write(|transaction, _| runs::prune(transaction, retention))
+    }
+
+    fn close(&mut self) -> Result<(), JournalError> {
+        let Some(lock) = self.lock.take() else {
+            return Ok(());
+        };
+        let left_nothing = self.write(|transaction, runtime| runtimes::retire(transaction, runtime))?;
+        if left_nothing {
+            lock.remove();
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,273 @@
+//! Opening the journal: making it, checking it, setting aside what is no journal.
+//!
+//! A file that is damaged or not ours is renamed with all that belongs to it, and a new journal begins; nothing is ever
+//! overwritten. A file of a newer version is left where it is and the start is refused, for that version will come
+//! back for it. All of this happens under a lock, so that two runtimes that start at once do not get in each other's way.
+
+use super::errors::read_failure;
+use super::{JOURNAL_FILE, SqliteStore, runtimes, schema, write_to};
+use crate::gateways::UnixMillis;
+use crate::journal::ownership::{RuntimeLock, is_any_alive};
+use crate::journal::{JournalError, OpenError, RuntimeIdentity};
+use rusqlite::{Connection, OpenFlags};
+use std::fs::{DirBuilder, File, OpenOptions, Permissions};
+use std::io::{self, Read};
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+/// A file up to this size is checked at every start; a larger one only when there is a reason to.
+const CHECKED_ALWAYS_BYTES_MAX: u64 = 4 << 20;
+const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
+const LOG_BYTES_KEPT: i64 = 16 << 20;
+/// What SQLite keeps beside a file; moved before the file itself, so that a log is never left to a new file.
+const COMPANIONS: [&str; 3] = ["-wal", "-shm", "-journal"];
+
+/// An open journal.
+#[derive(Debug)]
+pub struct Opened {
+    /// The journal.
+    pub store: SqliteStore,
+    /// What stood in its place and was no journal.
+    pub set_aside: Option<SetAside>,
+}
+
+/// A file that stood in the journal's place and was no journal that we can use. Nothing of it was changed.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "{from} was {why}; it is kept as {to} and a new journal was begun: runs from before are not known any more",
+    from = from.display(),
+    to = to.display()
+)]
+pub struct SetAside {
+    /// Where it stood.
+    pub from: PathBuf,
+    /// Where it is now.
+    pub to: PathBuf,
+    /// What was wrong with it.
+    pub why: String,
+}
+
+impl SqliteStore {
+    /// Opens the journal in the state directory for a new runtime; makes both where they are missing.
+    pub fn open(directory: &Path, runtime: &RuntimeIdentity) -> Result<Opened, OpenError> {
+        let unusable = |error: io::Error| OpenError::StateDirectory {
+            path: directory.to_path_buf(),
+            why: error.to_string(),
+        };
+        let runtimes = directory.join("runtimes");
+        prepare_directory(directory)
+            .and_then(|()| prepare_directory(&runtimes))
+            .map_err(unusable)?;
+        let _opening = lock_opening(directory).map_err(unusable)?;
+
+        let file = directory.join(JOURNAL_FILE);
+        let suspicion = directory.join(format!("{JOURNAL_FILE}.suspect"));
+        let mut set_aside = None;
+        if let Some(why) = find_fault(&file, &suspicion, &runtimes).map_err(unusable)? {
+            if is_any_alive(&runtimes).map_err(unusable)? {
+                return Err(OpenError::DamagedInUse { path: file, why });
+            }
+            set_aside = Some(move_away(&file, why, runtime.started_at).map_err(unusable)?);
+        }
+        let _ = std::fs::remove_file(&suspicion);
+
+        make_private(&file).map_err(unusable)?;
+        let mut connection = open_ours(&file)?;
+        let lock = RuntimeLock::take(&runtimes, &runtime.id).map_err(unusable)?;
+        write_to(&mut connection, &runtime.id, |transaction, us| {
+            runtimes::forget_dead(transaction, &runtimes, us)?;
+            runtimes::register(transaction, runtime)
+        })
+        .map_err(|source| OpenError::Storage { path: file, source })?;
+        let store = Self {
+            connection,
+            runtime: runtime.id.clone(),
+            runtimes,
+            suspicion,
+            lock: Some(lock),
+        };
+        Ok(Opened { store, set_aside })
+    }
+}
+
+/// Makes a directory that only we can enter. One that exists is closed to others only if it can be nobody else's:
+/// when it is empty or holds our journal.
+fn prepare_directory(directory: &Path) -> io::Result<()> {
+    let existed = directory.is_dir();
+    DirBuilder::new().recursive(true).mode(0o700).create(directory)?;
+    let is_open_to_others = std::fs::metadata(directory)?.permissions().mode() & 0o077 != 0;
+    if existed && is_open_to_others && is_ours(directory)? {
+        std::fs::set_permissions(directory, Permissions::from_mode(0o700))?;
+    }
+    Ok(())
+}
+
+fn is_ours(directory: &Path) -> io::Result<bool> {
+    let is_empty = std::fs::read_dir(directory)?.next().is_none();
+    Ok(is_empty || directory.join(JOURNAL_FILE).is_file())
+}
+
+/// Freed when dropped.
+fn lock_opening(directory: &Path) -> io::Result<File> {
+    let path = directory.join("opening.lock");
+    let file = OpenOptions::new()
+        .write(true)
+        .create(true)
+        .truncate(false)
+        .mode(0o600)
+        .open(path)?;
+    file.lock()?;
+    Ok(file)
+}
+
+/// Looks for a reason why the file cannot be our journal. None when it can, or is not there.
+fn find_fault(file: &Path, suspicion: &Path, runtimes: &Path) -> io::Result<Option<String>> {
+    let metadata = match std::fs::metadata(file) {
+        Ok(metadata) => metadata,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        Err(error) => return Err(error),
+    };
+    if !metadata.is_file() {
+        return Ok(Some("no file".to_string()));
+    }
+    if metadata.len() == 0 {
+        return Ok(None);
+    }
+    if let Some(why) = find_fault_in_header(file)? {
+        return Ok(Some(why));
+    }
+    let was_not_closed = companion(file, "-wal").exists() && !is_any_alive(runtimes)?;
+    let is_worth_a_look = metadata.len() <= CHECKED_ALWAYS_BYTES_MAX || suspicion.exists() || was_not_closed;
+    Ok(if is_worth_a_look {
+        find_fault_within(file)
+    } else {
+        None
+    })
+}
+
+/// Reads the header without SQLite, which might change a file that is not ours.
+fn find_fault_in_header(file: &Path) -> io::Result<Option<String>> {
+    let mut header = [0_u8; 72];
+    let mut opened = File::open(file)?;
+    if let Err(error) = opened.read_exact(&mut header) {
+        let is_short = error.kind() == io::ErrorKind::UnexpectedEof;
+        return if is_short {
+            Ok(Some("cut short".to_string()))
+        } else {
+            Err(error)
+        };
+    }
+    if !header.starts_with(b"SQLite format 3\0") {
+        return Ok(Some("not an SQLite file".to_string()));
+    }
+    let application = i32::from_be_bytes([header[68], header[69], header[70], header[71]]);
+    let is_ours = application == schema::APPLICATION_ID;
+    Ok((!is_ours).then(|| "a database of another program".to_string()))
+}
+
+/// Lets SQLite look at every page. A newer schema is no fault; a file that is only busy neither.
+fn find_fault_within(file: &Path) -> Option<String> {
+    let checked =
+        Connection::open_with_flags(file, OpenFlags::SQLITE_OPEN_READ_WRITE).and_then(|connection| {
+            connection.busy_timeout(BUSY_TIMEOUT)?;
+            connection.query_row("PRAGMA quick_check(1)", [], |row| row.get::<_, String>(0))
+        });
+    match checked {
+        Ok(verdict) if verdict == "ok" => None,
+        Ok(verdict) => Some(format!("damaged ({})", verdict.replace('\n', " "))),
+        Err(error) => match read_failure(error) {
+            JournalError::Damaged { why } => Some(format!("damaged ({why})")),
+            _ => None,
+        },
+    }
+}
+
+fn move_away(file: &Path, why: String, now: UnixMillis) -> io::Result<SetAside> {
+    let to = free_name(file, now);
+    for suffix in COMPANIONS {
+        let from = companion(file, suffix);
+        if from.exists() {
+            std::fs::rename(&from, companion(&to, suffix))?;
+        }
+    }
+    std::fs::rename(file, &to)?;
+    Ok(SetAside {
+        from: file.to_path_buf(),
+        to,
+        why,
+    })
+}
+
+fn free_name(file: &Path, now: UnixMillis) -> PathBuf {
+    let mut candidates = (0_u64..).map(|later| companion(file, &format!(".set-aside-{}", now.0 + later)));
+    let free = candidates.find(|candidate| !candidate.exists());
+    free.unwrap_or_else(|| companion(file, ".set-aside"))
+}
+
+fn companion(file: &Path, suffix: &str) -> PathBuf {
+    let mut name = file.as_os_str().to_os_string();
+    name.push(suffix);
+    PathBuf::from(name)
+}
+
+/// Makes the file, or closes it to others. What SQLite puts beside it has the same mode.
+fn make_private(file: &Path) -> io::Result<()> {
+    let opened = OpenOptions::new()
+        .write(true)
+        .create(true)
+        .truncate(false)
+        .mode(0o600)
+        .open(file)?;
+    opened.set_permissions(Permissions::from_mode(0o600))
+}
+
+fn open_ours(file: &Path) -> Result<Connection, OpenError> {
+    let storage = |source: JournalError| OpenError::Storage {
+        path: file.to_path_buf(),
+        source,
+    };
+    let of_sqlite = |error: rusqlite::Error| storage(read_failure(error));
+    let mut connection = Connection::open_with_flags(
+        file,
+        OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX,
+    )
+    .map_err(of_sqlite)?;
+    connection.busy_timeout(BUSY_TIMEOUT).map_err(of_sqlite)?;
+    let found: i64 = connection
+        .pragma_query_value(None, "user_version", |row| row.get(0))
+        .map_err(of_sqlite)?;
+    if found > i64::from(schema::SCHEMA_NEWEST) {
+        return Err(OpenError::NewerSchema {
+            path: file.to_path_buf(),
+            found: u32::try_from(found).unwrap_or(u32::MAX),
+            known: schema::SCHEMA_NEWEST,
+        });
+    }
+    configure(&connection).map_err(of_sqlite)?;
+    schema::migrate(&mut connection).map_err(|error| match error {
+        rusqlite_migration::Error::RusqliteError { query: _, err } => of_sqlite(err),
+        other => storage(JournalError::Storage {
+            why: other.to_string(),
+        }),
+    })?;
+    Ok(connection)
+}
+
+fn configure(connection: &Connection) -> Result<(), rusqlite::Error> {
+    // Before the log begins, so that the file itself says whose it is from its first page on.
+    let application: i32 = connection.pragma_query_value(None, "application_id", |row| row.get(0))?;
+    if application != schema::APPLICATION_ID {
+        connection.pragma_update(None, "application_id", schema::APPLICATION_ID)?;
+    }
+    connection.pragma_update_and_check(None, "journal_mode", "WAL", |_| Ok(()))?;
+    connection.pragma_update(None, "synchronous", "FULL")?;
+    // macOS keeps a synced write in the drive's cache unless told otherwise.
+    connection.pragma_update(None, "fullfsync", true)?;
+    connection.pragma_update(None, "checkpoint_fullfsync", true)?;
+    connection.pragma_update_and_check(None, "journal_size_limit", LOG_BYTES_KEPT, |_| Ok(()))?;
+    connection.pragma_update(None, "cell_size_check", true)?;
+    connection.pragma_update(None, "trusted_schema", false)?;
+    connection.set_prepared_statement_cache_capacity(64);
+    Ok(())
+}

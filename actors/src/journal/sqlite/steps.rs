@@ -1,0 +1,136 @@
+//! Writing and reading steps.
+
+use super::errors::{not_ours, read_failure};
+use super::runs;
+use crate::journal::place::{Place, decide_place};
+use crate::journal::store::STEP_BYTES_MAX;
+use crate::journal::{JournalError, Row, RunSummary, RuntimeId};
+use impresario_policies::domain::{RunId, Step};
+use impresario_policies::projection::RecordedStep;
+use rusqlite::{Connection, OptionalExtension, Transaction, params};
+use std::collections::BTreeMap;
+
+/// The steps of `rows` as JSON, before any transaction begins.
+pub(super) fn write_all(rows: &[Row]) -> Result<Vec<String>, JournalError> {
+    rows.iter().map(|row| write(&row.step)).collect()
+}
+
+fn write(step: &Step) -> Result<String, JournalError> {
+    let text = serde_json::to_string(step).map_err(|error| JournalError::Storage {
+        why: error.to_string(),
+    })?;
+    if text.len() > STEP_BYTES_MAX {
+        return Err(JournalError::TooLarge {
+            bytes: text.len(),
+            bytes_max: STEP_BYTES_MAX,
+        });
+    }
+    Ok(text)
+}
+
+/// Writes all of `rows`, whose steps as JSON are `texts`.
+pub(super) fn insert_all(
+    transaction: &Transaction<'_>,
+    writer: &RuntimeId,
+    rows: &[Row],
+    texts: &[String],
+) -> Result<(), JournalError> {
+    let mut changed: BTreeMap<&RunId, RunSummary> = BTreeMap::new();
+    for (row, text) in rows.iter().zip(texts) {
+        let standing = match changed.remove(&row.run) {
+            Some(run) => Some(run),
+            None => runs::find(transaction, &row.run)?,
+        };
+        let run = insert(transaction, writer, standing, row, text)?;
+        changed.insert(&row.run, run);
+    }
+    for run in changed.values() {
+        runs::update(transaction, run)?;
+    }
+    Ok(())
+}
+
+/// Writes one row, and gives its run as it stands then.
+fn insert(
+    transaction: &Transaction<'_>,
+    writer: &RuntimeId,
+    standing: Option<RunSummary>,
+    row: &Row,
+    text: &str,
+) -> Result<RunSummary, JournalError> {
+    let place = decide_place(standing.as_ref(), row, writer)?;
+    let begun = || match RunSummary::begin(row, writer) {
+        Some(run) => runs::insert(transaction, &run).map(|()| run),
+        None => Err(JournalError::NotAccepted { run: row.run.clone() }),
+    };
+    let mut run = standing.map_or_else(begun, Ok)?;
+    if place == Place::Taken {
+        check_equal(transaction, row, text)?;
+        return Ok(run);
+    }
+    let sql = "INSERT INTO steps (run, sequence, generation, at, step) VALUES (?1, ?2, ?3, ?4, ?5)";
+    let values = params![row.run.as_str(), row.sequence, row.generation, row.at.0, text];
+    transaction
+        .prepare_cached(sql)
+        .and_then(|mut insert| insert.execute(values))
+        .map_err(read_failure)?;
+    run.add(row);
+    if matches!(row.step, Step::Ended { .. }) {
+        super::overflow::forget_run(transaction, &row.run)?;
+    }
+    Ok(run)
+}
+
+fn check_equal(transaction: &Transaction<'_>, row: &Row, text: &str) -> Result<(), JournalError> {
+    let sql = "SELECT step FROM steps WHERE run = ?1 AND sequence = ?2";
+    let values = params![row.run.as_str(), row.sequence];
+    let standing: Option<String> = transaction
+        .prepare_cached(sql)
+        .and_then(|mut select| select.query_row(values, |found| found.get(0)).optional())
+        .map_err(read_failure)?;
+    let standing = standing.ok_or_else(|| not_ours("the number of steps"))?;
+    // Another version may have written the same step with other spacing or order.
+    let is_equal =
+        standing == text || serde_json::from_str::<Step>(&standing).is_ok_and(|step| step == row.step);
+    match is_equal {
+        true => Ok(()),
+        false => Err(JournalError::Conflict {
+            run: row.run.clone(),
+            sequence: row.sequence,
+        }),
+    }
+}
+
+/// Reads the steps after the place `after`.
+pub(super) fn read_after(
+    connection: &Connection,
+    run: &RunId,
+    after: u64,
+) -> Result<Vec<RecordedStep>, JournalError> {
+    let sql =
+        "SELECT sequence, generation, at, step FROM steps WHERE run = ?1 AND sequence > ?2 ORDER BY sequence";
+    let mut select = connection.prepare_cached(sql).map_err(read_failure)?;
+    let mut rows = select.query(params![run.as_str(), after]).map_err(read_failure)?;
+    let mut steps = Vec::new();
+    while let Some(row) = rows.next().map_err(read_failure)? {
+        steps.push(read(run, row)?);
+    }
+    Ok(steps)
+}
+
+fn read(run: &RunId, row: &rusqlite::Row<'_>) -> Result<RecordedStep, JournalError> {
+    let sequence = row.get(0).map_err(read_failure)?;
+    let text = row.get_ref(3).map_err(read_failure)?;
+    let text = text.as_str().map_err(|_| not_ours("a step"))?;
+    let unreadable = |error: serde_json::Error| JournalError::Unreadable {
+        run: run.clone(),
+        sequence,
+        why: error.to_string(),
+    };
+    Ok(RecordedStep {
+        sequence,
+        generation: row.get(1).map_err(read_failure)?,
+        at_ms: row.get(2).map_err(read_failure)?,
+        step: serde_json::from_str(text).map_err(unreadable)?,
+    })
+}

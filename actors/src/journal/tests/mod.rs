@@ -1,0 +1,7 @@
+//! What every journal must do, in a file or in memory, and what only the one or the other does.
+
+mod conformance;
+mod crash;
+mod ownership;
+pub(super) mod samples;
+mod writer;

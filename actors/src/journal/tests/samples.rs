@@ -1,0 +1,218 @@
+//! Rows and runtimes for tests.
+
+use crate::gateways::UnixMillis;
+use crate::journal::{JournalError, OverflowEntry, Row, RuntimeId, RuntimeIdentity};
+use impresario_policies::domain::{
+    AttemptEnding, AttemptNumber, Brief, Briefing, Clocks, Containment, Origin, Persistence, Proof, Reason,
+    ReasonCode, Replay, RunId, RunRequest, SessionId, Step, TerminalState, Verdict, WhatToRun,
+};
+
+pub type Outcome = Result<(), Box<dyn std::error::Error>>;
+
+pub fn runtime(number: u64) -> RuntimeIdentity {
+    RuntimeIdentity {
+        id: RuntimeId::new(UnixMillis(1_795_000_000_000 + number), number),
+        host: "cli".into(),
+        session: None,
+        started_at: UnixMillis(1_795_000_000_000 + number),
+        process: std::process::id(),
+    }
+}
+
+pub fn run(number: u64) -> RunId {
+    RunId::new(1_795_000_000_000 + number, number)
+}
+
+pub fn row(run: &RunId, sequence: u64, step: Step) -> Row {
+    Row {
+        run: run.clone(),
+        sequence,
+        generation: 1,
+        at: UnixMillis(1000 + sequence),
+        step,
+    }
+}
+
+pub fn rows(run: &RunId, steps: impl IntoIterator<Item = Step>) -> Vec<Row> {
+    (1..)
+        .zip(steps)
+        .map(|(sequence, step)| row(run, sequence, step))
+        .collect()
+}
+
+pub fn in_generation(mut row: Row, generation: u64) -> Row {
+    row.generation = generation;
+    row
+}
+
+pub fn accepted() -> Step {
+    accepted_for("session-a")
+}
+
+pub fn accepted_for(session: &str) -> Step {
+    let request = RunRequest {
+        what: WhatToRun::Agent("explore".into()),
+        task: "where does a crashed actor come back? \u{1f3ad}".into(),
+        origin: Origin {
+            host: "pi".into(),
+            session: Some(SessionId(session.into())),
+            resumes: Some(run(77)),
+        },
+        instructions: "look around".into(),
+        tools: vec!["read".into(), "search".into()],
+        chain: vec!["offline".into()],
+        runner: "embedded".into(),
+        workspace: "/w".into(),
+        briefing: Briefing::Judged {
+            passes_max: 2,
+            questions_max: 1,
+            model: "offline".into(),
+        },
+        clocks: Clocks::default(),
+        persistence: Persistence::default(),
+        temperature: Some(0.1),
+        overflow_ceiling_bytes: 1000,
+        answer_chars_max: 0,
+        trace_directory: Some(".pi/traces".into()),
+    };
+    Step::Accepted {
+        request: Box::new(request),
+    }
+}
+
+pub fn proof() -> Proof {
+    Proof {
+        method: Containment::Keeper,
+        no_children: true,
+        processes_left: 0,
+    }
+}
+
+pub fn failed() -> Step {
+    let reason = Reason {
+        code: ReasonCode::Unavailable,
+        message: "no model could be had".into(),
+    };
+    Step::Ended {
+        state: TerminalState::Failed,
+        reason: Some(reason),
+        proof: proof(),
+    }
+}
+
+pub fn cancel_requested(by: &str) -> Step {
+    Step::CancelRequested { by: by.into() }
+}
+
+/// Every kind of step, in an order that can happen.
+pub fn whole_run() -> Vec<Step> {
+    let attempt = AttemptNumber(1);
+    let brief = Brief {
+        user_goal: "know".into(),
+        ..Brief::default()
+    };
+    let verdict = Verdict {
+        has_user_goal: true,
+        ..Verdict::default()
+    };
+    let tool_started = |call: &str| Step::ToolStarted {
+        attempt,
+        call: call.into(),
+        tool: "read".into(),
+        summary: "src/lib.rs".into(),
+        replay: Replay::Unsafe,
+    };
+    vec![
+        accepted(),
+        Step::Judged {
+            pass: 1,
+            brief: brief.clone(),
+            verdict: verdict.clone(),
+        },
+        Step::QuestionAsked {
+            question: "which?".into(),
+        },
+        Step::QuestionAnswered {
+            answer: "both".into(),
+        },
+        Step::Briefed {
+            brief,
+            verdict: Some(verdict),
+        },
+        Step::Admitted,
+        Step::AttemptStarted {
+            attempt,
+            model: "offline".into(),
+            runner: "embedded".into(),
+            session_file: Some("s.jsonl".into()),
+            resumes_session: false,
+        },
+        Step::AttemptActive { attempt },
+        tool_started("a"),
+        Step::ToolEnded {
+            attempt,
+            call: "a".into(),
+            is_error: false,
+            bytes: 9,
+            preview: "fn main()".into(),
+            overflow: Some("overflow_1".into()),
+        },
+        tool_started("b"),
+        Step::ToolIndeterminate {
+            attempt,
+            call: "b".into(),
+            tool: "read".into(),
+        },
+        cancel_requested("esc"),
+        Step::AttemptEnded {
+            attempt,
+            ending: AttemptEnding::Answered,
+            detail: "stop".into(),
+            partial: Some("so".into()),
+            proof: proof(),
+        },
+        Step::Answered {
+            answer: "so it is".into(),
+        },
+        Step::Ended {
+            state: TerminalState::Succeeded,
+            reason: None,
+            proof: proof(),
+        },
+        Step::Delivered,
+        Step::DeliveryAcknowledged,
+    ]
+}
+
+pub fn overflow(handle: u32, content: &str) -> OverflowEntry {
+    OverflowEntry {
+        handle,
+        server: "auggie".into(),
+        tool: "codebase-retrieval".into(),
+        at: UnixMillis(5),
+        bytes: content.len() as u64,
+    }
+}
+
+pub fn conflict(run: &RunId, sequence: u64) -> JournalError {
+    JournalError::Conflict {
+        run: run.clone(),
+        sequence,
+    }
+}
+
+pub fn gap(run: &RunId, expected: u64, sequence: u64) -> JournalError {
+    JournalError::Gap {
+        run: run.clone(),
+        expected,
+        sequence,
+    }
+}
+
+pub fn fenced(run: &RunId, current: u64, attempted: u64) -> JournalError {
+    JournalError::Fenced {
+        run: run.clone(),
+        current,
+        attempted,
+    }
+}

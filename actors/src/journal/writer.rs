@@ -1,0 +1,177 @@
+//! The thread that writes. It takes what waits, writes it in one transaction, and answers when it is on disk.
+//!
+//! It knows nothing of actors, so that a journal actor that is restarted finds the same thread; a write that was in
+//! flight is settled by asking again, for a row that stands already counts as written.
+
+use super::store::last_sequence;
+use super::{Committed, JournalError, Row, Store};
+use std::thread::JoinHandle;
+use tokio::sync::{mpsc, oneshot};
+
+/// So many commits are written in one transaction at most.
+const GROUP_MAX: usize = 256;
+
+/// So many requests wait at most; whoever comes then waits for a place.
+const WAITING_MAX: usize = 1024;
+
+type Answer<T> = Result<T, JournalError>;
+
+enum Request {
+    Commit(Waiting),
+    Work(Box<dyn FnOnce(&mut dyn Store) + Send>),
+    Close(oneshot::Sender<Answer<()>>),
+}
+
+struct Waiting {
+    rows: Vec<Row>,
+    reply: oneshot::Sender<Answer<Committed>>,
+}
+
+/// The writing thread and its store. The thread ends on [`Writer::close`], or when nobody can ask it any more.
+#[derive(Debug)]
+pub struct Writer {
+    handle: WriterHandle,
+    thread: JoinHandle<()>,
+}
+
+impl Writer {
+    /// Starts the thread that owns `store`.
+    pub fn start(store: impl Store + 'static) -> std::io::Result<Self> {
+        let (sender, requests) = mpsc::channel(WAITING_MAX);
+        let thread = std::thread::Builder::new()
+            .name("journal".to_string())
+            .spawn(move || serve(store, requests))?;
+        Ok(Self {
+            handle: WriterHandle { requests: sender },
+            thread,
+        })
+    }
+
+    /// What others hold to ask the thread.
+    pub fn handle(&self) -> WriterHandle {
+        self.handle.clone()
+    }
+
+    /// Writes what waits, closes the store and ends the thread. Whoever asks later is told that the journal is closed.
+    pub async fn close(self) -> Result<(), JournalError> {
+        let (reply, closed) = oneshot::channel();
+        self.handle.send(Request::Close(reply)).await?;
+        let outcome = closed.await.map_err(|_| JournalError::Closed)?;
+        // The answer is the thread's last act, so this does not wait. A thread that panicked has said so already.
+        let _ = self.thread.join();
+        outcome
+    }
+}
+
+/// What others hold to ask the writing thread. Survives every actor.
+#[derive(Debug, Clone)]
+pub struct WriterHandle {
+    requests: mpsc::Sender<Request>,
+}
+
+impl std::fmt::Debug for Request {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Commit(waiting) => write!(f, "Commit({} rows)", waiting.rows.len()),
+            Self::Work(_) => f.write_str("Work"),
+            Self::Close(_) => f.write_str("Close"),
+        }
+    }
+}
+
+impl WriterHandle {
+    /// Writes all of `rows` or none, and returns when they are on disk.
+    pub async fn commit(&self, rows: Vec<Row>) -> Result<Committed, JournalError> {
+        let (reply, answer) = oneshot::channel();
+        self.send(Request::Commit(Waiting { rows, reply })).await?;
+        answer.await.map_err(|_| JournalError::Closed)?
+    }
+
+    /// Does `work` with the store, after everything that was asked before.
+    pub async fn with_store<T: Send + 'static>(
+        &self,
+        work: impl FnOnce(&mut dyn Store) -> Result<T, JournalError> + Send + 'static,
+    ) -> Result<T, JournalError> {
+        let (reply, answer) = oneshot::channel();
+        let work = move |store: &mut dyn Store| {
+            // Nobody waits any more when the asker died; the work is done all the same.
+            let _ = reply.send(work(store));
+        };
+        self.send(Request::Work(Box::new(work))).await?;
+        answer.await.map_err(|_| JournalError::Closed)?
+    }
+
+    async fn send(&self, request: Request) -> Result<(), JournalError> {
+        self.requests
+            .send(request)
+            .await
+            .map_err(|_| JournalError::Closed)
+    }
+}
+
+fn serve(mut store: impl Store, mut requests: mpsc::Receiver<Request>) {
+    let mut next = requests.blocking_recv();
+    while let Some(request) = next.take() {
+        match request {
+            Request::Commit(first) => {
+                let (group, after) = gather(first, &mut requests);
+                write_group(&mut store, group);
+                next = after;
+            }
+            Request::Work(work) => work(&mut store),
+            Request::Close(reply) => {
+                requests.close();
+                let _ = reply.send(store.close());
+                return;
+            }
+        }
+        next = next.or_else(|| requests.blocking_recv());
+    }
+    // Everybody is gone; there is nobody left to hear of a failure.
+    let _ = store.close();
+}
+
+/// Takes the commits that wait behind `first`, and the request after them when it is of another kind.
+fn gather(first: Waiting, requests: &mut mpsc::Receiver<Request>) -> (Vec<Waiting>, Option<Request>) {
+    let mut group = vec![first];
+    while group.len() < GROUP_MAX {
+        match requests.try_recv() {
+            Ok(Request::Commit(waiting)) => group.push(waiting),
+            Ok(other) => return (group, Some(other)),
+            Err(_) => break,
+        }
+    }
+    (group, None)
+}
+
+fn write_group(store: &mut impl Store, mut group: Vec<Waiting>) {
+    if let [only] = group.as_mut_slice() {
+        let outcome = store.commit(&only.rows);
+        return answer_all(group, &outcome);
+    }
+    let rows: Vec<Row> = group
+        .iter_mut()
+        .flat_map(|waiting| waiting.rows.iter().cloned())
+        .collect();
+    match store.commit(&rows) {
+        // Each of them would wait for the lock as long again.
+        outcome @ (Ok(()) | Err(JournalError::Busy)) => answer_all(group, &outcome),
+        // Somebody's rows are bad; they fail alone.
+        Err(_) => group.into_iter().for_each(|waiting| {
+            let outcome = store.commit(&waiting.rows);
+            answer(waiting, &outcome);
+        }),
+    }
+}
+
+fn answer_all(group: Vec<Waiting>, outcome: &Answer<()>) {
+    group.into_iter().for_each(|waiting| answer(waiting, outcome));
+}
+
+fn answer(waiting: Waiting, outcome: &Answer<()>) {
+    let through = last_sequence(&waiting.rows);
+    // Nobody waits any more when the asker died; what is written stays written.
+    let _ = waiting
+        .reply
+        .send(outcome.clone().map(|()| Committed { through }));
+}
