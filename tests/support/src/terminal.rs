@@ -1,0 +1,235 @@
+//! A terminal with a screen that tests can read: what a person would see.
+
+use std::fs::File;
+use std::io::{Read, Write};
+use std::num::NonZeroU16;
+use std::os::fd::OwnedFd;
+use std::process::{Child, Command};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use crate::limited::{End, kill_group, wait};
+
+/// Rows of the screen.
+pub const ROWS: u16 = 40;
+/// Columns of the screen.
+pub const COLUMNS: u16 = 120;
+
+/// A program on a terminal of its own; dropping it kills its session.
+#[derive(Debug)]
+pub struct Terminal {
+    child: Child,
+    keyboard: File,
+    shown: Arc<Shown>,
+    ended: Option<End>,
+}
+
+struct Shown {
+    screen: Mutex<vt100::Parser>,
+    changed: Condvar,
+}
+
+impl std::fmt::Debug for Shown {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.write_str("Shown")
+    }
+}
+
+/// A key that is no letter.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Key {
+    /// Enter.
+    Enter,
+    /// Escape.
+    Escape,
+    /// Tab.
+    Tab,
+    /// Up.
+    Up,
+    /// Down.
+    Down,
+    /// Backspace.
+    Backspace,
+    /// Control and a letter.
+    Control(char),
+}
+
+impl Terminal {
+    /// Starts a program on a new terminal.
+    ///
+    /// # Panics
+    /// There is no terminal, or the program cannot be started.
+    #[must_use]
+    pub fn start(mut command: Command) -> Self {
+        command
+            .env("TERM", "xterm-256color")
+            .env("COLUMNS", COLUMNS.to_string())
+            .env("LINES", ROWS.to_string());
+        let (terminal, program_end) = pty_process::blocking::open().expect("a pseudo terminal");
+        terminal
+            .resize(pty_process::Size::new(ROWS, COLUMNS))
+            .expect("a terminal can be resized");
+        let child = pty_process::blocking::Command::from(command).spawn(program_end);
+        let child = child.expect("the program starts on the terminal");
+        let keyboard = File::from(OwnedFd::from(terminal));
+        let screen = keyboard.try_clone().expect("a second handle on the terminal");
+        let shown = Arc::new(Shown {
+            screen: Mutex::new(blank_screen()),
+            changed: Condvar::new(),
+        });
+        let watcher = Arc::clone(&shown);
+        std::thread::spawn(move || watcher.watch(screen));
+        Self {
+            child,
+            keyboard,
+            shown,
+            ended: None,
+        }
+    }
+
+    /// Its process.
+    #[must_use]
+    pub fn pid(&self) -> u32 {
+        self.child.id()
+    }
+
+    /// Types this text.
+    ///
+    /// # Panics
+    /// The terminal is gone.
+    pub fn type_text(&mut self, text: &str) {
+        self.keyboard
+            .write_all(text.as_bytes())
+            .expect("the terminal takes what is typed");
+    }
+
+    /// Presses a key.
+    ///
+    /// # Panics
+    /// The terminal is gone.
+    pub fn press(&mut self, key: Key) {
+        let bytes = key.bytes();
+        self.type_text(&bytes);
+    }
+
+    /// What stands on the screen.
+    #[must_use]
+    pub fn screen(&self) -> String {
+        self.shown.lock().screen().contents()
+    }
+
+    /// Waits until the screen is as wanted, and gives it.
+    ///
+    /// # Panics
+    /// It did not come to be so in time; the screen is in the message.
+    pub fn wait_for(&self, within: Duration, wanted: impl Fn(&str) -> bool) -> String {
+        let (came, screen) = self.look(within, wanted);
+        assert!(
+            came,
+            "the screen did not come to show what was waited for:\n{screen}"
+        );
+        screen
+    }
+
+    /// Waits until the screen is as wanted; gives whether it came to be so in time.
+    #[must_use]
+    pub fn shows(&self, within: Duration, wanted: impl Fn(&str) -> bool) -> bool {
+        self.look(within, wanted).0
+    }
+
+    /// Waits until this text stands on the screen, and gives the screen.
+    ///
+    /// # Panics
+    /// It did not appear in time; the screen is in the message.
+    pub fn wait_for_text(&self, within: Duration, text: &str) -> String {
+        self.wait_for(within, |screen| screen.contains(text))
+    }
+
+    fn look(&self, within: Duration, wanted: impl Fn(&str) -> bool) -> (bool, String) {
+        let deadline = Instant::now() + within;
+        let mut parser = self.shown.lock();
+        loop {
+            let screen = parser.screen().contents();
+            let left = deadline.saturating_duration_since(Instant::now());
+            if wanted(&screen) || left.is_zero() {
+                return (wanted(&screen), screen);
+            }
+            let waited = self.shown.changed.wait_timeout(parser, left);
+            parser = waited.unwrap_or_else(PoisonError::into_inner).0;
+        }
+    }
+
+    /// Waits for its end, and kills it when it takes too long.
+    pub fn wait_for_end(&mut self, within: Duration) -> End {
+        let end = self.ended.unwrap_or_else(|| wait(&mut self.child, within));
+        self.ended = Some(end);
+        end
+    }
+}
+
+impl Drop for Terminal {
+    fn drop(&mut self) {
+        if self.ended.is_none() {
+            kill_group(self.child.id());
+            // Reaped, so that nothing is left for an auditor to find.
+            let _ = self.child.wait();
+        }
+    }
+}
+
+impl Key {
+    fn bytes(self) -> String {
+        match self {
+            Self::Enter => "\r".to_owned(),
+            Self::Escape => "\u{1b}".to_owned(),
+            Self::Tab => "\t".to_owned(),
+            Self::Up => "\u{1b}[A".to_owned(),
+            Self::Down => "\u{1b}[B".to_owned(),
+            Self::Backspace => "\u{7f}".to_owned(),
+            Self::Control(letter) => char::from(letter.to_ascii_lowercase() as u8 & 0x1f).to_string(),
+        }
+    }
+}
+
+impl Shown {
+    fn watch(&self, mut screen: File) {
+        let mut buffer = [0; 16 * 1024];
+        while let Ok(count @ 1..) = screen.read(&mut buffer) {
+            self.lock().process(&buffer[..count]);
+            self.changed.notify_all();
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, vt100::Parser> {
+        self.screen.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+fn blank_screen() -> vt100::Parser {
+    let size = |count| NonZeroU16::new(count).expect("a screen has a size");
+    vt100::Parser::new(size(ROWS), size(COLUMNS), 0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const PATIENCE: Duration = Duration::from_secs(20);
+
+    #[test]
+    fn a_program_is_seen_on_the_screen_and_takes_keys() {
+        let mut command = Command::new("sh");
+        command.args([
+            "-c",
+            "printf '\\033[2J\\033[3;5Hname? '; read name; echo \"hello $name\"; sleep 600",
+        ]);
+        let mut terminal = Terminal::start(command);
+        let screen = terminal.wait_for_text(PATIENCE, "name?");
+        assert_eq!(screen.lines().nth(2), Some("    name? "));
+        terminal.type_text("you");
+        terminal.press(Key::Enter);
+        terminal.wait_for_text(PATIENCE, "hello you");
+        terminal.press(Key::Control('c'));
+        assert_eq!(terminal.wait_for_end(PATIENCE), End::Signalled(2));
+    }
+}
