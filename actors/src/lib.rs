@@ -6,7 +6,15 @@
 #[cfg(panic = "abort")]
 compile_error!("impresario restarts actors that panic: build with panic = \"unwind\"");
 
+pub mod attempt;
+pub mod cache_markers;
+pub mod event_feed;
 pub mod gateways;
+pub mod host_port;
 pub mod journal;
+pub mod messages;
 pub mod processes;
+pub mod router;
+pub mod run;
+pub mod runs;
 pub mod supervision;

@@ -2,9 +2,7 @@
 
 use crate::gateways::ToolVerdict;
 use crate::message;
-use impresario_policies::domain::{
-    AttemptEnding, AttemptNumber, Proof, Reason, Replay, RunId, RunRequest, Step,
-};
+use impresario_policies::domain::{AttemptEnding, AttemptNumber, Proof, Reason, RunId, RunRequest, Step};
 
 /// Asks the sub-agent supervisor to take on a run. Idempotent by id.
 #[derive(Debug, Clone, PartialEq)]
@@ -166,5 +164,23 @@ pub struct WriteTrace {
 }
 message!(impl WriteTrace -> Result<(), String>);
 
-/// Whether a tool may run again, by its name.
-pub type ReplayOfTool = std::collections::BTreeMap<String, Replay>;
+/// A run has nothing more to do here. Idempotent.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RunClosed {
+    /// Which.
+    pub run: RunId,
+}
+message!(impl RunClosed -> ());
+
+/// Waits until a run has nothing more to do here; answered at once when it is not under way.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct AwaitRun {
+    /// Which.
+    pub run: RunId,
+}
+message!(impl AwaitRun -> ());
+
+/// Note of the sub-agent supervisor to itself: take on the runs that the journal says are ours.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct AdoptDue;
+message!(impl AdoptDue -> ());

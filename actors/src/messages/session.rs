@@ -1,8 +1,11 @@
 //! What the actors of a session hear: host, judge, router, cache-marker planner.
 
+use super::run::Refusal;
 use crate::gateways::{ChatMessage, Delivery, DeliveryReceipt, HostError, Progress};
 use crate::message;
-use impresario_policies::domain::{Brief, RunId, Verdict};
+use impresario_policies::cache_markers::{Marker, MarkerEdit};
+use impresario_policies::domain::{Brief, RunId, SessionId, Verdict};
+use std::path::PathBuf;
 use std::time::Duration;
 
 /// Has actor and judge make one pass over a task.
@@ -79,3 +82,49 @@ pub struct ShowNotice {
     pub text: String,
 }
 message!(impl ShowNotice -> ());
+
+/// Plans what has to change in the prompt-cache markers of a request.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PlanMarkers {
+    /// All markers of the request, in its order.
+    pub markers: Vec<Marker>,
+}
+message!(impl PlanMarkers -> Vec<MarkerEdit>);
+
+/// Starts a skill. Idempotent by run.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct StartSkill {
+    /// Chosen by the caller, so that asking again is harmless.
+    pub run: RunId,
+    /// What is wanted.
+    pub order: SkillOrder,
+}
+message!(impl StartSkill -> Result<(), Refusal>);
+
+/// A skill as a person orders it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SkillOrder {
+    /// The skill, by name.
+    pub name: String,
+    /// The task, in the user's words.
+    pub task: String,
+    /// The host's session.
+    pub session: Option<SessionId>,
+    /// Where the host works.
+    pub workspace: PathBuf,
+    /// The host trusts what lies there.
+    pub workspace_trusted: bool,
+}
+
+/// Note of the router to itself: find out which skills are under way.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct RecoverDue;
+message!(impl RecoverDue -> ());
+
+/// Note of the router to itself: a skill is over.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SkillOver {
+    /// Which run it was.
+    pub run: RunId,
+}
+message!(impl SkillOver -> ());

@@ -65,6 +65,8 @@ pub struct Reason {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ReasonCode {
+    /// Another skill of the session is in flight.
+    Busy,
     /// The task lacks something the judge asked for and nobody answered.
     NeedsClarification,
     /// No agent of that name.

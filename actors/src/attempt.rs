@@ -1,0 +1,479 @@
+//! One try inside a run: drives a runner, watches its clocks, says how it ended.
+//!
+//! Receives what the runner says (as notes to itself, one at a time), clocks that ran out, and [`StopAttempt`].
+//! Asks the run to put tool starts and ends on disk before the sub-agent goes on.
+
+use crate::gateways::{AttemptHandle, AttemptRequest, RunnerEvent, SubAgentRunner, ToolGate, ToolVerdict};
+use crate::messages::run::{
+    AttemptOver, ClockDue, ReadOverflow, RecordStep, ReviewToolResult, RunnerSaid, StartDue, StopAttempt,
+};
+use crate::supervision::{Actor, Answer, Context, Handles, Port};
+use async_trait::async_trait;
+use impresario_policies::attempt_ending::{describe_ending, read_ending};
+use impresario_policies::domain::{AttemptEnding, Clocks, Containment, EndFacts, Proof, Replay, Step};
+use std::cell::Cell;
+use std::collections::BTreeSet;
+use std::rc::Rc;
+use std::time::Duration;
+use tokio::sync::mpsc;
+use tokio::time::Instant;
+
+const ASK: Duration = Duration::from_secs(60);
+const EVENTS_AHEAD_MAX: usize = 64;
+/// The answer of an attempt is kept up to so many bytes; what is beyond is cut.
+const ANSWER_BYTES_MAX: usize = 8 * 1024 * 1024;
+
+/// Whom an attempt reaches.
+#[derive(Clone)]
+pub struct AttemptPorts {
+    /// Puts steps on disk.
+    pub record: Port<RecordStep>,
+    /// Hears how it ended.
+    pub over: Port<AttemptOver>,
+    /// Reviews tool results.
+    pub review: Port<ReviewToolResult>,
+    /// Reads kept tool results.
+    pub overflow: Port<ReadOverflow>,
+}
+
+/// See the module.
+pub struct Attempt {
+    request: AttemptRequest,
+    clocks: Clocks,
+    ports: AttemptPorts,
+    runner: Rc<dyn SubAgentRunner>,
+    handle: Option<Box<dyn AttemptHandle>>,
+    events: Option<mpsc::Receiver<RunnerEvent>>,
+    stopping: Rc<Cell<bool>>,
+    stop_as: Option<AttemptEnding>,
+    ending: bool,
+    text: String,
+    silence: Silence,
+}
+
+/// How it ended, and what was said.
+struct EndingRead {
+    ending: AttemptEnding,
+    detail: String,
+}
+
+impl EndingRead {
+    fn of(facts: &EndFacts) -> Self {
+        let ending = read_ending(facts);
+        Self {
+            ending,
+            detail: redact(&describe_ending(facts, ending)),
+        }
+    }
+}
+
+fn redact(text: &str) -> String {
+    text.to_string()
+}
+
+/// What is known of the silence since the last event.
+struct Silence {
+    active: bool,
+    tools_running: BTreeSet<String>,
+    retry_wait: Duration,
+    last_event: Instant,
+    clock_setting: u64,
+}
+
+impl Actor for Attempt {
+    const KIND: &'static str = "attempt";
+    const HANDLES: &'static [&'static str] = &["StartDue", "RunnerSaid", "ClockDue", "StopAttempt"];
+
+    fn started(&mut self, ctx: &mut Context<Self>) {
+        ctx.notify(StartDue);
+    }
+}
+
+impl Attempt {
+    /// An attempt that has not begun.
+    pub fn new(
+        request: AttemptRequest,
+        clocks: Clocks,
+        ports: AttemptPorts,
+        runner: Rc<dyn SubAgentRunner>,
+    ) -> Self {
+        let silence = Silence {
+            active: false,
+            tools_running: BTreeSet::new(),
+            retry_wait: Duration::ZERO,
+            last_event: Instant::now(),
+            clock_setting: 0,
+        };
+        Self {
+            request,
+            clocks,
+            ports,
+            runner,
+            handle: None,
+            events: None,
+            stopping: Rc::new(Cell::new(false)),
+            stop_as: None,
+            ending: false,
+            text: String::new(),
+            silence,
+        }
+    }
+}
+
+impl Handles<StartDue> for Attempt {
+    fn handle(&mut self, _: StartDue, ctx: &mut Context<Self>) -> Answer<Self, ()> {
+        let (sender, receiver) = mpsc::channel(EVENTS_AHEAD_MAX);
+        let gate = Rc::new(Gate {
+            attempt: self.request.attempt,
+            ports: self.ports.clone(),
+            stopping: self.stopping.clone(),
+        });
+        let (runner, request) = (self.runner.clone(), self.request.clone());
+        self.events = Some(receiver);
+        self.arm_clock(ctx);
+        ctx.spawn_then(
+            async move { runner.start(request, sender, gate).await },
+            |attempt, started, ctx| match started {
+                Ok(handle) => attempt.started_with(handle, ctx),
+                Err(error) => attempt.not_started(&error.0, ctx),
+            },
+        );
+        Answer::now(())
+    }
+}
+
+impl Handles<RunnerSaid> for Attempt {
+    fn handle(&mut self, said: RunnerSaid, ctx: &mut Context<Self>) -> Answer<Self, ()> {
+        let allowed_before = self.silence.allowed(&self.clocks);
+        self.silence.heard(&said.event);
+        if self.silence.allowed(&self.clocks) != allowed_before {
+            self.arm_clock(ctx);
+        }
+        match said.event {
+            RunnerEvent::Ended(facts) => self.end(&facts, ctx),
+            RunnerEvent::Text { delta } => {
+                push_bounded(&mut self.text, &delta);
+                self.listen(ctx);
+            }
+            event => match step_of(self.request.attempt, event) {
+                Some(step) => self.record(step, ctx),
+                None => self.listen(ctx),
+            },
+        }
+        Answer::now(())
+    }
+}
+
+impl Handles<ClockDue> for Attempt {
+    fn handle(&mut self, due: ClockDue, ctx: &mut Context<Self>) -> Answer<Self, ()> {
+        if due.setting != self.silence.clock_setting || self.ending {
+            return Answer::now(());
+        }
+        let silent_for = self.silence.last_event.elapsed();
+        if silent_for < self.silence.allowed(&self.clocks) {
+            self.arm_clock(ctx);
+        } else {
+            self.stop(due.stop_as, ctx);
+        }
+        Answer::now(())
+    }
+}
+
+impl Handles<StopAttempt> for Attempt {
+    fn handle(&mut self, message: StopAttempt, ctx: &mut Context<Self>) -> Answer<Self, ()> {
+        self.stop(message.stop_as, ctx);
+        Answer::now(())
+    }
+}
+
+impl Attempt {
+    fn started_with(&mut self, handle: Box<dyn AttemptHandle>, ctx: &mut Context<Self>) {
+        if self.stopping.get() {
+            handle.cancel();
+        }
+        self.handle = Some(handle);
+        match self.stop_as {
+            Some(_) => self.end(&EndFacts::default(), ctx),
+            None => self.listen(ctx),
+        }
+    }
+
+    fn not_started(&mut self, why: &str, ctx: &mut Context<Self>) {
+        let ending = self.stop_as.unwrap_or(AttemptEnding::SpawnFailed);
+        self.finish(
+            EndingRead {
+                ending,
+                detail: redact(why),
+            },
+            String::new(),
+            ctx,
+        );
+    }
+
+    /// Takes the next event; the runner waits while we are busy with the last one.
+    fn listen(&mut self, ctx: &mut Context<Self>) {
+        let Some(mut events) = self.events.take() else {
+            return;
+        };
+        ctx.spawn_then(
+            async move {
+                let event = events.recv().await;
+                (events, event)
+            },
+            |attempt, (events, event), ctx| {
+                attempt.events = Some(events);
+                if attempt.ending {
+                    return;
+                }
+                match event {
+                    Some(event) => ctx.notify(RunnerSaid { event }),
+                    None => attempt.end(&EndFacts::default(), ctx),
+                }
+            },
+        );
+    }
+
+    fn record(&mut self, step: Step, ctx: &mut Context<Self>) {
+        let port = self.ports.record.clone();
+        let reply = async move { port.ask_again(RecordStep { step }, ASK).await };
+        ctx.spawn_then(reply, |attempt, reply, ctx| {
+            if !matches!(reply, Ok(Ok(()))) {
+                tracing::debug!(run.id = %attempt.request.run, ?reply, "step of the attempt refused");
+            }
+            attempt.listen(ctx);
+        });
+    }
+
+    fn arm_clock(&mut self, ctx: &mut Context<Self>) {
+        self.silence.clock_setting += 1;
+        let due = ClockDue {
+            stop_as: self.silence.ending(),
+            setting: self.silence.clock_setting,
+        };
+        let left = self
+            .silence
+            .allowed(&self.clocks)
+            .saturating_sub(self.silence.last_event.elapsed());
+        ctx.notify_after(left, due);
+    }
+
+    /// From now on no model call and no tool begins; what is left is the ladder.
+    fn stop(&mut self, stop_as: AttemptEnding, ctx: &mut Context<Self>) {
+        if self.ending || self.stop_as.is_some() {
+            return;
+        }
+        self.stop_as = Some(stop_as);
+        self.stopping.set(true);
+        if let Some(handle) = &self.handle {
+            handle.cancel();
+            self.end(
+                &EndFacts {
+                    stop_ordered: true,
+                    ..EndFacts::default()
+                },
+                ctx,
+            );
+        }
+    }
+
+    fn end(&mut self, facts: &EndFacts, ctx: &mut Context<Self>) {
+        if self.ending {
+            return;
+        }
+        let read = match self.stop_as {
+            Some(ending) => EndingRead {
+                ending,
+                detail: self.silence_in_words(ending),
+            },
+            None => EndingRead::of(facts),
+        };
+        let answer = if facts.answer.is_empty() {
+            std::mem::take(&mut self.text)
+        } else {
+            facts.answer.clone()
+        };
+        self.finish(read, answer, ctx);
+    }
+
+    fn silence_in_words(&self, ending: AttemptEnding) -> String {
+        let silent_for = self.silence.last_event.elapsed().as_secs();
+        let tools = self.silence.tools_running.len();
+        match (ending, tools) {
+            (AttemptEnding::StartUpSilence, _) => format!("no first event in {silent_for} s"),
+            (AttemptEnding::Inactivity, 0) => format!("no event for {silent_for} s"),
+            (AttemptEnding::Inactivity, _) => {
+                format!("a tool has been running for {silent_for} s without a word")
+            }
+            _ => String::new(),
+        }
+    }
+
+    /// Stops what is left, and says how it ended only when that has been seen.
+    fn finish(&mut self, read: EndingRead, answer: String, ctx: &mut Context<Self>) {
+        self.ending = true;
+        self.stopping.set(true);
+        let handle = self.handle.take();
+        let (over, attempt, grace) = (self.ports.over.clone(), self.request.attempt, self.request.grace);
+        let work = async move {
+            let proof = match handle {
+                Some(mut handle) => handle.stop(grace).await,
+                None => Proof {
+                    method: Containment::InProcess,
+                    no_children: true,
+                    processes_left: 0,
+                },
+            };
+            let EndingRead { ending, detail } = read;
+            over.ask_again(
+                AttemptOver {
+                    attempt,
+                    ending,
+                    detail,
+                    answer,
+                    proof,
+                },
+                ASK,
+            )
+            .await
+        };
+        ctx.spawn_then(work, |_, _, ctx| ctx.stop());
+    }
+}
+
+impl Silence {
+    fn heard(&mut self, event: &RunnerEvent) {
+        self.last_event = Instant::now();
+        self.active = true;
+        self.retry_wait = Duration::ZERO;
+        match event {
+            RunnerEvent::ToolStarted { call, .. } => {
+                self.tools_running.insert(call.clone());
+            }
+            RunnerEvent::ToolEnded { call, .. } => {
+                self.tools_running.remove(call);
+            }
+            RunnerEvent::RetryAnnounced { delay, .. } => self.retry_wait = *delay,
+            RunnerEvent::Active
+            | RunnerEvent::Alive
+            | RunnerEvent::Text { .. }
+            | RunnerEvent::Used(_)
+            | RunnerEvent::Unread { .. }
+            | RunnerEvent::Ended(_) => {}
+        }
+    }
+
+    /// How long it may last: a tool has a limit of its own, an announced retry its wait on top.
+    fn allowed(&self, clocks: &Clocks) -> Duration {
+        if !self.active {
+            clocks.start_up
+        } else if !self.tools_running.is_empty() {
+            clocks.tool.max(clocks.inactivity)
+        } else {
+            clocks.inactivity.saturating_add(self.retry_wait)
+        }
+    }
+
+    fn ending(&self) -> AttemptEnding {
+        if self.active {
+            AttemptEnding::Inactivity
+        } else {
+            AttemptEnding::StartUpSilence
+        }
+    }
+}
+
+fn step_of(attempt: impresario_policies::domain::AttemptNumber, event: RunnerEvent) -> Option<Step> {
+    match event {
+        RunnerEvent::Active => Some(Step::AttemptActive { attempt }),
+        RunnerEvent::ToolStarted {
+            call,
+            tool,
+            summary,
+            replay,
+        } => Some(Step::ToolStarted {
+            attempt,
+            call,
+            tool,
+            summary: redact(&summary),
+            replay,
+        }),
+        RunnerEvent::ToolEnded {
+            call,
+            is_error,
+            bytes,
+            preview,
+            overflow,
+        } => Some(Step::ToolEnded {
+            attempt,
+            call,
+            is_error,
+            bytes,
+            preview: redact(&preview),
+            overflow,
+        }),
+        RunnerEvent::Alive
+        | RunnerEvent::Text { .. }
+        | RunnerEvent::RetryAnnounced { .. }
+        | RunnerEvent::Used(_)
+        | RunnerEvent::Unread { .. }
+        | RunnerEvent::Ended(_) => None,
+    }
+}
+
+fn push_bounded(text: &mut String, delta: &str) {
+    let room = ANSWER_BYTES_MAX.saturating_sub(text.len());
+    text.push_str(&delta[..delta.floor_char_boundary(room.min(delta.len()))]);
+}
+
+/// The runtime's say on tools, as the runner sees it.
+struct Gate {
+    attempt: impresario_policies::domain::AttemptNumber,
+    ports: AttemptPorts,
+    stopping: Rc<Cell<bool>>,
+}
+
+#[async_trait(?Send)]
+impl ToolGate for Gate {
+    async fn starting(&self, call: &str, tool: &str, summary: &str, replay: Replay) -> Result<(), String> {
+        if self.stopping.get() {
+            return Err("the run is being stopped".to_string());
+        }
+        let step = Step::ToolStarted {
+            attempt: self.attempt,
+            call: call.to_string(),
+            tool: tool.to_string(),
+            summary: redact(summary),
+            replay,
+        };
+        match self.ports.record.ask_again(RecordStep { step }, ASK).await {
+            Ok(Ok(())) if self.stopping.get() => Err("the run is being stopped".to_string()),
+            Ok(Ok(())) => Ok(()),
+            Ok(Err(refused)) => Err(refused.0),
+            Err(error) => Err(format!("{error:?}")),
+        }
+    }
+
+    async fn review(&self, call: &str, tool: &str, result: &str) -> ToolVerdict {
+        let message = ReviewToolResult {
+            call: call.to_string(),
+            tool: tool.to_string(),
+            result: result.to_string(),
+        };
+        self.ports
+            .review
+            .ask_again(message, ASK)
+            .await
+            .unwrap_or(ToolVerdict::Pass)
+    }
+
+    async fn overflow(&self, tool: &str, arguments: &serde_json::Value) -> Result<String, String> {
+        let message = ReadOverflow {
+            tool: tool.to_string(),
+            arguments: arguments.clone(),
+        };
+        match self.ports.overflow.ask_again(message, ASK).await {
+            Ok(reply) => reply,
+            Err(error) => Err(format!("{error:?}")),
+        }
+    }
+}

@@ -1,0 +1,88 @@
+//! What the journal is asked. Every one of them may be asked again: what stands already counts as done.
+
+use crate::journal::{
+    ClaimableRun, Committed, JournalError, OverflowContent, OverflowEntry, OverflowListing, Pruned,
+    Retention, Row, RunFilter, RunSummary,
+};
+use crate::message;
+use impresario_policies::domain::RunId;
+use impresario_policies::projection::RecordedStep;
+
+/// Writes all of these rows or none; answered when they are on disk.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Commit {
+    /// Usually of one run.
+    pub rows: Vec<Row>,
+}
+message!(impl Commit -> Result<Committed, JournalError>);
+
+/// Reads the steps of a run after the place `after`, in order.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ReadRun {
+    /// Which.
+    pub run: RunId,
+    /// 0 for all.
+    pub after: u64,
+}
+message!(impl ReadRun -> Result<Vec<RecordedStep>, JournalError>);
+
+/// Lists runs, newest first.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ReadRuns {
+    /// Which.
+    pub filter: RunFilter,
+}
+message!(impl ReadRuns -> Result<Vec<RunSummary>, JournalError>);
+
+/// Lists the runs whose runtime is dead, oldest first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ReadClaimable;
+message!(impl ReadClaimable -> Result<Vec<ClaimableRun>, JournalError>);
+
+/// Makes such a run ours, and gives the new generation. Whoever asks has seen its containment empty.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ClaimRun {
+    /// Which.
+    pub run: RunId,
+    /// The generation it was seen with.
+    pub generation: u64,
+}
+message!(impl ClaimRun -> Result<u64, JournalError>);
+
+/// Keeps a tool's result aside until the run ends.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct KeepOverflow {
+    /// Whose.
+    pub run: RunId,
+    /// Under which handle, and what it is.
+    pub entry: OverflowEntry,
+    /// The result.
+    pub content: OverflowContent,
+}
+message!(impl KeepOverflow -> Result<(), JournalError>);
+
+/// Reads what was kept under a handle.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FetchOverflow {
+    /// Whose.
+    pub run: RunId,
+    /// The number in the handle.
+    pub handle: u32,
+}
+message!(impl FetchOverflow -> Result<Option<OverflowContent>, JournalError>);
+
+/// Lists what is kept for a run.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ListOverflow {
+    /// Whose.
+    pub run: RunId,
+}
+message!(impl ListOverflow -> Result<OverflowListing, JournalError>);
+
+/// Forgets what is no longer wanted kept.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Prune {
+    /// What is still wanted.
+    pub retention: Retention,
+}
+message!(impl Prune -> Result<Pruned, JournalError>);

@@ -1,0 +1,179 @@
+//! Takes skills that a person typed: one in flight per session.
+//!
+//! Receives [`StartSkill`] and notes to itself. Has the order resolved into a request (the wiring knows how), hands it to
+//! the sub-agent supervisor, and waits until the run is over. After a restart it learns from the journal what is in flight.
+
+use crate::journal::{RunFilter, RuntimeId};
+use crate::messages::journal::ReadRuns;
+use crate::messages::run::{AwaitRun, Refusal, StartRun};
+use crate::messages::session::{RecoverDue, SkillOrder, SkillOver, StartSkill};
+use crate::supervision::{Actor, Answer, Context, Handles, Port};
+use futures_util::future::LocalBoxFuture;
+use impresario_policies::domain::{Reason, ReasonCode, RunId, RunRequest, SessionId, WhatToRun};
+use std::collections::BTreeMap;
+use std::rc::Rc;
+use std::time::Duration;
+use tokio::sync::oneshot;
+
+const ASK: Duration = Duration::from_secs(30);
+/// A run is bounded by its own clocks; this only keeps a lost wake-up from lasting for ever.
+const RUN_OVER: Duration = Duration::from_secs(24 * 3600);
+
+/// Whom the router reaches.
+#[derive(Clone)]
+pub struct RouterPorts {
+    /// Takes on a run.
+    pub start: Port<StartRun>,
+    /// Waits for its end.
+    pub await_run: Port<AwaitRun>,
+    /// Finds what is in flight.
+    pub read: Port<ReadRuns>,
+}
+
+/// Makes a request of an order: finds the skill, reads it, fills in the settings.
+pub type Resolve = Rc<dyn Fn(SkillOrder) -> LocalBoxFuture<'static, Result<RunRequest, Reason>>>;
+
+/// See the module.
+pub struct Router {
+    runtime: RuntimeId,
+    ports: RouterPorts,
+    resolve: Resolve,
+    in_flight: BTreeMap<Option<SessionId>, RunId>,
+    recovery: Option<Vec<oneshot::Sender<()>>>,
+}
+
+impl Actor for Router {
+    const KIND: &'static str = "router";
+    const HANDLES: &'static [&'static str] = &["RecoverDue", "StartSkill", "SkillOver"];
+
+    fn started(&mut self, ctx: &mut Context<Self>) {
+        ctx.notify(RecoverDue);
+    }
+}
+
+impl Router {
+    /// A router that knows of no skill in flight until it has asked the journal.
+    pub fn new(runtime: RuntimeId, ports: RouterPorts, resolve: Resolve) -> Self {
+        Self {
+            runtime,
+            ports,
+            resolve,
+            in_flight: BTreeMap::new(),
+            recovery: Some(Vec::new()),
+        }
+    }
+}
+
+impl Handles<RecoverDue> for Router {
+    fn handle(&mut self, _: RecoverDue, ctx: &mut Context<Self>) -> Answer<Self, ()> {
+        let read = self.ports.read.clone();
+        let filter = RunFilter {
+            owner: Some(self.runtime.clone()),
+            ..RunFilter::unfinished()
+        };
+        let ours = async move { read.ask_again(ReadRuns { filter }, ASK).await };
+        ctx.spawn_then(ours, |router, reply, ctx| match reply {
+            Ok(Ok(runs)) => {
+                let skills = runs
+                    .into_iter()
+                    .filter(|run| matches!(run.what, WhatToRun::Skill(_)));
+                for run in skills {
+                    router.watch(run.session, run.run, ctx);
+                }
+                router.recovery = None;
+            }
+            Ok(Err(error)) => ctx.fail(format!("find the skills in flight: {error}")),
+            Err(error) => ctx.fail(format!("find the skills in flight: {error}")),
+        });
+        Answer::now(())
+    }
+}
+
+impl Handles<StartSkill> for Router {
+    fn handle(&mut self, start: StartSkill, ctx: &mut Context<Self>) -> Answer<Self, Result<(), Refusal>> {
+        let (answer, reply) = oneshot::channel();
+        let recovered = self.recovered();
+        ctx.spawn_then(recovered, move |router, (), ctx| router.start(start, answer, ctx));
+        Answer::later(async move {
+            reply
+                .await
+                .unwrap_or_else(|_| Err(refusal(ReasonCode::Internal, "The router was replaced.")))
+        })
+    }
+}
+
+impl Handles<SkillOver> for Router {
+    fn handle(&mut self, over: SkillOver, _: &mut Context<Self>) -> Answer<Self, ()> {
+        self.in_flight.retain(|_, run| *run != over.run);
+        Answer::now(())
+    }
+}
+
+impl Router {
+    /// Resolves when it is known what is in flight.
+    fn recovered(&mut self) -> impl std::future::Future<Output = ()> + use<> {
+        let waiting = self.recovery.as_mut().map(|awaited_by| {
+            let (done, waiting) = oneshot::channel();
+            awaited_by.push(done);
+            waiting
+        });
+        async move {
+            if let Some(waiting) = waiting {
+                let _ = waiting.await;
+            }
+        }
+    }
+
+    fn start(
+        &mut self,
+        start: StartSkill,
+        answer: oneshot::Sender<Result<(), Refusal>>,
+        ctx: &mut Context<Self>,
+    ) {
+        let StartSkill { run, order } = start;
+        let session = order.session.clone();
+        match self.in_flight.get(&session) {
+            Some(same) if *same == run => return drop(answer.send(Ok(()))),
+            Some(_) => return drop(answer.send(Err(busy()))),
+            None => self.in_flight.insert(session.clone(), run.clone()),
+        };
+        let (resolve, port, id) = (self.resolve.clone(), self.ports.start.clone(), run.clone());
+        let started = async move {
+            let request = Box::new(resolve(order).await.map_err(Refusal)?);
+            let accepted = port.ask_again(StartRun { run: id, request }, ASK).await;
+            accepted.unwrap_or_else(|error| Err(refusal(ReasonCode::Internal, &error.to_string())))
+        };
+        ctx.spawn_then(started, move |router, accepted, ctx| {
+            match &accepted {
+                Ok(()) => router.watch(session, run, ctx),
+                Err(_) => router.in_flight.retain(|_, in_flight| *in_flight != run),
+            }
+            let _ = answer.send(accepted);
+        });
+    }
+
+    fn watch(&mut self, session: Option<SessionId>, run: RunId, ctx: &mut Context<Self>) {
+        self.in_flight.insert(session, run.clone());
+        let port = self.ports.await_run.clone();
+        let over = run.clone();
+        ctx.spawn_then(
+            async move { port.ask_again(AwaitRun { run }, RUN_OVER).await },
+            move |_, _, ctx| ctx.notify(SkillOver { run: over }),
+        );
+    }
+}
+
+/// In the peer's words (pi-auggie-router 1.4.1), with what to do.
+fn busy() -> Refusal {
+    refusal(
+        ReasonCode::Busy,
+        "Router busy (executing). Wait for the current skill to finish, or cancel it with /skill:cancel.",
+    )
+}
+
+fn refusal(code: ReasonCode, message: &str) -> Refusal {
+    Refusal(Reason {
+        code,
+        message: message.to_string(),
+    })
+}

@@ -1,0 +1,497 @@
+//! The sub-agent supervisor: takes on runs, gives them room, adopts what an earlier life left behind.
+//!
+//! Receives [`StartRun`], [`AskForRoom`], [`CancelRun`], [`AwaitRun`], [`RunClosed`], and exits of run trees. Asks the
+//! journal. A run tree that gives up is started once more with the order to park.
+
+use crate::gateways::WallClock;
+use crate::journal::{Row, RunFilter, RunProgress, RunSummary, RuntimeId};
+use crate::messages::journal::{ClaimRun, Commit, ReadClaimable, ReadRuns};
+use crate::messages::run::{
+    AdoptDue, AskForRoom, AwaitRun, CancelReply, CancelRun, ParkRun, ParkRuns, Refusal, RunClosed, StartRun,
+};
+use crate::supervision::{Actor, Answer, ChildExited, Context, Exit, Handles, Nursery, Port, Spec};
+use futures_util::future::LocalBoxFuture;
+use impresario_policies::admission::{
+    AdmissionDecision, AdmissionFacts, AdmissionSettings, decide_admission,
+};
+use impresario_policies::adoption::{AdoptionDecision, AdoptionFacts, decide_adoption};
+use impresario_policies::domain::{Origin, Proof, Reason, ReasonCode, RunId, RunRequest, SessionId, Step};
+use std::collections::{BTreeMap, VecDeque};
+use std::rc::Rc;
+use std::time::Duration;
+use tokio::sync::oneshot;
+
+const ASK: Duration = Duration::from_secs(30);
+/// A run tree that gives up is started so often with the order to park; then it waits for the next start.
+const PARKING_TRIES_MAX: u32 = 3;
+
+/// Whom the sub-agent supervisor reaches.
+#[derive(Clone)]
+pub struct RunsPorts {
+    /// Writes steps.
+    pub commit: Port<Commit>,
+    /// Finds runs that are ours and not over.
+    pub read: Port<ReadRuns>,
+    /// Finds runs whose runtime is dead.
+    pub claimable: Port<ReadClaimable>,
+    /// Makes such a run ours.
+    pub claim: Port<ClaimRun>,
+    /// Where run trees live.
+    pub trees: Nursery,
+    /// The sub-agent supervisor itself, for run trees that exit.
+    pub tree_exited: Port<ChildExited>,
+}
+
+/// A run's tree, ready to be started.
+pub struct GrownRun {
+    /// For the nursery.
+    pub spec: Spec,
+    /// Cancels it.
+    pub cancel: Port<CancelRun>,
+    /// Parks it.
+    pub park: Port<ParkRun>,
+}
+
+/// What the sub-agent supervisor uses that is no actor.
+#[derive(Clone)]
+pub struct RunsTools {
+    /// This runtime, as the owner of runs.
+    pub runtime: RuntimeId,
+    /// Makes the tree of a run; the wiring knows how.
+    pub grow_run: Rc<dyn Fn(RunId, u64, Option<Reason>) -> GrownRun>,
+    /// For the `at` of the first step.
+    pub clock: Rc<dyn WallClock>,
+    /// Looks at a request before it is accepted: is there such a runner?
+    pub check: Rc<dyn Fn(&RunRequest) -> Result<(), Reason>>,
+    /// Observes that nothing is left of a run whose runtime died.
+    pub contain: Rc<dyn Fn(RunId) -> LocalBoxFuture<'static, Proof>>,
+    /// The kind of host we have, and the session it has open now.
+    pub our_host: Rc<dyn Fn() -> (String, Option<SessionId>)>,
+}
+
+/// See the module.
+pub struct Runs {
+    ports: RunsPorts,
+    tools: RunsTools,
+    settings: AdmissionSettings,
+    live: BTreeMap<RunId, Live>,
+    waiting_for_room: VecDeque<(RunId, oneshot::Sender<()>)>,
+    adoption: Adoption,
+}
+
+/// A run that is under way here.
+struct Live {
+    generation: u64,
+    cancel: Port<CancelRun>,
+    park: Port<ParkRun>,
+    has_room: bool,
+    closed: bool,
+    parking_tries: u32,
+    awaited_by: Vec<oneshot::Sender<()>>,
+}
+
+/// Before it is done nobody can say that a run is not under way here.
+enum Adoption {
+    UnderWay { awaited_by: Vec<oneshot::Sender<()>> },
+    Done,
+}
+
+impl Actor for Runs {
+    const KIND: &'static str = "runs";
+    const HANDLES: &'static [&'static str] = &[
+        "AdoptDue",
+        "StartRun",
+        "AskForRoom",
+        "CancelRun",
+        "ParkRuns",
+        "AwaitRun",
+        "RunClosed",
+        "ChildExited",
+    ];
+
+    fn started(&mut self, ctx: &mut Context<Self>) {
+        ctx.notify(AdoptDue);
+    }
+}
+
+impl Runs {
+    /// A sub-agent supervisor without runs; it adopts what the journal says is ours.
+    pub fn new(settings: AdmissionSettings, ports: RunsPorts, tools: RunsTools) -> Self {
+        Self {
+            ports,
+            tools,
+            settings,
+            live: BTreeMap::new(),
+            waiting_for_room: VecDeque::new(),
+            adoption: Adoption::UnderWay {
+                awaited_by: Vec::new(),
+            },
+        }
+    }
+}
+
+// ---- adoption
+
+impl Handles<AdoptDue> for Runs {
+    fn handle(&mut self, _: AdoptDue, ctx: &mut Context<Self>) -> Answer<Self, ()> {
+        let (ports, tools) = (self.ports.clone(), self.tools.clone());
+        ctx.spawn_then(find_runs_to_adopt(ports, tools), |runs, found, ctx| match found {
+            Ok(found) => runs.adopt(found, ctx),
+            Err(error) => ctx.fail(format!("adopt runs: {error}")),
+        });
+        Answer::now(())
+    }
+}
+
+/// A run to go on with here.
+struct Adopted {
+    run: RunId,
+    generation: u64,
+    must_park: Option<Reason>,
+}
+
+/// Those of an earlier incarnation of ours, then those of dead runtimes, whose containment is seen empty before the
+/// generation rises.
+async fn find_runs_to_adopt(ports: RunsPorts, tools: RunsTools) -> Result<Vec<Adopted>, String> {
+    let ours = runs_not_over(&ports.read, &tools.runtime).await?;
+    let adopted = ours.into_iter().map(|run| Adopted {
+        run: run.run,
+        generation: run.generation,
+        must_park: None,
+    });
+    let mut adopted = adopted.collect::<Vec<_>>();
+    let orphans = ports.claimable.ask_again(ReadClaimable, ASK).await;
+    let orphans = orphans
+        .map_err(|error| error.to_string())?
+        .map_err(|error| error.to_string())?;
+    for orphan in orphans {
+        let summary = orphan.run;
+        let (our_host, our_session) = (tools.our_host)();
+        let facts = AdoptionFacts {
+            origin: Origin {
+                host: summary.host,
+                session: summary.session,
+                resumes: summary.resumes,
+            },
+            ended: summary.ended_at.is_some(),
+            our_host,
+            our_session,
+        };
+        let must_park = match decide_adoption(&facts) {
+            AdoptionDecision::GoOn => None,
+            AdoptionDecision::Park(reason) => Some(reason),
+            AdoptionDecision::Leave => continue,
+        };
+        let proof = (tools.contain)(summary.run.clone()).await;
+        if proof.processes_left > 0 {
+            tracing::warn!(run.id = %summary.run, ?proof, "run left alone: its processes are not gone");
+            continue;
+        }
+        let claim = ClaimRun {
+            run: summary.run.clone(),
+            generation: summary.generation,
+        };
+        match ports
+            .claim
+            .ask_again(claim, ASK)
+            .await
+            .map_err(|error| error.to_string())?
+        {
+            Ok(generation) => adopted.push(Adopted {
+                run: summary.run,
+                generation,
+                must_park,
+            }),
+            Err(error) => tracing::info!(run.id = %summary.run, %error, "run not claimed"),
+        }
+    }
+    Ok(adopted)
+}
+
+/// The runs of this runtime that have something left to do: to end, or to be delivered.
+pub(crate) async fn runs_not_over(
+    read: &Port<ReadRuns>,
+    owner: &RuntimeId,
+) -> Result<Vec<RunSummary>, String> {
+    let mut found = Vec::new();
+    for progress in [RunProgress::Unfinished, RunProgress::Undelivered] {
+        let filter = RunFilter {
+            progress,
+            owner: Some(owner.clone()),
+            ..RunFilter::default()
+        };
+        let runs = read.ask_again(ReadRuns { filter }, ASK).await;
+        found.extend(
+            runs.map_err(|error| error.to_string())?
+                .map_err(|error| error.to_string())?,
+        );
+    }
+    Ok(found)
+}
+
+impl Runs {
+    fn adopt(&mut self, found: Vec<Adopted>, ctx: &mut Context<Self>) {
+        for adopted in found {
+            self.take_on(adopted.run, adopted.generation, adopted.must_park, ctx);
+        }
+        if let Adoption::UnderWay { awaited_by } = std::mem::replace(&mut self.adoption, Adoption::Done) {
+            for awaiting in awaited_by {
+                let _ = awaiting.send(());
+            }
+        }
+    }
+
+    /// Resolves when every run of ours that is not over is under way.
+    fn adoption_done(&mut self) -> impl std::future::Future<Output = ()> + use<> {
+        let waiting = match &mut self.adoption {
+            Adoption::Done => None,
+            Adoption::UnderWay { awaited_by } => {
+                let (done, waiting) = oneshot::channel();
+                awaited_by.push(done);
+                Some(waiting)
+            }
+        };
+        async move {
+            if let Some(waiting) = waiting {
+                let _ = waiting.await;
+            }
+        }
+    }
+
+    fn take_on(&mut self, run: RunId, generation: u64, must_park: Option<Reason>, ctx: &mut Context<Self>) {
+        let known = self.live.get(&run).is_some_and(|live| !live.closed);
+        if known {
+            return;
+        }
+        let parking_tries = u32::from(must_park.is_some());
+        self.grow(run, generation, must_park, parking_tries, Vec::new(), ctx);
+    }
+
+    fn grow(
+        &mut self,
+        run: RunId,
+        generation: u64,
+        must_park: Option<Reason>,
+        parking_tries: u32,
+        awaited_by: Vec<oneshot::Sender<()>>,
+        ctx: &mut Context<Self>,
+    ) {
+        let GrownRun { spec, cancel, park } = (self.tools.grow_run)(run.clone(), generation, must_park);
+        let live = Live {
+            generation,
+            cancel,
+            park,
+            has_room: false,
+            closed: false,
+            parking_tries,
+            awaited_by,
+        };
+        self.live.insert(run.clone(), live);
+        let (trees, on_exit) = (self.ports.trees.clone(), self.ports.tree_exited.clone());
+        ctx.spawn_then(
+            async move { trees.start(spec, Some(on_exit)).await },
+            move |_, started, ctx| {
+                if let Err(error) = started {
+                    ctx.fail(format!("start the tree of run {run}: {error:?}"));
+                }
+            },
+        );
+    }
+}
+
+// ---- what others want
+
+impl Handles<StartRun> for Runs {
+    fn handle(&mut self, start: StartRun, ctx: &mut Context<Self>) -> Answer<Self, Result<(), Refusal>> {
+        if self.live.contains_key(&start.run) {
+            return Answer::now(Ok(()));
+        }
+        if ctx.shutting_down() {
+            return Answer::now(Err(refusal(
+                ReasonCode::Internal,
+                "The runtime is shutting down.",
+            )));
+        }
+        if let Err(reason) = (self.tools.check)(&start.request) {
+            return Answer::now(Err(Refusal(reason)));
+        }
+        let at = self.tools.clock.now();
+        let step = Step::Accepted {
+            request: start.request,
+        };
+        let row = Row {
+            run: start.run.clone(),
+            sequence: 1,
+            generation: 1,
+            at,
+            step,
+        };
+        let commit = Commit { rows: vec![row] };
+        let port = self.ports.commit.clone();
+        Answer::then(
+            async move { port.ask_again(commit, ASK).await },
+            move |runs: &mut Self, reply, ctx| {
+                match reply {
+                    Ok(Ok(_)) => runs.take_on(start.run, 1, None, ctx),
+                    Ok(Err(error)) => return Err(refusal(ReasonCode::JournalUnwritable, &error.to_string())),
+                    Err(error) => return Err(refusal(ReasonCode::Internal, &error.to_string())),
+                }
+                Ok(())
+            },
+        )
+    }
+}
+
+fn refusal(code: ReasonCode, message: &str) -> Refusal {
+    Refusal(Reason {
+        code,
+        message: message.to_string(),
+    })
+}
+
+impl Handles<AskForRoom> for Runs {
+    fn handle(&mut self, ask: AskForRoom, _: &mut Context<Self>) -> Answer<Self, ()> {
+        let (admitted, room) = oneshot::channel();
+        self.waiting_for_room.retain(|(run, _)| *run != ask.run);
+        self.waiting_for_room.push_back((ask.run, admitted));
+        self.give_room();
+        Answer::later(async move {
+            let _ = room.await;
+        })
+    }
+}
+
+impl Handles<CancelRun> for Runs {
+    fn handle(&mut self, cancel: CancelRun, ctx: &mut Context<Self>) -> Answer<Self, CancelReply> {
+        let (answer, reply) = oneshot::channel();
+        let adopted = self.adoption_done();
+        ctx.spawn_then(adopted, move |runs, (), ctx| {
+            let Some(live) = runs.live.get(&cancel.run) else {
+                return;
+            };
+            let port = live.cancel.clone();
+            ctx.spawn(async move {
+                if let Ok(said) = port.ask_again(cancel, ASK).await {
+                    let _ = answer.send(said);
+                }
+            });
+        });
+        Answer::later(async move { reply.await.unwrap_or(CancelReply::NotUnderWay) })
+    }
+}
+
+impl Handles<ParkRuns> for Runs {
+    fn handle(&mut self, message: ParkRuns, _: &mut Context<Self>) -> Answer<Self, u32> {
+        let parks = self
+            .live
+            .values()
+            .map(|live| live.park.clone())
+            .collect::<Vec<_>>();
+        Answer::later(async move {
+            let mut told = 0;
+            for park in parks {
+                let reason = message.reason.clone();
+                told += u32::from(park.ask_again(ParkRun { reason }, ASK).await.is_ok());
+            }
+            told
+        })
+    }
+}
+
+impl Handles<AwaitRun> for Runs {
+    fn handle(&mut self, message: AwaitRun, ctx: &mut Context<Self>) -> Answer<Self, ()> {
+        let (done, over) = oneshot::channel();
+        let adopted = self.adoption_done();
+        // Not under way: the sender is dropped, and whoever waits goes on at once.
+        ctx.spawn_then(adopted, move |runs, (), _| {
+            if let Some(live) = runs.live.get_mut(&message.run) {
+                live.awaited_by.push(done);
+            }
+        });
+        Answer::later(async move {
+            let _ = over.await;
+        })
+    }
+}
+
+// ---- what runs and their trees say
+
+impl Handles<RunClosed> for Runs {
+    fn handle(&mut self, closed: RunClosed, ctx: &mut Context<Self>) -> Answer<Self, ()> {
+        let Some(live) = self.live.get_mut(&closed.run) else {
+            return Answer::now(());
+        };
+        live.closed = true;
+        live.has_room = false;
+        self.give_room();
+        let (trees, name) = (self.ports.trees.clone(), tree_name(&closed.run));
+        ctx.spawn(async move {
+            let _ = trees.stop(&name).await;
+        });
+        Answer::now(())
+    }
+}
+
+impl Handles<ChildExited> for Runs {
+    fn handle(&mut self, exited: ChildExited, ctx: &mut Context<Self>) -> Answer<Self, ()> {
+        let run = self
+            .live
+            .keys()
+            .find(|run| tree_name(run) == *exited.name)
+            .cloned();
+        let Some(run) = run else { return Answer::now(()) };
+        let Some(live) = self.live.remove(&run) else {
+            return Answer::now(());
+        };
+        self.waiting_for_room.retain(|(waiting, _)| *waiting != run);
+        let orderly = live.closed || matches!(exited.exit, Exit::Normal | Exit::Shutdown);
+        if !orderly && live.parking_tries < PARKING_TRIES_MAX {
+            tracing::error!(run.id = %run, exit = ?exited.exit, "tree of a run gave up");
+            let reason = gave_up(&exited.exit);
+            let tries = live.parking_tries + 1;
+            self.grow(run, live.generation, Some(reason), tries, live.awaited_by, ctx);
+        }
+        self.give_room();
+        Answer::now(())
+    }
+}
+
+fn gave_up(exit: &Exit) -> Reason {
+    Reason {
+        code: ReasonCode::NoProgress,
+        message: format!(
+            "Something of ours broke again and again while this run worked, without progress ({exit}). \
+             `impresario runs resume` tries again."
+        ),
+    }
+}
+
+impl Runs {
+    fn give_room(&mut self) {
+        let mut still_waiting = VecDeque::new();
+        while let Some((run, admitted)) = self.waiting_for_room.pop_front() {
+            let running = self.live.values().filter(|live| live.has_room).count();
+            let Some(live) = self.live.get_mut(&run) else {
+                continue;
+            };
+            let facts = AdmissionFacts {
+                running,
+                has_room_already: live.has_room,
+            };
+            match decide_admission(facts, self.settings) {
+                AdmissionDecision::Admit if !admitted.is_closed() => {
+                    live.has_room = true;
+                    let _ = admitted.send(());
+                }
+                AdmissionDecision::Admit => {}
+                AdmissionDecision::Wait => still_waiting.push_back((run, admitted)),
+            }
+        }
+        self.waiting_for_room = still_waiting;
+    }
+}
+
+/// How the tree of a run is called.
+pub fn tree_name(run: &RunId) -> String {
+    format!("run {run}")
+}
