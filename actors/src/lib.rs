@@ -16,5 +16,6 @@ pub mod messages;
 pub mod processes;
 pub mod router;
 pub mod run;
+pub mod runners;
 pub mod runs;
 pub mod supervision;

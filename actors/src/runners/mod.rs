@@ -1,0 +1,3 @@
+//! Ways to run a sub-agent.
+
+pub mod pi;

@@ -1,0 +1,287 @@
+//! The JSON of Pi's RPC mode, as 0.74.2 and 0.87.1 write and read it.
+//!
+//! A line is read into one flat, borrowed envelope whose parts stay raw until somebody needs them: an internally
+//! tagged enum would copy every line first and cost five times as much.
+
+use serde::de::{Deserializer, SeqAccess, Visitor};
+use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
+use std::borrow::Cow;
+use std::fmt;
+
+/// Any line Pi prints. Which parts are there depends on `kind`; none is trusted to have the right shape.
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Envelope<'a> {
+    /// What the line is.
+    #[serde(rename = "type", borrow)]
+    pub kind: Cow<'a, str>,
+    /// The id of a response or of a request of an extension.
+    #[serde(borrow, default)]
+    pub id: Option<&'a RawValue>,
+    /// The command a response answers.
+    #[serde(borrow, default)]
+    pub command: Option<&'a RawValue>,
+    /// A response or a retry went well.
+    #[serde(borrow, default)]
+    pub success: Option<&'a RawValue>,
+    /// Why a response is a refusal.
+    #[serde(borrow, default)]
+    pub error: Option<&'a RawValue>,
+    /// What a response brings.
+    #[serde(borrow, default)]
+    pub data: Option<&'a RawValue>,
+    /// The message of a message event, or the text of a request of an extension.
+    #[serde(borrow, default)]
+    pub message: Option<&'a RawValue>,
+    /// All messages of a run.
+    #[serde(borrow, default)]
+    pub messages: Option<&'a RawValue>,
+    /// The delta of a message update.
+    #[serde(borrow, default)]
+    pub assistant_message_event: Option<&'a RawValue>,
+    /// Another low-level run follows by itself.
+    #[serde(borrow, default)]
+    pub will_retry: Option<&'a RawValue>,
+    /// The id of a tool call.
+    #[serde(borrow, default)]
+    pub tool_call_id: Option<&'a RawValue>,
+    /// The tool.
+    #[serde(borrow, default)]
+    pub tool_name: Option<&'a RawValue>,
+    /// What the tool is called with.
+    #[serde(borrow, default)]
+    pub args: Option<&'a RawValue>,
+    /// What the tool gave.
+    #[serde(borrow, default)]
+    pub result: Option<&'a RawValue>,
+    /// The tool failed.
+    #[serde(borrow, default)]
+    pub is_error: Option<&'a RawValue>,
+    /// Which retry.
+    #[serde(borrow, default)]
+    pub attempt: Option<&'a RawValue>,
+    /// How long until the retry.
+    #[serde(borrow, default)]
+    pub delay_ms: Option<&'a RawValue>,
+    /// Why there is a retry.
+    #[serde(borrow, default)]
+    pub error_message: Option<&'a RawValue>,
+    /// Which dialog an extension wants.
+    #[serde(borrow, default)]
+    pub method: Option<&'a RawValue>,
+    /// The title of that dialog.
+    #[serde(borrow, default)]
+    pub title: Option<&'a RawValue>,
+    /// The text an editor dialog begins with.
+    #[serde(borrow, default)]
+    pub prefill: Option<&'a RawValue>,
+}
+
+/// A message of the conversation.
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Message<'a> {
+    /// Who speaks.
+    #[serde(borrow)]
+    pub role: Cow<'a, str>,
+    /// Blocks, or plain text.
+    #[serde(borrow, default)]
+    pub content: Option<&'a RawValue>,
+    /// How it ended.
+    #[serde(borrow, default)]
+    pub stop_reason: Option<&'a RawValue>,
+    /// How it ended in the provider's own words.
+    #[serde(borrow, default)]
+    pub raw_stop_reason: Option<&'a RawValue>,
+    /// Why it failed.
+    #[serde(borrow, default)]
+    pub error_message: Option<&'a RawValue>,
+    /// What it used.
+    #[serde(borrow, default)]
+    pub usage: Option<&'a RawValue>,
+}
+
+/// A block of a message or of a tool's result.
+#[derive(Debug, Deserialize)]
+pub struct Block<'a> {
+    /// `text`, `thinking`, `toolCall`, `image`.
+    #[serde(rename = "type", borrow, default)]
+    pub kind: Option<&'a RawValue>,
+    /// The text of a text block.
+    #[serde(borrow, default)]
+    pub text: Option<&'a RawValue>,
+}
+
+/// What a tool gave.
+#[derive(Debug, Deserialize)]
+pub struct ToolOutput<'a> {
+    /// Blocks.
+    #[serde(borrow, default)]
+    pub content: Option<&'a RawValue>,
+}
+
+/// The delta of a message update.
+#[derive(Debug, Deserialize)]
+pub struct MessageDelta<'a> {
+    /// `text_delta`, `toolcall_delta`, `thinking_end`, …
+    #[serde(rename = "type", borrow)]
+    pub kind: Cow<'a, str>,
+    /// What is new.
+    #[serde(borrow, default)]
+    pub delta: Option<&'a RawValue>,
+}
+
+/// What a call used, as Pi counts.
+#[derive(Debug, Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct Usage {
+    /// Fresh input tokens.
+    pub input: f64,
+    /// Output tokens.
+    pub output: f64,
+    /// Input tokens read from a cache.
+    pub cache_read: f64,
+    /// Input tokens written to a cache.
+    pub cache_write: f64,
+    /// In dollars.
+    pub cost: Cost,
+}
+
+/// What a call cost; zero where Pi knows no price.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub struct Cost {
+    /// In dollars.
+    pub total: f64,
+}
+
+/// What `get_state` says, as far as it matters here.
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct State {
+    /// A run is under way.
+    pub is_streaming: bool,
+    /// The conversation is being summarised.
+    pub is_compacting: bool,
+}
+
+/// What we say to Pi, one line each.
+#[derive(Debug, Serialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+pub enum Command<'a> {
+    /// Begins a run. The answer means accepted, not done.
+    Prompt {
+        /// Our name for it.
+        id: &'a str,
+        /// The text.
+        message: &'a str,
+    },
+    /// Ends the run.
+    Abort {
+        /// Our name for it.
+        id: &'a str,
+    },
+    /// Ends the wait for a retry.
+    AbortRetry {
+        /// Our name for it.
+        id: &'a str,
+    },
+    /// Asks whether anything is under way.
+    GetState {
+        /// Our name for it.
+        id: &'a str,
+    },
+    /// Answers a dialog of an extension.
+    ExtensionUiResponse {
+        /// The dialog's id.
+        id: &'a str,
+        /// Yes or no.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        confirmed: Option<bool>,
+        /// A text.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        value: Option<&'a str>,
+        /// Nothing.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        cancelled: Option<bool>,
+    },
+}
+
+impl Command<'_> {
+    /// The line, with its end. JSON escapes every line feed inside.
+    pub fn to_line(&self) -> Vec<u8> {
+        // Strings, numbers and booleans always have a JSON form.
+        let mut line = serde_json::to_vec(self).unwrap_or_default();
+        line.push(b'\n');
+        line
+    }
+}
+
+/// The text in a raw part, if it is a text.
+pub fn text<'a>(raw: Option<&'a RawValue>) -> Option<Cow<'a, str>> {
+    let json = raw?.get();
+    let inner = json.strip_prefix('"')?.strip_suffix('"')?;
+    if memchr::memchr(b'\\', inner.as_bytes()).is_none() {
+        return Some(Cow::Borrowed(inner));
+    }
+    serde_json::from_str::<String>(json).ok().map(Cow::Owned)
+}
+
+/// The truth value in a raw part, if it is one.
+pub fn flag(raw: Option<&RawValue>) -> Option<bool> {
+    match raw?.get() {
+        "true" => Some(true),
+        "false" => Some(false),
+        _ => None,
+    }
+}
+
+/// The number in a raw part, if it is one and not negative.
+pub fn number(raw: Option<&RawValue>) -> Option<f64> {
+    let number: f64 = raw?.get().parse().ok()?;
+    (number.is_finite() && number >= 0.0).then_some(number)
+}
+
+/// Calls `each` with the text of every text block, or with the whole when it is plain text.
+pub fn each_text(content: Option<&RawValue>, mut each: impl FnMut(&str)) {
+    if let Some(plain) = text(content) {
+        each(&plain);
+        return;
+    }
+    each_element(content, |raw| {
+        let Ok(block) = serde_json::from_str::<Block<'_>>(raw.get()) else {
+            return;
+        };
+        if text(block.kind).as_deref() == Some("text")
+            && let Some(text) = text(block.text)
+        {
+            each(&text);
+        }
+    });
+}
+
+/// Calls `each` with every element of an array, one at a time: a hostile array costs no more memory than its text.
+pub fn each_element<'a>(raw: Option<&'a RawValue>, each: impl FnMut(&'a RawValue)) {
+    let Some(raw) = raw else { return };
+    let mut elements = serde_json::Deserializer::from_str(raw.get());
+    // What is no array has no elements; a broken one ends where it breaks.
+    let _ = elements.deserialize_seq(Elements(each));
+}
+
+struct Elements<F>(F);
+
+impl<'de, F: FnMut(&'de RawValue)> Visitor<'de> for Elements<F> {
+    type Value = ();
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("an array")
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(mut self, mut elements: A) -> Result<(), A::Error> {
+        while let Some(element) = elements.next_element::<&'de RawValue>()? {
+            (self.0)(element);
+        }
+        Ok(())
+    }
+}
