@@ -8,6 +8,7 @@ compile_error!("impresario restarts actors that panic: build with panic = \"unwi
 
 pub mod attempt;
 pub mod cache_markers;
+pub mod context;
 pub mod event_feed;
 pub mod gateways;
 pub mod host_port;

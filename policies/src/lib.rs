@@ -15,6 +15,7 @@ pub mod progress;
 pub mod projection;
 pub mod redaction;
 pub mod restart;
+pub mod retrieval;
 pub mod skill_command;
 pub mod skill_file;
 pub mod skill_lookup;

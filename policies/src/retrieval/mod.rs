@@ -1,0 +1,12 @@
+//! Finding the passages of a workspace that answer a question.
+//!
+//! [`question`] reads what is asked, [`passages`] cuts the files, [`ranking`] says which passages answer best.
+
+pub mod concepts;
+mod definitions;
+pub mod file_kind;
+pub mod lines;
+pub mod passages;
+pub mod question;
+pub mod ranking;
+pub mod words;
