@@ -1,0 +1,76 @@
+// `/skill <name> <task>`, `/skill:<name> <task>`, and `/skill:cancel`.
+
+import type { Impresario, SkillOutcome } from "./impresario.ts";
+import type { Context, HostSession, Pi } from "./host.ts";
+
+const COLON_FORM = /^\/skill:(\S+)(?:\s+([\s\S]*))?$/;
+const RESERVED = "cancel";
+
+export function registerCommands(pi: Pi, impresario: Impresario, session: HostSession): void {
+  pi.registerCommand("skill", {
+    description: "Run a skill as a sub-agent: /skill <name> <task>",
+    getArgumentCompletions: (prefix) => completions(impresario, prefix),
+    handler: async (typed, ctx) => {
+      session.enter(ctx);
+      await runTyped(impresario, session, ctx, typed).catch((error: unknown) => session.notice("error", String(error)));
+    },
+  });
+  pi.registerCommand("skill:cancel", {
+    description: "Cancel the sub-agents of this session",
+    handler: async (_typed, ctx) => {
+      session.enter(ctx);
+      await impresario.cancel(session, "/skill:cancel").catch((error: unknown) => session.notice("error", String(error)));
+    },
+  });
+}
+
+/** The colon form arrives as input. True when it was dealt with; an unknown name is left to Pi, which has skills too. */
+export async function runColonForm(impresario: Impresario, session: HostSession, text: string): Promise<boolean> {
+  const [, name, task] = COLON_FORM.exec(text.trim()) ?? [];
+  if (name === undefined) return false;
+  if (name === RESERVED) {
+    await impresario.cancel(session, "/skill:cancel");
+    return true;
+  }
+  const outcome = await impresario.runSkill(session, name, task ?? "");
+  return outcome === "accepted" || outcome === "failed";
+}
+
+async function runTyped(impresario: Impresario, session: HostSession, ctx: Context, typed: string): Promise<void> {
+  const [, given = "", rest = ""] = /^(\S*)\s*([\s\S]*)$/.exec(typed.trim()) ?? [];
+  if (given === RESERVED && rest === "") return await impresario.cancel(session, "/skill:cancel");
+  const name = given || (await pickSkill(impresario, session, ctx));
+  if (!name) return;
+  const task = rest || (await askTask(session, ctx, name));
+  if (task === undefined) return;
+  explain(impresario, session, name, await impresario.runSkill(session, name, task));
+}
+
+function explain(impresario: Impresario, session: HostSession, name: string, outcome: SkillOutcome): void {
+  if (outcome === "accepted" || outcome === "failed") return;
+  const names = impresario.skills.map((skill) => skill.name).join(", ");
+  const known = names ? `There are: ${names}.` : "None is known: a skill is a directory with a SKILL.md in .pi/skills.";
+  const why = outcome === "unknown skill" ? `No skill is called ${name}. ${known}` : (impresario.runtime.offBecause ?? "Impresario's runtime is not ready yet; try again in a moment.");
+  session.notice("error", why);
+  if (!session.hasUI) process.exitCode = 1;
+}
+
+async function pickSkill(impresario: Impresario, session: HostSession, ctx: Context): Promise<string | undefined> {
+  await impresario.runtime.ready(5_000);
+  const names = impresario.skills.map((skill) => skill.name);
+  if (session.hasUI && names.length > 0) return await ctx.ui.select("Which skill?", names);
+  session.notice("info", names.length > 0 ? `Say which: /skill <name> <task>. There are: ${names.join(", ")}.` : "Say which: /skill <name> <task>. A skill is a directory with a SKILL.md in .pi/skills.");
+  return undefined;
+}
+
+/** A skill without a task is asked for one where somebody can answer; elsewhere the runtime says what is missing. */
+async function askTask(session: HostSession, ctx: Context, name: string): Promise<string | undefined> {
+  return session.hasUI ? await ctx.ui.input(`What shall ${name} do?`) : "";
+}
+
+function completions(impresario: Impresario, prefix: string): { value: string; label: string; description: string }[] | null {
+  if (prefix.includes(" ")) return null;
+  const matching = impresario.skills.filter((skill) => skill.name.startsWith(prefix));
+  if (matching.length === 0) return null;
+  return matching.map(({ name, description }) => ({ value: `${name} `, label: name, description }));
+}

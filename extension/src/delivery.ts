@@ -1,0 +1,156 @@
+// Results in the conversation: visible to the person, known to the model, each once. A result counts as kept when its
+// run id stands in the session for good.
+
+import { existsSync, writeSync } from "node:fs";
+import type { DeliveryOffer, OfferReceipt } from "./generated/protocol.ts";
+import { guarded } from "./host.ts";
+import type { HostSession } from "./host.ts";
+import type { ShownRun } from "./progress.ts";
+
+export const RESULT_TYPE = "impresario-result";
+const LOOK_AGAIN_MS = 250;
+
+export interface Result {
+  offer: DeliveryOffer;
+  shown: ShownRun | undefined;
+}
+
+export class Deliveries {
+  readonly #session: () => HostSession | undefined;
+  readonly #acknowledge: (run: string) => void;
+  #queued: Result[] = [];
+  #unkept = new Set<string>();
+  #timer: NodeJS.Timeout | undefined;
+
+  constructor(session: () => HostSession | undefined, acknowledge: (run: string) => void) {
+    this.#session = session;
+    this.#acknowledge = acknowledge;
+  }
+
+  /** Takes a result; it is posted as soon as the main agent is idle, so that it never cuts into a turn. */
+  take(result: Result): OfferReceipt {
+    const { run } = result.offer;
+    const queued = this.#queued.some((other) => other.offer.run === run);
+    if (!queued) this.#queued.push(result);
+    const session = this.#session();
+    if (session) this.#postQueued(session);
+    this.#lookAgain(this.#queued.length > 0);
+    const kept = session !== undefined && branchHas(session, run) && this.#isKept(session, run);
+    if (!kept) return { receipt: "shown" };
+    this.#unkept.delete(run);
+    return { receipt: "kept" };
+  }
+
+  /** Whether the result of this run stands in the branch. */
+  has(run: string): boolean {
+    const session = this.#session();
+    return session !== undefined && branchHas(session, run);
+  }
+
+  /** Something may have changed: posts what waits, acknowledges what is kept. */
+  look(): void {
+    const session = this.#session();
+    if (!session?.isOpen) return;
+    this.#postQueued(session);
+    for (const run of this.#unkept) {
+      if (!this.#isKept(session, run)) continue;
+      this.#unkept.delete(run);
+      this.#acknowledge(run);
+    }
+    this.#lookAgain(this.#queued.length > 0);
+  }
+
+  /** Another session is open: what was not posted waits in the journal. */
+  clear(): void {
+    this.#queued = [];
+    this.#unkept.clear();
+    this.#lookAgain(false);
+  }
+
+  #postQueued(session: HostSession): void {
+    if (session.isIdle) this.#queued = this.#queued.filter((result) => !this.#post(session, result));
+  }
+
+  #post(session: HostSession, { offer, shown }: Result): boolean {
+    this.#unkept.add(offer.run);
+    if (branchHas(session, offer.run)) return true;
+    const details = { run: offer.run, state: offer.state, reason: offer.reason };
+    const posted = guarded(() => {
+      if (offer.state === "cancelled") {
+        session.pi.appendEntry(RESULT_TYPE, details);
+        session.notice("info", titleLine(offer, shown));
+      } else {
+        session.pi.sendMessage({ customType: RESULT_TYPE, content: textFor(offer, shown), display: true, details });
+      }
+      return true;
+    }, false);
+    if (!posted) return false;
+    if (session.mode === "print") print(offer, shown);
+    return true;
+  }
+
+  #isKept(session: HostSession, run: string): boolean {
+    // Without a person nobody comes back to this session: what Pi printed is the delivery.
+    if (session.mode === "print" || session.mode === "json") return true;
+    const file = session.read((ctx) => ctx.sessionManager.getSessionFile(), undefined);
+    // Pi writes a session's file with the first answer of its model; until then everything is in memory only.
+    return (file === undefined || existsSync(file)) && branchHas(session, run);
+  }
+
+  #lookAgain(wanted: boolean): void {
+    if (wanted && !this.#timer) {
+      this.#timer = setInterval(() => this.look(), LOOK_AGAIN_MS);
+      this.#timer.unref();
+    }
+    if (!wanted && this.#timer) {
+      clearInterval(this.#timer);
+      this.#timer = undefined;
+    }
+  }
+}
+
+function branchHas(session: HostSession, run: string): boolean {
+  return session.read((ctx) => ctx.sessionManager.getBranch().some((entry) => runOf(entry) === run), false);
+}
+
+function runOf(entry: unknown): string | undefined {
+  const { type, customType, details, data } = entry as { type: string; customType?: string; details?: { run?: string }; data?: { run?: string } };
+  if (customType !== RESULT_TYPE) return undefined;
+  return type === "custom_message" ? details?.run : data?.run;
+}
+
+/** What the model reads, and the person where nothing draws it more nicely. */
+export function textFor(offer: DeliveryOffer, shown: ShownRun | undefined): string {
+  const parts = [titleLine(offer, shown)];
+  if (offer.reason) parts.push(offer.reason.message);
+  if (offer.answer) parts.push(offer.state === "succeeded" ? offer.answer : `What there was of an answer:\n\n${offer.answer}`);
+  return parts.join("\n\n");
+}
+
+export function titleLine(offer: DeliveryOffer, shown: ShownRun | undefined): string {
+  const what = shown?.name ? `Skill ${shown.name}` : "A sub-agent";
+  return `${what} ${offer.state} (run ${offer.run})`;
+}
+
+/** Pi prints answers of its own model only, and keeps its stdout to itself; ours go to the same place. */
+function print(offer: DeliveryOffer, shown: ShownRun | undefined): void {
+  const succeeded = offer.state === "succeeded";
+  if (!succeeded) {
+    process.stderr.write(`impresario: ${titleLine(offer, shown)}${offer.reason ? `: ${offer.reason.message}` : ""}\n`);
+    process.exitCode = 1;
+  }
+  if (offer.answer) writeAll(1, `${offer.answer}\n`);
+}
+
+/** A pipe that is full for the moment says so; a reader that is gone has what it wanted. */
+function writeAll(fd: number, text: string): void {
+  let rest = Buffer.from(text);
+  while (rest.length > 0) {
+    try {
+      rest = rest.subarray(writeSync(fd, rest));
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== "EAGAIN") return;
+      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 5);
+    }
+  }
+}

@@ -1,0 +1,116 @@
+// The session this extension serves, seen through what Pi offers in whichever version. Every look is guarded: after a
+// session was replaced, the old objects throw.
+
+import { existsSync, readFileSync, realpathSync } from "node:fs";
+import { dirname, join } from "node:path";
+import type { ExtensionAPI, ExtensionContext } from "@earendil-works/pi-coding-agent";
+import type { NoticeLevel, SessionMode, SessionStart } from "./generated/protocol.ts";
+
+export type Pi = ExtensionAPI;
+export type Context = ExtensionContext;
+
+export class HostSession {
+  readonly pi: Pi;
+  #ctx: Context | undefined;
+  #id = "";
+
+  constructor(pi: Pi) {
+    this.pi = pi;
+  }
+
+  /** The newest context: each event brings one. */
+  enter(ctx: Context): void {
+    this.#ctx = ctx;
+    this.#id = guarded(() => ctx.sessionManager.getSessionId(), this.#id);
+  }
+
+  leave(): void {
+    this.#ctx = undefined;
+  }
+
+  /** The session's id; empty before the first event. */
+  get id(): string {
+    return this.#id;
+  }
+
+  get isOpen(): boolean {
+    return this.#ctx !== undefined;
+  }
+
+  get mode(): SessionMode {
+    return this.read((ctx) => ctx.mode ?? modeFromArguments(ctx.hasUI), modeFromArguments(false));
+  }
+
+  /** Whether a person can be asked. */
+  get hasUI(): boolean {
+    return this.read((ctx) => ctx.hasUI === true, false);
+  }
+
+  get isIdle(): boolean {
+    return this.read((ctx) => ctx.isIdle(), false);
+  }
+
+  /** Looks at the context, or gives `otherwise` where that is not possible. */
+  read<T>(look: (ctx: Context) => T, otherwise: T): T {
+    const ctx = this.#ctx;
+    return ctx ? guarded(() => look(ctx), otherwise) : otherwise;
+  }
+
+  describe(reason: string): SessionStart {
+    return {
+      session: this.#id,
+      file: this.read((ctx) => ctx.sessionManager.getSessionFile() ?? null, null),
+      cwd: this.read((ctx) => ctx.cwd, process.cwd()),
+      mode: this.mode,
+      has_ui: this.hasUI,
+      trusted: this.read((ctx) => (typeof ctx.isProjectTrusted === "function" ? ctx.isProjectTrusted() : null), null),
+      model: this.read((ctx) => (ctx.model ? `${ctx.model.provider}/${ctx.model.id}` : null), null),
+      host_version: hostVersion(),
+      reason,
+    };
+  }
+
+  /** Shows a notice; without a screen it goes to stderr, which Pi leaves alone. */
+  notice(level: NoticeLevel, text: string): void {
+    const shown = this.hasUI && this.read((ctx) => {
+      ctx.ui.notify(text, level);
+      return true;
+    }, false);
+    if (!shown) process.stderr.write(`impresario: ${text}\n`);
+  }
+}
+
+/** Runs `look`; what it throws becomes `otherwise`. */
+export function guarded<T>(look: () => T, otherwise: T): T {
+  try {
+    return look();
+  } catch {
+    return otherwise;
+  }
+}
+
+/** Pi 0.74 does not say its mode. */
+function modeFromArguments(hasUI: boolean): SessionMode {
+  const given = process.argv;
+  const at = given.indexOf("--mode");
+  const mode = at >= 0 ? given[at + 1] : given.find((argument) => argument.startsWith("--mode="))?.slice("--mode=".length);
+  if (mode === "rpc" || mode === "json") return mode;
+  return hasUI ? "tui" : "print";
+}
+
+let hostVersionFound: string | null | undefined;
+
+/** The version of the Pi that runs us, from the package its program lies in. */
+export function hostVersion(): string | null {
+  hostVersionFound ??= guarded(() => {
+    let directory = dirname(realpathSync(process.argv[1] ?? ""));
+    for (let up = 0; up < 5; up += 1, directory = dirname(directory)) {
+      const manifest = join(directory, "package.json");
+      if (!existsSync(manifest)) continue;
+      const { name, version } = JSON.parse(readFileSync(manifest, "utf8")) as { name?: string; version?: string };
+      if (name?.endsWith("/pi-coding-agent")) return version ?? null;
+    }
+    return null;
+  }, null);
+  return hostVersionFound;
+}

@@ -1,0 +1,233 @@
+// What lives as long as the Pi process: the runtime, and what is known of its runs. Sessions come and go around it.
+
+import { Deliveries } from "./delivery.ts";
+import { EscapeKey } from "./escape.ts";
+import { ERROR_CODES } from "./generated/protocol.ts";
+import type { DeliveryOffer, InputDecisionKind, MarkerPlan, MarkerSkeleton, OfferReceipt, SkillSummary } from "./generated/protocol.ts";
+import { history } from "./history.ts";
+import { hostVersion } from "./host.ts";
+import type { HostSession } from "./host.ts";
+import { Refusal } from "./connection.ts";
+import type { Connection, Failure, NotificationHandlers, RequestHandlers } from "./connection.ts";
+import { completeModel } from "./models.ts";
+import { Observer } from "./observe.ts";
+import { ProgressView } from "./progress.ts";
+import { Questions } from "./questions.ts";
+import { RuntimeProcess } from "./runtime-process.ts";
+import type { RuntimeSettings } from "./runtime-process.ts";
+
+const READY_MS = 10_000;
+
+/** What became of a request to run a skill. */
+export type SkillOutcome = "accepted" | "unknown skill" | "failed" | "no runtime";
+
+export class Impresario {
+  readonly runtime: RuntimeProcess;
+  readonly progress = new ProgressView(() => this.#session);
+  readonly deliveries = new Deliveries(() => this.#session, (run) => this.runtime.connection?.notify("delivery.acknowledged", { run }));
+  readonly questions = new Questions((answer) => void this.#answer(answer));
+  readonly observer = new Observer((events, dropped) => this.#observe(events, dropped));
+  readonly escape = new EscapeKey();
+  #session: HostSession | undefined;
+  #skills: SkillSummary[] = [];
+  #ends = new Map<string, () => void>();
+
+  constructor(settings: Partial<RuntimeSettings> = {}) {
+    this.runtime = new RuntimeProcess(
+      {
+        requests: this.#requests(),
+        notifications: this.#notifications(),
+        connected: (connection, again) => this.#connected(connection, again),
+        lost: (sentence) => this.#lost(sentence),
+      },
+      { hostVersion: hostVersion(), ...settings },
+    );
+  }
+
+  /** A session began. Told twice, it changes nothing. */
+  begin(session: HostSession, reason: string): void {
+    const another = this.#session?.id !== session.id;
+    this.#session = session;
+    if (another) this.#forgetSession();
+    this.escape.listen(session, () => this.#escape());
+    this.runtime.start();
+    const connection = this.runtime.connection;
+    if (connection) this.#introduce(connection, session, reason);
+  }
+
+  /** A session ended; with `quit` so does the runtime. */
+  end(session: HostSession, reason: string): void {
+    if (!this.isCurrent(session)) return;
+    this.observer.flush();
+    this.runtime.connection?.notify("session.end", { session: session.id, reason });
+    this.escape.leave();
+    session.leave();
+    if (reason === "quit") this.runtime.stop();
+  }
+
+  /** Whether this session is the one that is open; an extension that is loaded twice serves it once. */
+  isCurrent(session: HostSession): boolean {
+    return this.#session === session;
+  }
+
+  get skills(): SkillSummary[] {
+    this.#refreshSkills();
+    return this.#skills;
+  }
+
+  /** Runs a skill. Without a screen it returns when the run is over, for Pi would exit before. */
+  async runSkill(session: HostSession, name: string, task: string): Promise<SkillOutcome> {
+    this.runtime.startIfIdle();
+    const release = this.runtime.hold();
+    try {
+      const connection = await this.runtime.ready(READY_MS);
+      if (!connection) return "no runtime";
+      const request = { session: session.id, request: crypto.randomUUID(), name, task };
+      const accepted = await connection.ask("skill.run", request, { holds: true });
+      if (!accepted.ok) return this.#refused(session, name, accepted);
+      const { run } = accepted.result;
+      this.progress.begin(run, name, task);
+      if (!session.hasUI) await this.#ended(run);
+      return "accepted";
+    } finally {
+      release();
+    }
+  }
+
+  /** Cancels every run of the session and says so. */
+  async cancel(session: HostSession, by: string): Promise<void> {
+    const outcome = await this.runtime.connection?.ask("skill.cancel", { session: session.id, run: null, by }, { holds: !session.hasUI });
+    if (!outcome?.ok) return session.notice("error", `The cancellation did not reach Impresario's runtime (${outcome ? wordsFor(outcome) : "it is not running"}).`);
+    const count = outcome.result.runs.length;
+    session.notice("info", count === 0 ? "Nothing is running." : `Cancelling ${count === 1 ? "the run" : `${count} runs`}.`);
+  }
+
+  /** Who deals with what was typed. Silence means Pi does. */
+  async input(session: HostSession, text: string, source: string, images: number): Promise<InputDecisionKind> {
+    const asked = this.runtime.connection?.ask("input", { session: session.id, text, source, images }, { holds: true });
+    const outcome = await asked;
+    return outcome?.ok ? outcome.result.decision : "continue";
+  }
+
+  /** The markers a provider request should carry. Silence means those it has. */
+  async planMarkers(skeleton: MarkerSkeleton): Promise<MarkerPlan> {
+    const outcome = await this.runtime.connection?.ask("markers.plan", skeleton, { holds: true });
+    return outcome?.ok ? outcome.result : { edits: [] };
+  }
+
+  #requests(): RequestHandlers {
+    return {
+      ping: ({ payload }) => ({ payload }),
+      "model.complete": (request, signal) => completeModel(this.#here(null), request, signal),
+      "question.ask": ({ run, session, question }) => ({ shown: this.questions.ask(this.#here(session), run, question) }),
+      "delivery.offer": (offer) => this.#take(offer),
+      "session.history": ({ messages_max }) => ({ messages: history(this.#here(null), messages_max) }),
+      "session.has_run": ({ run, session }) => {
+        this.#here(session);
+        return { has: this.deliveries.has(run) };
+      },
+    };
+  }
+
+  #notifications(): NotificationHandlers {
+    return {
+      "ui.status": ({ text }) => this.progress.status(text),
+      "ui.progress": (progress) => this.progress.show(progress),
+      "ui.notice": ({ level, text }) => this.#session?.notice(level, text),
+    };
+  }
+
+  /** The open session, if it is the one that is meant. */
+  #here(session: string | null): HostSession {
+    const open = this.#session;
+    if (!open?.isOpen) throw new Refusal(ERROR_CODES.NobodyThere, "no session is open");
+    if (session && session !== open.id) throw new Refusal(ERROR_CODES.NobodyThere, "another session is open");
+    return open;
+  }
+
+  #take(offer: DeliveryOffer): OfferReceipt {
+    this.#here(offer.session);
+    const shown = this.progress.end(offer.run);
+    this.questions.close(offer.run);
+    const receipt = this.deliveries.take({ offer, shown });
+    this.#ends.get(offer.run)?.();
+    this.#ends.delete(offer.run);
+    return receipt;
+  }
+
+  #connected(connection: Connection, again: boolean): void {
+    const session = this.#session;
+    if (session?.isOpen) this.#introduce(connection, session, again ? "reconnect" : "startup");
+  }
+
+  #introduce(connection: Connection, session: HostSession, reason: string): void {
+    connection.notify("session.start", session.describe(reason));
+    this.#refreshSkills();
+  }
+
+  #lost(sentence: string): void {
+    const session = this.#session;
+    if (session?.hasUI || this.runtime.isHeld) session?.notice("warning", sentence);
+    if (this.runtime.offBecause === undefined) return;
+    this.progress.clear();
+    for (const ended of this.#ends.values()) ended();
+    this.#ends.clear();
+  }
+
+  #ended(run: string): Promise<void> {
+    return new Promise((resolve) => {
+      if (this.runtime.offBecause !== undefined || this.deliveries.has(run)) resolve();
+      else this.#ends.set(run, resolve);
+    });
+  }
+
+  #refused(session: HostSession, name: string, failure: Failure): SkillOutcome {
+    const data = failure.why === "error" ? (failure.error.data as { code?: string; hint?: string | null } | undefined) : undefined;
+    if (data?.code === "unknown_skill") return "unknown skill";
+    const uncertain = failure.why === "error" ? "" : " If it was accepted nevertheless, its result will appear here.";
+    const hint = data?.hint ? ` ${data.hint}` : "";
+    session.notice("error", `Skill ${name} was not started: ${wordsFor(failure)}.${hint}${uncertain}`);
+    if (!session.hasUI) process.exitCode = 1;
+    return "failed";
+  }
+
+  #escape(): boolean {
+    const session = this.#session;
+    if (!session || this.questions.isOpen || this.progress.runs.length === 0) return false;
+    void this.cancel(session, "escape");
+    return true;
+  }
+
+  async #answer(answer: { run: string; answer: string | null }): Promise<void> {
+    const connection = await this.runtime.ready(READY_MS);
+    const outcome = await connection?.ask("question.answer", answer);
+    if (!outcome?.ok) this.#session?.notice("error", "The answer did not reach Impresario's runtime; it will ask again.");
+  }
+
+  #observe(events: Parameters<ConstructorParameters<typeof Observer>[0]>[0], dropped: number): boolean {
+    const connection = this.runtime.connection;
+    if (!connection || !this.#session) return false;
+    connection.notify("event", { session: this.#session.id, events, dropped: dropped + connection.takeDropped() });
+    return true;
+  }
+
+  #refreshSkills(): void {
+    const session = this.#session;
+    const asked = session && this.runtime.connection?.ask("completions", { session: session.id });
+    void asked?.then((outcome) => {
+      if (outcome.ok) this.#skills = outcome.result.skills;
+    });
+  }
+
+  #forgetSession(): void {
+    this.progress.clear();
+    this.deliveries.clear();
+    this.questions.closeAll();
+  }
+}
+
+function wordsFor(failure: Failure): string {
+  if (failure.why === "error") return failure.error.message;
+  if (failure.why === "timeout") return "the runtime did not answer in time";
+  return failure.why === "gone" ? "the runtime stopped" : "the runtime is behind";
+}

@@ -1,0 +1,76 @@
+// Impresario in Pi. This file only registers: it forwards what happens, and applies what comes back. Hooks that Pi waits
+// for answer with nothing when the runtime does not answer in time: Pi then goes on as if we were not there.
+
+import { readFileSync } from "node:fs";
+import { registerCommands, runColonForm } from "./commands.ts";
+import { HostSession, guarded } from "./host.ts";
+import type { Context, Pi } from "./host.ts";
+import { Impresario } from "./impresario.ts";
+import { edited, outline } from "./markers.ts";
+
+const SHARED = Symbol.for("impresario");
+
+/** One for the process: Pi runs this factory again for each session. */
+function shared(): Impresario {
+  const holder = globalThis as { [SHARED]?: Impresario };
+  holder[SHARED] ??= new Impresario({ extensionVersion: ownVersion() });
+  return holder[SHARED];
+}
+
+function ownVersion(): string {
+  return guarded(() => (JSON.parse(readFileSync(new URL("../package.json", import.meta.url), "utf8")) as { version: string }).version, "0.0.0");
+}
+
+export default function impresario(pi: Pi): void {
+  // A sub-agent of ours is driven by the runtime already.
+  if (process.env["IMPRESARIO_RUN"]) return;
+  const runtime = shared();
+  const session = new HostSession(pi);
+  registerCommands(pi, runtime, session);
+  registerSession(pi, runtime, session);
+  registerHooks(pi, runtime, session);
+  runtime.observer.register(pi, (name, ctx) => {
+    if (!runtime.isCurrent(session)) return false;
+    session.enter(ctx as Context);
+    if (name === "agent_end" || name === "agent_settled" || name === "message_end") runtime.deliveries.look();
+    return true;
+  });
+}
+
+function registerSession(pi: Pi, runtime: Impresario, session: HostSession): void {
+  pi.on("session_start", (event, ctx) => {
+    guarded(() => {
+      session.enter(ctx);
+      runtime.begin(session, event.reason);
+    }, undefined);
+  });
+  pi.on("session_shutdown", (event) => {
+    guarded(() => runtime.end(session, event.reason ?? "quit"), undefined);
+  });
+}
+
+function registerHooks(pi: Pi, runtime: Impresario, session: HostSession): void {
+  pi.on("input", async (event, ctx) => {
+    try {
+      if (!runtime.isCurrent(session) || event.source === "extension") return undefined;
+      session.enter(ctx);
+      if (await runColonForm(runtime, session, event.text)) return { action: "handled" };
+      const decision = await runtime.input(session, event.text, event.source, event.images?.length ?? 0);
+      return decision === "handled" ? { action: "handled" } : undefined;
+    } catch {
+      return undefined;
+    }
+  });
+  pi.on("before_provider_request", async (event, ctx) => {
+    try {
+      if (!runtime.isCurrent(session) || !runtime.runtime.connection) return undefined;
+      session.enter(ctx);
+      const found = outline(event.payload);
+      if (!found) return undefined;
+      const { edits } = await runtime.planMarkers({ session: session.id, ...found });
+      return edited(event.payload, edits);
+    } catch {
+      return undefined;
+    }
+  });
+}

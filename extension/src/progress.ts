@@ -1,0 +1,138 @@
+// What a person sees while runs work: one line in the status bar and a widget above the editor.
+
+import type { UiProgress } from "./generated/protocol.ts";
+import type { HostSession } from "./host.ts";
+
+const KEY = "impresario";
+const REDRAW_MS = 1000;
+
+export interface ShownRun {
+  run: string;
+  /** The skill and the task, where this extension knows them: a recovered run may have neither. */
+  name: string | undefined;
+  task: string | undefined;
+  startedMs: number;
+  doing: string;
+  toolCalls: number;
+}
+
+export class ProgressView {
+  readonly #runs = new Map<string, ShownRun>();
+  readonly #session: () => HostSession | undefined;
+  #ended: string[] = [];
+  #status: string | null = null;
+  #timer: NodeJS.Timeout | undefined;
+
+  constructor(session: () => HostSession | undefined) {
+    this.#session = session;
+  }
+
+  get runs(): ShownRun[] {
+    return [...this.#runs.values()];
+  }
+
+  begin(run: string, name: string | undefined, task: string | undefined): void {
+    const known = this.#runs.get(run);
+    this.#runs.set(run, {
+      run,
+      name: name ?? known?.name,
+      task: task ?? known?.task,
+      startedMs: known?.startedMs ?? Date.now(),
+      doing: known?.doing ?? "starting",
+      toolCalls: known?.toolCalls ?? 0,
+    });
+    this.#draw();
+  }
+
+  show(progress: UiProgress): void {
+    if (this.#ended.includes(progress.run)) return;
+    if (!this.#runs.has(progress.run)) this.begin(progress.run, undefined, undefined);
+    const shown = this.#runs.get(progress.run);
+    if (!shown) return;
+    shown.doing = progress.doing;
+    shown.toolCalls = progress.tool_calls;
+    this.#draw();
+  }
+
+  /** The run is over: what was known of it. Progress that comes too late is not shown. */
+  end(run: string): ShownRun | undefined {
+    const shown = this.#runs.get(run);
+    this.#runs.delete(run);
+    this.#ended = [...this.#ended.slice(-99), run];
+    this.#draw();
+    return shown;
+  }
+
+  status(text: string | null): void {
+    this.#status = text;
+    this.#draw();
+  }
+
+  /** Another session is on the screen, or none. */
+  clear(): void {
+    this.#runs.clear();
+    this.#draw();
+  }
+
+  #draw(): void {
+    const session = this.#session();
+    const runs = this.runs;
+    this.#tick(runs.length > 0 && session?.mode === "tui");
+    if (!session?.hasUI) return;
+    const now = Date.now();
+    session.read((ctx) => {
+      ctx.ui.setStatus(KEY, statusLine(runs, this.#status, now));
+      ctx.ui.setWidget(KEY, runs.length > 0 ? widgetLines(runs, now, session.mode === "tui") : undefined);
+    }, undefined);
+  }
+
+  /** Elapsed time moves by itself on a terminal; elsewhere each redraw would be one more record. */
+  #tick(wanted: boolean): void {
+    if (wanted && !this.#timer) {
+      this.#timer = setInterval(() => this.#draw(), REDRAW_MS);
+      this.#timer.unref();
+    }
+    if (!wanted && this.#timer) {
+      clearInterval(this.#timer);
+      this.#timer = undefined;
+    }
+  }
+}
+
+export function statusLine(runs: ShownRun[], status: string | null, nowMs: number): string | undefined {
+  const [first] = runs;
+  if (!first) return status ?? undefined;
+  const others = runs.length > 1 ? ` +${runs.length - 1}` : "";
+  return `${titleOf(first)}${others}: ${elapsed(nowMs - first.startedMs)}, ${toolCalls(first.toolCalls)}`;
+}
+
+export function widgetLines(runs: ShownRun[], nowMs: number, escapeWorks: boolean): string[] {
+  const lines = runs.slice(0, 4).flatMap((run) => [
+    `● ${titleOf(run)}  ${elapsed(nowMs - run.startedMs)}  ${toolCalls(run.toolCalls)}`,
+    `  ${oneLine(run.doing, 100)}`,
+  ]);
+  if (runs.length > 4) lines.push(`  and ${runs.length - 4} more`);
+  lines.push(escapeWorks ? "  esc cancels" : "  /skill:cancel cancels");
+  return lines;
+}
+
+function titleOf(run: ShownRun): string {
+  return run.name ?? `run ${run.run}`;
+}
+
+function toolCalls(count: number): string {
+  return count === 1 ? "1 tool call" : `${count} tool calls`;
+}
+
+export function elapsed(ms: number): string {
+  const seconds = Math.max(0, Math.floor(ms / 1000));
+  if (seconds < 60) return `${seconds} s`;
+  const minutes = Math.floor(seconds / 60);
+  return minutes < 60 ? `${minutes} min ${seconds % 60} s` : `${Math.floor(minutes / 60)} h ${minutes % 60} min`;
+}
+
+/** Control characters would move the cursor of a terminal. */
+export function oneLine(text: string, lengthMax: number): string {
+  const line = text.replace(/[\u0000-\u001f\u007f-\u009f]+/g, " ").trim();
+  return line.length <= lengthMax ? line : `${line.slice(0, lengthMax - 1)}…`;
+}
