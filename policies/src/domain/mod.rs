@@ -6,7 +6,7 @@ mod id;
 mod request;
 mod run;
 
-pub use brief::{Brief, Complexity, Risk, Route, Tier, Verdict};
+pub use brief::{Brief, Complexity, ROUTE_UNAVAILABLE, Risk, Route, Tier, Verdict};
 pub use ending::{AttemptEnding, Clock, EndFacts};
 pub use id::{AttemptNumber, RunId, RunIdError, SessionId};
 pub use request::{Briefing, Clocks, Persistence, RunRequest};

@@ -2,16 +2,41 @@
 
 use crate::compare::same_without_halves;
 use crate::vectors::{Answer, Case};
-use impresario_policies::compat::Json;
+use impresario_policies::compat::{Json, units};
+use impresario_policies::redact::REDACTED;
+use regex::Regex;
 
 /// Whether our answer is the one we want where the peer shows this fault.
 pub fn accepts(defect: &str, case: &Case, ours: &Answer) -> bool {
     match defect {
         "D06" => usage_is_explained(case, ours),
+        "D09" | "D10" => newest_message_is_kept(case, ours),
         "D11" => halves_are_left_out(case, ours),
+        "D12" => nothing_after_an_empty_trace_is_lost(case, ours),
+        "D13" | "D17" => code_is_untouched(case, ours),
+        "D15" => cap_includes_its_mark(case, ours),
+        "D16" => every_trace_label_is_removed(case, ours),
+        "D33" => more_is_redacted(case, ours),
         "D47" => whole_word_is_refused(case, ours),
+        "D49" => reply_in_prose_is_read(case, ours),
+        "D51" => unusable_brief_is_not_passed(case, ours),
         _ => false,
     }
+}
+
+fn expected(case: &Case) -> &Json {
+    match &case.expected {
+        Answer::Value(value) => value,
+        Answer::Error { .. } => &Json::Null,
+    }
+}
+
+fn text<'a>(value: &'a Json, key: &str) -> &'a str {
+    value.get(key).and_then(Json::as_str).unwrap_or("")
+}
+
+fn number(value: &Json, key: &str) -> f64 {
+    value.get(key).and_then(Json::as_number).unwrap_or(0.0)
 }
 
 /// A trace command that cannot be meant is explained, not looked up as a skill.
@@ -19,6 +44,26 @@ fn usage_is_explained(case: &Case, ours: &Answer) -> bool {
     let typed = case.text("text").contains("/skill:trace-");
     let usage = ours.get("usage").as_str().unwrap_or("");
     typed && ours.get("kind").as_str() == Some("usage") && usage.starts_with("/skill trace-")
+}
+
+/// The limit holds, and of the newest message more is left than the bare mark of a cut.
+fn newest_message_is_kept(case: &Case, ours: &Answer) -> bool {
+    const MARK: &str = "\n[...truncated]";
+    let limit = number(case.get("settings"), "max_total_chars") as usize;
+    let messages = ours.get("messages").as_array().unwrap_or_default();
+    let total: usize = messages
+        .iter()
+        .map(|message| units(text(message, "content")))
+        .sum();
+    let (Some(newest), Some(given)) = (messages.last(), case.list("messages").last()) else {
+        return false;
+    };
+    let kept = text(newest, "content");
+    let start = kept.strip_suffix(MARK).unwrap_or(kept);
+    let is_its_start = !start.is_empty() && text(given, "content").starts_with(start);
+    // Whole, or as much as the limit allows.
+    let whole = start == text(given, "content");
+    total <= limit && is_its_start && (whole || units(kept) + 1 >= limit || kept.ends_with(MARK))
 }
 
 /// No code point is split; nothing else differs.
@@ -29,12 +74,107 @@ fn halves_are_left_out(case: &Case, ours: &Answer) -> bool {
     }
 }
 
-/// The first word is refused as a whole; the peer runs the skill its start happens to name.
-fn whole_word_is_refused(case: &Case, ours: &Answer) -> bool {
-    let Answer::Value(expected) = &case.expected else {
+/// What stands between an empty trace block and the next fence is still there.
+fn nothing_after_an_empty_trace_is_lost(case: &Case, ours: &Answer) -> bool {
+    let input = case.text("text");
+    let empty = Regex::new(r"(?i)```(tool[_-]use|tool[_-]result|mcp([_-]envelope)?|codebase[_-]retrieval|auggie|scratchpad|internal)\r?\n```[ \t]*(\r?\n|$)")
+        .expect("a pattern");
+    let Some(found) = empty.find(input) else {
         return false;
     };
-    let name = expected.get("name").and_then(Json::as_str).unwrap_or("");
+    let after = input[found.end()..].split("```").next().unwrap_or("");
+    let kept = text(&answer_value(ours), "text").to_string();
+    let lines_kept = after
+        .lines()
+        .map(str::trim)
+        .all(|line| line.starts_with("{\"") || kept.contains(line));
+    lines_kept && !empty.is_match(&kept)
+}
+
+fn answer_value(ours: &Answer) -> Json {
+    match ours {
+        Answer::Value(value) => value.clone(),
+        Answer::Error { .. } => Json::Null,
+    }
+}
+
+/// Every fenced block that is no trace is in our answer as it was, unless the answer was cut.
+fn code_is_untouched(case: &Case, ours: &Answer) -> bool {
+    let block = Regex::new(r"```([A-Za-z0-9_-]+)\r?\n(?s:.*?)\n```").expect("a pattern");
+    let trace = Regex::new(r"(?i)^```(tool[_-]use|tool[_-]result|mcp([_-]envelope)?|codebase[_-]retrieval|auggie|scratchpad|internal)\r?\n")
+        .expect("a pattern");
+    let kept = answer_value(ours);
+    let clean_end = |end: usize| {
+        let rest = case.text("text")[end..].trim_start_matches([' ', '\t']);
+        rest.is_empty() || rest.starts_with(['\n', '\r'])
+    };
+    let code = block
+        .find_iter(case.text("text"))
+        .filter(|found| !trace.is_match(found.as_str()));
+    kept.get("truncated") == Some(&Json::Bool(true))
+        || code
+            .filter(|found| clean_end(found.end()))
+            .all(|found| text(&kept, "text").contains(found.as_str()))
+}
+
+/// Never longer than the limit.
+fn cap_includes_its_mark(case: &Case, ours: &Answer) -> bool {
+    let limit = number(case.get("settings"), "final_output_max_chars");
+    let kept = answer_value(ours);
+    kept.get("truncated") == Some(&Json::Bool(true))
+        && units(text(&kept, "text")) as f64 <= limit
+        && number(&kept, "finalChars") <= limit
+}
+
+/// Both spellings of a label are removed.
+fn every_trace_label_is_removed(case: &Case, ours: &Answer) -> bool {
+    let kept = answer_value(ours);
+    let label = Regex::new(r"(?i)```(mcp-envelope|codebase_retrieval)\r?\n").expect("a pattern");
+    label.is_match(case.text("text"))
+        && !label.is_match(text(&kept, "text"))
+        && number(&kept, "removedSections") > number(expected(case), "removedSections")
+}
+
+/// Our text is the recorded one with more of it replaced, and nothing else changed.
+fn more_is_redacted(case: &Case, ours: &Answer) -> bool {
+    let recorded = text(expected(case), "text");
+    let kept = answer_value(ours);
+    let kept = text(&kept, "text");
+    let mut rest = recorded;
+    for part in kept.split(REDACTED) {
+        let Some(at) = rest.find(part) else { return false };
+        rest = &rest[at + part.len()..];
+    }
+    kept.matches(REDACTED).count() > recorded.matches(REDACTED).count()
+}
+
+/// The first word is refused as a whole; the peer runs the skill its start happens to name.
+fn whole_word_is_refused(case: &Case, ours: &Answer) -> bool {
+    let name = text(expected(case), "name");
     let refused = ours.get("refused").as_str().unwrap_or("");
     refused.starts_with(name) && refused.len() > name.len()
+}
+
+/// The peer took the reply for unusable; we found the object in it.
+fn reply_in_prose_is_read(case: &Case, ours: &Answer) -> bool {
+    let unusable = "Could you restate what you want this skill to do, and on which files?";
+    let goal = text(ours.get("brief"), "userGoal");
+    let goal_found =
+        !goal.is_empty() && text(expected(case).get("brief").unwrap_or(&Json::Null), "userGoal").is_empty();
+    let peer_question = text(
+        expected(case).get("rubric").unwrap_or(&Json::Null),
+        "missingRequirementQuestion",
+    );
+    let question = text(ours.get("rubric"), "missingRequirementQuestion");
+    let verdict_found = peer_question == unusable && question != unusable;
+    let goal_given = case.texts("responses").iter().any(|reply| reply.contains(goal));
+    goal_given && (goal_found || verdict_found)
+}
+
+/// Without a judge, a brief that could not be read asks the user; it starts nothing.
+fn unusable_brief_is_not_passed(case: &Case, ours: &Answer) -> bool {
+    case.number("max_judge_iterations") == 0.0
+        && ours.get("passed") == &Json::Bool(false)
+        && !text(ours.get("rubric"), "missingRequirementQuestion").is_empty()
+        && number(&answer_value(ours), "iterations") == 0.0
 }

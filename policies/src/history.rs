@@ -1,0 +1,294 @@
+//! Which part of the conversation do actor and judge get to see?
+//!
+//! A cut never splits a code point, and when little fits, the newest message is what is kept: the peer gives
+//! the room to the oldest, or never returns.
+
+use crate::compat::{cut_units, units};
+use crate::render_brief::TRUNCATED_MARK;
+use serde::{Deserialize, Serialize};
+use std::borrow::Cow;
+
+/// How the marker of a left out middle begins.
+const OMITTED_MARK: &str = "[history-omitted-middle:";
+const MARK_UNITS: usize = TRUNCATED_MARK.len();
+
+/// One message of the conversation.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ChatMessage<'a> {
+    /// `user`, `assistant`, `system`, `tool`.
+    pub role: Cow<'a, str>,
+    /// Its text.
+    pub content: Cow<'a, str>,
+}
+
+/// How much of it is taken.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct HistorySettings {
+    /// Which messages.
+    pub strategy: HistoryStrategy,
+    /// With `headTail`, so many from the start.
+    pub head_messages: usize,
+    /// With `headTail`, so many from the end.
+    pub tail_messages: usize,
+    /// With `headTail`, what stands for the rest.
+    pub middle_mode: MiddleMode,
+    /// A message is cut to so many units; 0 for no limit.
+    pub message_units_max: usize,
+    /// All of them together have at most so many; 0 for no limit.
+    pub total_units_max: usize,
+    /// What becomes of the newest message when there is no room for it.
+    pub short_newest: ShortNewest,
+}
+
+/// What becomes of the newest message when there is no room for even the mark of a cut.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum ShortNewest {
+    /// As much of it as fits is kept, and the oldest gives way. Nothing else is used in a run.
+    #[default]
+    Kept,
+    /// The mark stands for it. Only to replay records of the peer, which do not count this as a fault.
+    Marked,
+}
+
+/// Which messages are taken.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum HistoryStrategy {
+    /// All that were given.
+    Recent,
+    /// The first and the last ones.
+    HeadTail,
+}
+
+/// What stands for the messages between head and tail.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum MiddleMode {
+    /// A line that says how much is missing.
+    Marker,
+    /// Nothing.
+    Omit,
+}
+
+/// Chooses and cuts the messages.
+pub fn assemble_history<'a>(
+    messages: &'a [ChatMessage<'a>],
+    settings: &HistorySettings,
+) -> Vec<ChatMessage<'a>> {
+    let mut chosen: Vec<Sized<'a>> = choose(messages, settings);
+    if settings.message_units_max > 0 {
+        for message in &mut chosen {
+            message.cut_on_top(settings.message_units_max);
+        }
+    }
+    if settings.total_units_max > 0 {
+        fit(&mut chosen, settings.total_units_max, settings.short_newest);
+    }
+    chosen.into_iter().map(|message| message.message).collect()
+}
+
+/// A message and its length.
+struct Sized<'a> {
+    message: ChatMessage<'a>,
+    units: usize,
+}
+
+impl<'a> Sized<'a> {
+    fn of(message: &'a ChatMessage<'a>) -> Self {
+        let borrowed = ChatMessage {
+            role: Cow::Borrowed(&message.role),
+            content: Cow::Borrowed(&message.content),
+        };
+        Self {
+            units: units(&message.content),
+            message: borrowed,
+        }
+    }
+
+    fn set(&mut self, content: String) {
+        self.units = units(&content);
+        self.message.content = Cow::Owned(content);
+    }
+
+    /// Cut to `limit`, the mark on top of it.
+    fn cut_on_top(&mut self, limit: usize) {
+        if self.units > limit {
+            let kept = cut_units(&self.message.content, limit);
+            self.set(format!("{kept}{TRUNCATED_MARK}"));
+        }
+    }
+
+    /// Cut to `limit`, the mark within it where it fits.
+    fn cut_within(&mut self, limit: usize) {
+        if self.units <= limit {
+            return;
+        }
+        match limit.checked_sub(MARK_UNITS) {
+            Some(room) if room > 0 => {
+                let kept = cut_units(&self.message.content, room);
+                self.set(format!("{kept}{TRUNCATED_MARK}"));
+            }
+            _ => self.set(cut_units(&self.message.content, limit).to_string()),
+        }
+    }
+}
+
+fn choose<'a>(messages: &'a [ChatMessage<'a>], settings: &HistorySettings) -> Vec<Sized<'a>> {
+    let (head, tail) = (settings.head_messages, settings.tail_messages);
+    if settings.strategy == HistoryStrategy::Recent || messages.len() <= head.saturating_add(tail) {
+        return messages.iter().map(Sized::of).collect();
+    }
+    let (first, rest) = messages.split_at(head);
+    let (middle, last) = rest.split_at(rest.len() - tail);
+    let mut chosen: Vec<Sized<'a>> = first.iter().map(Sized::of).collect();
+    if settings.middle_mode == MiddleMode::Marker {
+        let left_out: usize = middle.iter().map(|message| units(&message.content)).sum();
+        let content = format!("{OMITTED_MARK} {} message(s), ~{left_out} chars]", middle.len());
+        let message = ChatMessage {
+            role: Cow::Borrowed("system"),
+            content: Cow::Borrowed(""),
+        };
+        let mut marker = Sized { message, units: 0 };
+        marker.set(content);
+        chosen.push(marker);
+    }
+    chosen.extend(last.iter().map(Sized::of));
+    chosen
+}
+
+fn fit(chosen: &mut Vec<Sized<'_>>, limit: usize, short_newest: ShortNewest) {
+    let total = |chosen: &[Sized<'_>]| chosen.iter().map(|message| message.units).sum::<usize>();
+    let mut sum = total(chosen);
+    if sum <= limit {
+        return;
+    }
+    let is_marker = |message: &Sized<'_>| {
+        message.message.role == "system" && message.message.content.starts_with(OMITTED_MARK)
+    };
+    if let Some(at) = chosen.iter().position(is_marker) {
+        sum -= chosen.remove(at).units;
+    }
+    while sum > limit && chosen.len() > 2 {
+        sum -= chosen.remove(chosen.len() / 2).units;
+    }
+    if sum > limit {
+        fit_newest_first(chosen, limit, short_newest);
+    }
+}
+
+/// At most two messages are left, and they are too long.
+fn fit_newest_first(chosen: &mut Vec<Sized<'_>>, limit: usize, short_newest: ShortNewest) {
+    let Some(mut newest) = chosen.pop() else { return };
+    let others: usize = chosen.iter().map(|message| message.units).sum();
+    if others + MARK_UNITS < limit {
+        newest.cut_within(limit - others);
+        chosen.push(newest);
+        return;
+    }
+    let alone = chosen.is_empty();
+    let short = newest.units <= MARK_UNITS && limit >= MARK_UNITS;
+    if short_newest == ShortNewest::Marked && (alone || short) {
+        newest.set(cut_units(TRUNCATED_MARK, limit).to_string());
+        for older in chosen.iter_mut() {
+            older.set(cut_units(&older.message.content, limit - MARK_UNITS).to_string());
+        }
+        chosen.push(newest);
+        return;
+    }
+    newest.cut_within(limit);
+    let room = limit - newest.units;
+    chosen.truncate(1);
+    for older in chosen.iter_mut() {
+        older.cut_within(room);
+    }
+    chosen.retain(|older| older.units > 0 && older.units <= room);
+    chosen.push(newest);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn settings(message_units_max: usize, total_units_max: usize) -> HistorySettings {
+        HistorySettings {
+            strategy: HistoryStrategy::Recent,
+            head_messages: 1,
+            tail_messages: 1,
+            middle_mode: MiddleMode::Marker,
+            message_units_max,
+            total_units_max,
+            short_newest: ShortNewest::Kept,
+        }
+    }
+
+    fn message(content: &str) -> ChatMessage<'_> {
+        ChatMessage {
+            role: Cow::Borrowed("user"),
+            content: Cow::Borrowed(content),
+        }
+    }
+
+    fn check(contents: &[&str], settings: HistorySettings, expected: &[&str]) {
+        let messages: Vec<_> = contents.iter().map(|content| message(content)).collect();
+        let ours = assemble_history(&messages, &settings);
+        assert_eq!(
+            ours.iter().map(|message| &*message.content).collect::<Vec<_>>(),
+            expected
+        );
+    }
+
+    #[test]
+    fn the_newest_message_is_never_sacrificed() {
+        let old = "a".repeat(100);
+        check(
+            &[&old, "the question"],
+            settings(0, 40),
+            &["aaaaaaaaaaaaa\n[...truncated]", "the question"],
+        );
+        check(&[&old, "the question"], settings(0, 12), &["the question"]);
+    }
+
+    #[test]
+    fn a_tiny_limit_ends_too() {
+        for limit in 1..20 {
+            check_total(&["hello", "world, this is longer"], limit);
+        }
+    }
+
+    fn check_total(contents: &[&str], limit: usize) {
+        let messages: Vec<_> = contents.iter().map(|content| message(content)).collect();
+        let ours = assemble_history(&messages, &settings(0, limit));
+        let total: usize = ours.iter().map(|message| units(&message.content)).sum();
+        assert!(total <= limit, "{total} > {limit}");
+        assert!(ours.last().is_some_and(|message| !message.content.is_empty()));
+    }
+
+    #[test]
+    fn a_long_middle_leaves_a_line() {
+        let settings = HistorySettings {
+            strategy: HistoryStrategy::HeadTail,
+            ..settings(0, 0)
+        };
+        check(
+            &["a", "bb", "ccc", "d"],
+            settings,
+            &["a", "[history-omitted-middle: 2 message(s), ~5 chars]", "d"],
+        );
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn the_total_is_kept(contents in proptest::collection::vec(".{0,40}", 0..9), limit in 1usize..120,
+                             head in 0usize..4, tail in 0usize..4, each in 0usize..30, head_tail: bool) {
+            let strategy = if head_tail { HistoryStrategy::HeadTail } else { HistoryStrategy::Recent };
+            let settings = HistorySettings {
+                strategy, head_messages: head, tail_messages: tail, ..settings(each, limit)
+            };
+            let messages: Vec<_> = contents.iter().map(|content| message(content)).collect();
+            let ours = assemble_history(&messages, &settings);
+            let total: usize = ours.iter().map(|message| units(&message.content)).sum();
+            proptest::prop_assert!(total <= limit);
+        }
+    }
+}

@@ -1,0 +1,81 @@
+//! Which model does a name mean, and may it be used?
+
+use crate::compat::trim;
+
+/// What stands behind a provider when nobody names a model.
+const DEFAULT_MODEL: &str = "anthropic/claude-3-5-sonnet";
+/// Whose model a bare name is.
+const DEFAULT_VENDOR: &str = "anthropic";
+
+/// Why a name gives no model.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum ModelMappingError {
+    /// The settings name no provider.
+    #[error("mapModel: defaultProvider is empty")]
+    NoProvider,
+    /// The provider is not on the list.
+    #[error("Model \"{model}\" uses a disallowed provider. Allowed prefixes: {}", allowed.join(", "))]
+    DisallowedProvider {
+        /// What the name means.
+        model: String,
+        /// The list.
+        allowed: Vec<String>,
+    },
+}
+
+/// Resolves a model as a skill, a setting or a user names it to `provider/vendor/model`.
+///
+/// The list of allowed providers holds for every model, the one that routes included.
+pub fn map_model(
+    name: Option<&str>,
+    default_provider: &str,
+    allowed_providers: &[String],
+) -> Result<String, ModelMappingError> {
+    let provider = trim(default_provider).trim_end_matches('/');
+    if provider.is_empty() {
+        return Err(ModelMappingError::NoProvider);
+    }
+    let name = trim(name.unwrap_or(""));
+    let model = match name.matches('/').count() {
+        0 if name.is_empty() => format!("{provider}/{DEFAULT_MODEL}"),
+        0 => format!("{provider}/{DEFAULT_VENDOR}/{name}"),
+        1 => format!("{provider}/{name}"),
+        _ => name.to_string(),
+    };
+    let used = model.split('/').next().unwrap_or("");
+    if allowed_providers.is_empty() || allowed_providers.iter().any(|allowed| allowed == used) {
+        Ok(model)
+    } else {
+        Err(ModelMappingError::DisallowedProvider {
+            model,
+            allowed: allowed_providers.to_vec(),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_bare_name_gets_provider_and_vendor() {
+        assert_eq!(
+            map_model(Some("haiku"), "openrouter", &[]).unwrap(),
+            "openrouter/anthropic/haiku"
+        );
+        assert_eq!(
+            map_model(Some("a/b"), "openrouter/", &[]).unwrap(),
+            "openrouter/a/b"
+        );
+        assert_eq!(map_model(Some("a/b/c"), "openrouter", &[]).unwrap(), "a/b/c");
+    }
+
+    #[test]
+    fn a_provider_off_the_list_is_refused_by_name() {
+        let error = map_model(Some("x/y/z"), "openrouter", &["openrouter".to_string()]).unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            "Model \"x/y/z\" uses a disallowed provider. Allowed prefixes: openrouter"
+        );
+    }
+}

@@ -1,0 +1,48 @@
+//! What stands at the very start of every request of a skill's sub-agent?
+//!
+//! The same bytes for every run of a skill, so that a provider's cache holds: nothing that changes from run to
+//! run (times, ids, models, costs, the task) may enter here.
+
+use sha2::{Digest, Sha256};
+
+/// Points the sub-agent at the retrieval tool.
+pub const RETRIEVAL_DIRECTIVE: &str = "Use the `codebase-retrieval` MCP tool for workspace context.";
+
+/// Writes the system prompt of a skill's sub-agent.
+pub fn system_prompt(instructions: &str, appendix: Option<&str>) -> String {
+    let mut prompt = format!("{instructions}\n\n{RETRIEVAL_DIRECTIVE}");
+    if let Some(appendix) = appendix.filter(|appendix| !appendix.is_empty()) {
+        prompt.push_str("\n\n");
+        prompt.push_str(appendix);
+    }
+    prompt
+}
+
+/// What can be logged of a prompt without showing it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PromptFingerprint {
+    /// Lower-case hex.
+    pub sha256: String,
+    /// Of its UTF-8 form.
+    pub bytes: usize,
+}
+
+/// Takes the fingerprint of a prompt.
+pub fn fingerprint(prompt: &str) -> PromptFingerprint {
+    let digest = Sha256::digest(prompt.as_bytes());
+    PromptFingerprint {
+        sha256: digest.iter().map(|byte| format!("{byte:02x}")).collect(),
+        bytes: prompt.len(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_empty_appendix_changes_no_byte() {
+        assert_eq!(system_prompt("Do it.", Some("")), system_prompt("Do it.", None));
+        assert_eq!(fingerprint(&system_prompt("", None)).bytes, 62);
+    }
+}
