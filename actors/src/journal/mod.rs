@@ -1,8 +1,10 @@
 //! The journal: what happened to every run, on disk before anybody sees it.
 //!
 //! [`Store`] keeps the steps: [`SqliteStore`] in a file that the runtimes of one user share, [`SimulatedStore`] in
-//! memory. In production a [`Writer`] owns the store on a plain thread and writes what waits in one transaction.
+//! memory. The [`Journal`] actor is asked by others through ports. In production a [`Writer`] owns the store on a plain thread and writes what waits in one transaction.
 
+mod access;
+mod actor;
 mod error;
 mod overflow;
 mod ownership;
@@ -16,6 +18,8 @@ mod writer;
 #[cfg(test)]
 mod tests;
 
+pub use access::JournalAccess;
+pub use actor::Journal;
 pub use error::{JournalError, OpenError};
 pub use overflow::{OverflowContent, OverflowEntry, OverflowListing};
 pub use ownership::{ClaimableRun, RuntimeId, RuntimeIdentity};

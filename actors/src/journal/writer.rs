@@ -16,9 +16,11 @@ const WAITING_MAX: usize = 1024;
 
 type Answer<T> = Result<T, JournalError>;
 
+type Work = Box<dyn FnOnce(&mut dyn Store) + Send>;
+
 enum Request {
     Commit(Waiting),
-    Work(Box<dyn FnOnce(&mut dyn Store) + Send>),
+    Work(Work),
     Close(oneshot::Sender<Answer<()>>),
 }
 

@@ -130,7 +130,7 @@ impl Store for SqliteStore {
         let Some(lock) = self.lock.take() else {
             return Ok(());
         };
-        let left_nothing = self.write(|transaction, runtime| runtimes::retire(transaction, runtime))?;
+        let left_nothing = self.write(runtimes::retire)?;
         if left_nothing {
             lock.remove();
         }
