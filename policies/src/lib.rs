@@ -18,6 +18,7 @@ pub mod model_mapping;
 pub mod output_sanitizer;
 pub mod progress;
 pub mod projection;
+pub mod prompts;
 pub mod redact;
 pub mod redaction;
 pub mod render_brief;
