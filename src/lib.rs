@@ -1,3 +1,5 @@
 //! Impresario.
 
 pub mod bridge;
+#[cfg(target_os = "linux")]
+pub mod keeper;

@@ -236,7 +236,7 @@ fn watched(pidfd: OwnedFd) -> io::Result<AsyncFd<OwnedFd>> {
     AsyncFd::new(pidfd)
 }
 
-type Started = Result<(i32, Containment, Option<String>), Refused>;
+type Started = Result<(Option<i32>, Containment, Option<String>), Refused>;
 
 struct Attendant {
     keeper: Keeper,
@@ -260,7 +260,7 @@ impl Attendant {
         match timeout(START_WITHIN, self.send_start(&start, streams)).await {
             Ok(Ok(())) => self.listen(&mut orders).await,
             Ok(Err(_)) => self.refuse(Refused::Silent("ended")),
-            Err(_) => self.refuse(Refused::Silent("did not listen")),
+            Err(_) => self.refuse(Refused::Silent("said nothing")),
         }
         let proof = self.conclude().await;
         if let Some(exited) = self.exited.take() {
@@ -292,7 +292,7 @@ impl Attendant {
                         self.hear(&line);
                         line.clear();
                     }
-                    Ok(false) | Err(_) => break,
+                    Ok(false) | Err(_) => return self.refuse(Refused::Silent("ended")),
                 },
                 order = orders.recv(), if owned => {
                     owned = order.is_some();
@@ -305,7 +305,7 @@ impl Attendant {
                 () = tokio::time::sleep_until(give_up_at), if limited => break,
             }
         }
-        self.refuse(Refused::Silent("ended or said nothing"));
+        self.refuse(Refused::Silent("said nothing"));
     }
 
     fn hear(&mut self, line: &[u8]) {

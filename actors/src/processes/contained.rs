@@ -43,7 +43,7 @@ pub struct Streams {
 /// What is known of a program once it runs.
 #[derive(Debug)]
 pub(super) struct Running {
-    pub pid: i32,
+    pub pid: Option<i32>,
     pub containment: Containment,
     pub note: Option<String>,
     pub orders: mpsc::Sender<Duration>,
@@ -56,7 +56,7 @@ pub(super) struct Running {
 /// Needs a tokio runtime with I/O and time; it may be any of the embedder's threads.
 #[derive(Debug)]
 pub struct ContainedProcess {
-    pid: i32,
+    pid: Option<i32>,
     containment: Containment,
     note: Option<String>,
     orders: mpsc::Sender<Duration>,
@@ -81,8 +81,9 @@ impl ContainedProcess {
         Ok((process, streams))
     }
 
-    /// The program's process id, as this process sees it. For logs: signals go through [`stop`](Self::stop).
-    pub fn pid(&self) -> i32 {
+    /// The program's process id, as this process sees it; none when it ended before it could be seen. For logs:
+    /// signals go through [`stop`](Self::stop).
+    pub fn pid(&self) -> Option<i32> {
         self.pid
     }
 

@@ -88,7 +88,7 @@ pub(super) async fn start(spec: ProcessSpec) -> Result<(Running, Streams), Start
         let _ = ended.send(proof);
     });
     let running = Running {
-        pid: id as i32,
+        pid: Some(id as i32),
         containment: Containment::ProcessGroup,
         note: Some("this system has neither subreapers nor PID namespaces".to_string()),
         orders,

@@ -58,8 +58,8 @@ pub enum Order {
 pub enum Report {
     /// The program runs: its `exec` succeeded.
     Started {
-        /// Its process id, as seen from outside a namespace.
-        pid: i32,
+        /// Its process id, as seen from outside a namespace; none when it ended before it could be seen.
+        pid: Option<i32>,
         /// How it is held.
         containment: Containment,
         /// Why it is not held better, where that was tried.
