@@ -1,4 +1,4 @@
-//! Installs Pi and the Node it runs on, by lock file, once for all worktrees' test programs of one build directory.
+//! Installs Pi and the Node it runs on, by lock file, once for all test programs of a build directory.
 //!
 //! `npm ci --ignore-scripts` runs in a directory beside the final one, under a lock that other processes wait for, and
 //! the directory is renamed when it is complete: what lies at the final place is whole.
@@ -129,9 +129,10 @@ pub fn is_switched_off() -> bool {
 /// npm or the file system did not do it, or there is no fitting Node.
 pub fn provision(version: Version) -> Result<PiInstall, ProvisionError> {
     let store = directories::target().join("pi");
-    let place = store.join(pins_hash(version)?);
+    let name = pins_hash(version)?;
+    let place = store.join(&name);
     if !place.is_dir() {
-        install_once(version, &store, &place)?;
+        install_once(version, &store, &name)?;
     }
     let modules = place.join("node_modules");
     let cli = modules
@@ -144,19 +145,20 @@ pub fn provision(version: Version) -> Result<PiInstall, ProvisionError> {
     })
 }
 
-fn install_once(version: Version, store: &Path, place: &Path) -> Result<(), ProvisionError> {
+fn install_once(version: Version, store: &Path, name: &str) -> Result<(), ProvisionError> {
+    let place = store.join(name);
     let files = |error| ProvisionError::Files {
-        path: place.to_path_buf(),
+        path: place.clone(),
         error,
     };
     fs::create_dir_all(store).map_err(files)?;
-    let lock = File::create(place.with_extension("lock")).map_err(files)?;
+    let lock = File::create(store.join(format!("{name}.lock"))).map_err(files)?;
     lock.lock().map_err(files)?;
     // Somebody else may have been at it while we waited for the lock.
     if place.is_dir() {
         return Ok(());
     }
-    let unfinished = place.with_extension("unfinished");
+    let unfinished = store.join(format!("{name}.unfinished"));
     if unfinished.exists() {
         fs::remove_dir_all(&unfinished).map_err(files)?;
     }
@@ -165,7 +167,7 @@ fn install_once(version: Version, store: &Path, place: &Path) -> Result<(), Prov
         fs::copy(version.pins().join(pin), unfinished.join(pin)).map_err(files)?;
     }
     npm_ci(version, &unfinished)?;
-    fs::rename(&unfinished, place).map_err(files)
+    fs::rename(&unfinished, &place).map_err(files)
 }
 
 fn npm_ci(version: Version, directory: &Path) -> Result<(), ProvisionError> {
