@@ -1,6 +1,7 @@
 // `/skill <name> <task>`, `/skill:<name> <task>`, and `/skill:cancel`.
 
 import type { Impresario, SkillOutcome } from "./impresario.ts";
+import { guarded } from "./host.ts";
 import type { Context, HostSession, Pi } from "./host.ts";
 
 const COLON_FORM = /^\/skill:(\S+)(?:\s+([\s\S]*))?$/;
@@ -24,7 +25,7 @@ export function registerCommands(pi: Pi, impresario: Impresario, session: HostSe
   });
 }
 
-/** The colon form arrives as input. True when it was dealt with; an unknown name is left to Pi, which has skills too. */
+/** The colon form arrives as input. True when it was dealt with; a name only Pi knows is left to Pi, which has skills too. */
 export async function runColonForm(impresario: Impresario, session: HostSession, text: string): Promise<boolean> {
   const [, name, task] = COLON_FORM.exec(text.trim()) ?? [];
   if (name === undefined) return false;
@@ -33,7 +34,15 @@ export async function runColonForm(impresario: Impresario, session: HostSession,
     return true;
   }
   const outcome = await impresario.runSkill(session, name, task ?? "");
-  return outcome === "accepted" || outcome === "failed";
+  if (outcome === "no runtime" || outcome === "unknown skill") {
+    if (piKnows(session, name)) return false;
+    explain(impresario, session, name, outcome);
+  }
+  return true;
+}
+
+function piKnows(session: HostSession, name: string): boolean {
+  return guarded(() => session.pi.getCommands().some((command) => command.name === `skill:${name}`), true);
 }
 
 async function runTyped(impresario: Impresario, session: HostSession, ctx: Context, typed: string): Promise<void> {

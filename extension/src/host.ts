@@ -6,6 +6,8 @@ import { dirname, join } from "node:path";
 import type { ExtensionAPI, ExtensionContext } from "@earendil-works/pi-coding-agent";
 import type { NoticeLevel, SessionMode, SessionStart } from "./generated/protocol.ts";
 
+const SAME_NOTICE_MS = 2000;
+
 export type Pi = ExtensionAPI;
 export type Context = ExtensionContext;
 
@@ -13,6 +15,7 @@ export class HostSession {
   readonly pi: Pi;
   #ctx: Context | undefined;
   #id = "";
+  #lastNotice = { text: "", at: 0 };
 
   constructor(pi: Pi) {
     this.pi = pi;
@@ -70,8 +73,11 @@ export class HostSession {
     };
   }
 
-  /** Shows a notice; without a screen it goes to stderr, which Pi leaves alone. */
+  /** Shows a notice; without a screen it goes to stderr, which Pi leaves alone. The same one is not shown twice in a row. */
   notice(level: NoticeLevel, text: string): void {
+    const now = Date.now();
+    if (text === this.#lastNotice.text && now - this.#lastNotice.at < SAME_NOTICE_MS) return;
+    this.#lastNotice = { text, at: now };
     const shown = this.hasUI && this.read((ctx) => {
       ctx.ui.notify(text, level);
       return true;

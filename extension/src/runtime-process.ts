@@ -11,6 +11,9 @@ import type { NotificationHandlers, RequestHandlers } from "./connection.ts";
 import { PROTOCOL_VERSION, PROTOCOL_VERSION_OLDEST } from "./generated/protocol.ts";
 import { RestartLimiter } from "./restarts.ts";
 
+/** A runtime that stops several times in a row is one piece of news. */
+const NOTICE_EVERY_MS = 60_000;
+
 export interface RuntimeSettings {
   extensionVersion: string;
   hostVersion: string | null;
@@ -41,6 +44,7 @@ export class RuntimeProcess {
   #starts = 0;
   #waiters = new Set<() => void>();
   #holds = 0;
+  #toldMs = 0;
 
   constructor(listener: RuntimeListener, settings: Partial<RuntimeSettings> = {}) {
     this.#listener = listener;
@@ -167,6 +171,8 @@ export class RuntimeProcess {
     }, waitMs);
     if (!this.isHeld) timer.unref();
     this.#enter({ is: "waiting", timer });
+    if (Date.now() - this.#toldMs < NOTICE_EVERY_MS) return;
+    this.#toldMs = Date.now();
     this.#tell(`Impresario's runtime stopped (${why}); it is being started again, and runs go on from where they were.`);
   }
 

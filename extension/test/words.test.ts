@@ -1,0 +1,41 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { textFor } from "../src/delivery.ts";
+import { isEscape } from "../src/escape.ts";
+import { classify } from "../src/models.ts";
+import { elapsed, oneLine, statusLine, widgetLines } from "../src/progress.ts";
+
+test("a provider's words become a kind of failure", () => {
+  const check = (words: string, failure: string) => assert.equal(classify(words).failure, failure, words);
+  check("401 Unauthorized", "authentication");
+  check("No API key found for anthropic", "authentication");
+  check("429 rate_limit_error: slow down", "rate_limited");
+  check("You exceeded your current quota", "rate_limited");
+  check("prompt is too long: 300000 tokens > 200000 maximum", "context_overflow");
+  check("404 The model `x` does not exist", "unknown_model");
+  check("The response was blocked by the content filter", "refused");
+  check("529 Overloaded", "unavailable");
+  check("connect ECONNREFUSED 127.0.0.1:1 (connection refused)", "unavailable");
+});
+
+test("Esc is recognised as terminals send it, and nothing else is", () => {
+  for (const data of ["\u001b", "\u001b[27u", "\u001b[27;1u", "\u001b[27;1:1u", "\u001b[27;1;27~"]) assert.ok(isEscape(data), JSON.stringify(data));
+  for (const data of ["\u001b[27;1:3u", "\u001b[A", "\u001b\u001b", "x", "", "\u001b[27;5u", "\u001bb"]) assert.ok(!isEscape(data), JSON.stringify(data));
+});
+
+const run = { run: "r1", name: "demo", task: "x", startedMs: 0, doing: "reading\u001b[2J a\nfile", toolCalls: 1 };
+
+test("progress is short and harmless to a terminal", () => {
+  assert.equal(statusLine([run], "idle", 61_000), "demo: 1 min 1 s, 1 tool call");
+  assert.equal(statusLine([run, run], null, 3_700_000), "demo +1: 1 h 1 min, 1 tool call");
+  assert.equal(statusLine([], "idle", 0), "idle");
+  assert.deepEqual(widgetLines([run], 1000, true), ["● demo  1 s  1 tool call", "  reading [2J a file", "  esc cancels"]);
+  assert.equal(oneLine("x".repeat(300), 10), `${"x".repeat(9)}…`);
+  assert.equal(elapsed(-5), "0 s");
+});
+
+test("a result says what, how, why and the answer", () => {
+  const offer = { run: "r1", session: null, state: "failed", answer: "half", reason: { code: "x", message: "Too slow." } } as const;
+  assert.equal(textFor(offer, run), "Skill demo failed (run r1)\n\nToo slow.\n\nWhat there was of an answer:\n\nhalf");
+  assert.equal(textFor({ ...offer, state: "succeeded", answer: "42", reason: null }, undefined), "A sub-agent succeeded (run r1)\n\n42");
+});
