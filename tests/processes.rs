@@ -5,7 +5,7 @@
 
 use impresario_actors::processes::{
     ContainedProcess, ContainmentSetting, ExitFacts, ProcessSpec, StartError, Streams, Sweep, SweepReport,
-    marked_processes, sweep, sweep_stale,
+    contain, marked_processes, sweep, sweep_stale,
 };
 use impresario_policies::domain::{Containment, Proof, RunId};
 use rustix::process::{Pid, Signal, kill_process};
@@ -588,6 +588,81 @@ async fn the_program_gets_its_streams_its_place_and_its_environment_and_nothing_
         );
         assert_eq!(complained, "complaint\n");
     }
+}
+
+#[tokio::test]
+async fn a_program_sees_its_own_numbers_and_has_the_rights_of_its_user_and_no_more() {
+    let rights = |status: &str| {
+        let lines = status
+            .lines()
+            .filter(|line| line.starts_with("Cap") && !line.starts_with("CapBnd"));
+        lines.map(str::to_string).collect::<Vec<_>>()
+    };
+    let own = rights(&fs::read_to_string("/proc/self/status").expect("my status"));
+    for (setting, _) in holds().await {
+        let scene = Scene::new();
+        let script =
+            "read -r pid _ < /proc/self/stat; echo $$ $pid; id -u; ps -e | wc -l; cat /proc/self/status";
+        let (_process, mut streams) = ContainedProcess::start(scene.spec(setting, script))
+            .await
+            .expect("it starts");
+        let mut said = String::new();
+        streams.stdout.read_to_string(&mut said).await.expect("text");
+        let mut lines = said.lines();
+        let (own_number, seen_number) = lines
+            .next()
+            .and_then(|line| line.split_once(' '))
+            .expect("two numbers");
+        assert_eq!(own_number, seen_number);
+        let user = rustix::process::getuid().as_raw().to_string();
+        assert_eq!(lines.next(), Some(user.as_str()));
+        let others: u32 = lines
+            .next()
+            .and_then(|count| count.trim().parse().ok())
+            .expect("a count");
+        assert_eq!(
+            others < 8,
+            setting == ContainmentSetting::Namespace,
+            "{others} processes in sight"
+        );
+        assert_eq!(rights(&said), own);
+    }
+}
+
+#[tokio::test]
+async fn what_a_dead_runtime_left_is_contained_by_the_next_one() {
+    let scene = Scene::new();
+    let mut runtime = start_runtime(&scene, ContainmentSetting::Keeper);
+    let keeper = scene.keepers()[0];
+    signal(keeper, Signal::STOP);
+    runtime.kill().expect("kill the runtime");
+    runtime.wait().expect("reap the runtime");
+
+    let proof = contain(scene.run.clone(), SHORT, None).await;
+
+    assert_eq!(
+        proof,
+        Proof {
+            method: Containment::Keeper,
+            no_children: false,
+            processes_left: 0
+        }
+    );
+    scene.assert_only_the_traceless_is_left();
+}
+
+#[tokio::test]
+async fn containing_what_was_dropped_waits_for_its_keeper_and_keeps_what_it_saw() {
+    let scene = Scene::new();
+    let (process, streams) = start_ready(scene.spec(ContainmentSetting::Keeper, ORPHANS)).await;
+    scene.wait_for_orphans();
+    drop((process, streams));
+
+    let last = empty(Containment::Keeper);
+    let proof = contain(scene.run.clone(), LONG, Some(last.clone())).await;
+
+    assert_eq!(proof, last);
+    scene.assert_nothing_left();
 }
 
 fn descriptors_of_any_child() -> Vec<String> {

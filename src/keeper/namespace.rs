@@ -229,7 +229,14 @@ fn furnish() -> Result<(), String> {
     mount_change("/", private).map_err(|errno| format!("mounts of its own: {errno}"))?;
     let flags = MountFlags::NOSUID | MountFlags::NODEV | MountFlags::NOEXEC;
     mount("proc", "/proc", "proc", flags, None).map_err(|errno| format!("/proc of its own: {errno}"))?;
-    clear_ambient_capability_set().map_err(|errno| format!("dropping capabilities: {errno}"))
+    give_mounting_back().map_err(|errno| format!("dropping capabilities: {errno}"))
+}
+
+fn give_mounting_back() -> Result<(), Errno> {
+    clear_ambient_capability_set()?;
+    let mut sets = capabilities(None)?;
+    sets.inheritable -= CapabilitySet::SYS_ADMIN;
+    set_capabilities(None, sets)
 }
 
 /// Reaps everything in the namespace, and ends when nothing is left.

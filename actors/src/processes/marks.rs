@@ -3,7 +3,7 @@
 //! A mark is an environment variable, seen in `/proc/<pid>/environ`. Every signal goes through a pidfd opened
 //! before the mark was read, so that a number used again by the system never hits a stranger.
 
-use impresario_policies::domain::RunId;
+use impresario_policies::domain::{Containment, Proof, RunId};
 use rustix::io::Errno;
 use rustix::process::{Pid, PidfdFlags, Signal, getpid, pidfd_open, pidfd_send_signal};
 use std::collections::BTreeMap;
@@ -20,6 +20,8 @@ pub const KEEPER_MARKER: &str = "IMPRESARIO_KEEPER";
 /// An environment is at most this long; the kernel's own limit for arguments and environment is 2 MB by default.
 const ENVIRON_BYTES_MAX: u64 = 8 * 1024 * 1024;
 const BETWEEN_SCANS: Duration = Duration::from_millis(2);
+const BETWEEN_LOOKS: Duration = Duration::from_millis(10);
+const CONTAINING_WITHIN: Duration = Duration::from_secs(5);
 
 /// A living process that carries the mark of a run.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -105,6 +107,33 @@ pub fn sweep_stale(is_run_alive: &dyn Fn(&RunId) -> bool, within: Duration) -> B
         reports.insert(marked.run, report);
     }
     reports
+}
+
+/// Makes sure that nothing is left of a run, and says what was seen.
+///
+/// A keeper that outlived its runtime, or whose owner was dropped, is already at work; it has `grace` to finish
+/// before everything with the mark is killed. `last` is what the keeper of the run's last process reported, if that
+/// is known: nobody else can see ECHILD, and the proof claims only what somebody saw.
+pub async fn contain(run: RunId, grace: Duration, last: Option<Proof>) -> Proof {
+    let contained = tokio::task::spawn_blocking(move || wait_and_sweep(run, grace)).await;
+    // A sweep that broke has seen nothing, and least of all an empty system.
+    let processes_left = contained.map_or(1, |report| report.processes_left);
+    let (method, no_children) = last.map_or((Containment::Keeper, false), |proof| {
+        (proof.method, proof.no_children)
+    });
+    Proof {
+        method,
+        no_children,
+        processes_left,
+    }
+}
+
+fn wait_and_sweep(run: RunId, grace: Duration) -> SweepReport {
+    let until = Instant::now() + grace;
+    while Instant::now() < until && marked_processes().iter().any(|marked| marked.run == run) {
+        std::thread::sleep(BETWEEN_LOOKS);
+    }
+    sweep(&Sweep { run, session: None }, CONTAINING_WITHIN)
 }
 
 /// A process, pinned: its pidfd was opened before anything else was asked of it.

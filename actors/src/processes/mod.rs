@@ -33,10 +33,10 @@ pub use spec::{ContainmentSetting, ProcessSpec, StartError};
 
 #[cfg(target_os = "linux")]
 pub use marks::{
-    KEEPER_MARKER, Marked, RUN_MARKER, Sweep, SweepReport, marked_processes, sweep, sweep_stale,
+    KEEPER_MARKER, Marked, RUN_MARKER, Sweep, SweepReport, contain, marked_processes, sweep, sweep_stale,
 };
 #[cfg(not(target_os = "linux"))]
-pub use process_group::{SweepReport, sweep_stale};
+pub use process_group::{SweepReport, contain, sweep_stale};
 
 #[cfg(not(unix))]
 compile_error!(

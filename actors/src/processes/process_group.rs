@@ -43,6 +43,16 @@ pub fn sweep_stale(
     BTreeMap::new()
 }
 
+/// Nothing can be found by its mark here, and the proof says that nobody looked.
+#[cfg(not(target_os = "linux"))]
+pub fn contain(_run: &RunId, _grace: Duration) -> Proof {
+    Proof {
+        method: Containment::ProcessGroup,
+        no_children: false,
+        processes_left: 0,
+    }
+}
+
 /// Starts a program as the leader of a process group of its own.
 pub(super) async fn start(spec: ProcessSpec) -> Result<(Running, Streams), StartError> {
     if spec.containment == ContainmentSetting::Namespace {
