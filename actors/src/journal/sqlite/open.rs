@@ -51,44 +51,94 @@ pub struct SetAside {
 impl SqliteStore {
     /// Opens the journal in the state directory for a new runtime; makes both where they are missing.
     pub fn open(directory: &Path, runtime: &RuntimeIdentity) -> Result<Opened, OpenError> {
-        let unusable = |error: io::Error| OpenError::StateDirectory {
-            path: directory.to_path_buf(),
-            why: error.to_string(),
-        };
-        let runtimes = directory.join("runtimes");
-        prepare_directory(directory)
-            .and_then(|()| prepare_directory(&runtimes))
-            .map_err(unusable)?;
-        let _opening = lock_opening(directory).map_err(unusable)?;
+        let places = Places::new(directory);
+        let prepared = prepare_directory(directory).and_then(|()| prepare_directory(&places.runtimes));
+        let _opening = prepared
+            .and_then(|()| lock_opening(directory))
+            .map_err(|error| places.unusable(error))?;
 
-        let file = directory.join(JOURNAL_FILE);
-        let suspicion = directory.join(format!("{JOURNAL_FILE}.suspect"));
-        let mut set_aside = None;
-        if let Some(why) = find_fault(&file, &suspicion, &runtimes).map_err(unusable)? {
-            if is_any_alive(&runtimes).map_err(unusable)? {
-                return Err(OpenError::DamagedInUse { path: file, why });
+        let mut fault = find_fault(&places).map_err(|error| places.unusable(error))?;
+        if fault.is_none() {
+            match open_store(&places, runtime) {
+                // A large file is not checked page by page, and some pages are needed at once.
+                Err(OpenError::Storage {
+                    source: JournalError::Damaged { why },
+                    ..
+                }) => {
+                    fault = Some(format!("damaged ({why})"));
+                }
+                opened => {
+                    return opened.map(|store| Opened {
+                        store,
+                        set_aside: None,
+                    });
+                }
             }
-            set_aside = Some(move_away(&file, why, runtime.started_at).map_err(unusable)?);
         }
-        let _ = std::fs::remove_file(&suspicion);
-
-        make_private(&file).map_err(unusable)?;
-        let mut connection = open_ours(&file)?;
-        let lock = RuntimeLock::take(&runtimes, &runtime.id).map_err(unusable)?;
-        write_to(&mut connection, &runtime.id, |transaction, us| {
-            runtimes::forget_dead(transaction, &runtimes, us)?;
-            runtimes::register(transaction, runtime)
-        })
-        .map_err(|source| OpenError::Storage { path: file, source })?;
-        let store = Self {
-            connection,
-            runtime: runtime.id.clone(),
-            runtimes,
-            suspicion,
-            lock: Some(lock),
-        };
+        let set_aside = fault
+            .map(|why| set_aside(&places, why, runtime.started_at))
+            .transpose()?;
+        let store = open_store(&places, runtime)?;
         Ok(Opened { store, set_aside })
     }
+}
+
+/// Where everything is.
+struct Places {
+    directory: PathBuf,
+    /// The journal.
+    file: PathBuf,
+    /// The lock files.
+    runtimes: PathBuf,
+    /// There when somebody saw that the journal is damaged.
+    suspicion: PathBuf,
+}
+
+impl Places {
+    fn new(directory: &Path) -> Self {
+        Self {
+            directory: directory.to_path_buf(),
+            file: directory.join(JOURNAL_FILE),
+            runtimes: directory.join("runtimes"),
+            suspicion: directory.join(format!("{JOURNAL_FILE}.suspect")),
+        }
+    }
+
+    fn unusable(&self, error: io::Error) -> OpenError {
+        OpenError::StateDirectory {
+            path: self.directory.clone(),
+            why: error.to_string(),
+        }
+    }
+
+    fn storage(&self, source: JournalError) -> OpenError {
+        OpenError::Storage {
+            path: self.file.clone(),
+            source,
+        }
+    }
+}
+
+fn open_store(places: &Places, runtime: &RuntimeIdentity) -> Result<SqliteStore, OpenError> {
+    let unusable = |error| places.unusable(error);
+    make_private(&places.file).map_err(unusable)?;
+    let mut connection = open_ours(places)?;
+    let lock = RuntimeLock::take(&places.runtimes, &runtime.id).map_err(unusable)?;
+    let registered = write_to(&mut connection, &runtime.id, |transaction, us| {
+        runtimes::forget_dead(transaction, &places.runtimes, us)?;
+        runtimes::register(transaction, runtime)
+    });
+    if let Err(source) = registered {
+        lock.remove();
+        return Err(places.storage(source));
+    }
+    Ok(SqliteStore {
+        connection,
+        runtime: runtime.id.clone(),
+        runtimes: places.runtimes.clone(),
+        suspicion: places.suspicion.clone(),
+        lock: Some(lock),
+    })
 }
 
 /// Makes a directory that only we can enter. One that exists is closed to others only if it can be nobody else's:
@@ -122,7 +172,8 @@ fn lock_opening(directory: &Path) -> io::Result<File> {
 }
 
 /// Looks for a reason why the file cannot be our journal. None when it can, or is not there.
-fn find_fault(file: &Path, suspicion: &Path, runtimes: &Path) -> io::Result<Option<String>> {
+fn find_fault(places: &Places) -> io::Result<Option<String>> {
+    let file = &places.file;
     let metadata = match std::fs::metadata(file) {
         Ok(metadata) => metadata,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
@@ -137,8 +188,9 @@ fn find_fault(file: &Path, suspicion: &Path, runtimes: &Path) -> io::Result<Opti
     if let Some(why) = find_fault_in_header(file)? {
         return Ok(Some(why));
     }
-    let was_not_closed = companion(file, "-wal").exists() && !is_any_alive(runtimes)?;
-    let is_worth_a_look = metadata.len() <= CHECKED_ALWAYS_BYTES_MAX || suspicion.exists() || was_not_closed;
+    let was_not_closed = companion(file, "-wal").exists() && !is_any_alive(&places.runtimes)?;
+    let is_worth_a_look =
+        metadata.len() <= CHECKED_ALWAYS_BYTES_MAX || places.suspicion.exists() || was_not_closed;
     Ok(if is_worth_a_look {
         find_fault_within(file)
     } else {
@@ -183,7 +235,25 @@ fn find_fault_within(file: &Path) -> Option<String> {
     }
 }
 
-fn move_away(file: &Path, why: String, now: UnixMillis) -> io::Result<SetAside> {
+/// Makes room for a new journal, unless somebody still uses what stands there.
+fn set_aside(places: &Places, why: String, now: UnixMillis) -> Result<SetAside, OpenError> {
+    if is_any_alive(&places.runtimes).map_err(|error| places.unusable(error))? {
+        return Err(OpenError::DamagedInUse {
+            path: places.file.clone(),
+            why,
+        });
+    }
+    let to = move_away(&places.file, now).map_err(|error| places.unusable(error))?;
+    // What is left over is only looked at in vain.
+    let _ = std::fs::remove_file(&places.suspicion);
+    Ok(SetAside {
+        from: places.file.clone(),
+        to,
+        why,
+    })
+}
+
+fn move_away(file: &Path, now: UnixMillis) -> io::Result<PathBuf> {
     let to = free_name(file, now);
     for suffix in COMPANIONS {
         let from = companion(file, suffix);
@@ -192,11 +262,7 @@ fn move_away(file: &Path, why: String, now: UnixMillis) -> io::Result<SetAside> 
         }
     }
     std::fs::rename(file, &to)?;
-    Ok(SetAside {
-        from: file.to_path_buf(),
-        to,
-        why,
-    })
+    Ok(to)
 }
 
 fn free_name(file: &Path, now: UnixMillis) -> PathBuf {
@@ -222,11 +288,9 @@ fn make_private(file: &Path) -> io::Result<()> {
     opened.set_permissions(Permissions::from_mode(0o600))
 }
 
-fn open_ours(file: &Path) -> Result<Connection, OpenError> {
-    let storage = |source: JournalError| OpenError::Storage {
-        path: file.to_path_buf(),
-        source,
-    };
+fn open_ours(places: &Places) -> Result<Connection, OpenError> {
+    let file = &places.file;
+    let storage = |source: JournalError| places.storage(source);
     let of_sqlite = |error: rusqlite::Error| storage(read_failure(error));
     let mut connection = Connection::open_with_flags(
         file,
