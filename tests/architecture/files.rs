@@ -1,0 +1,135 @@
+//! What the tracked files must not contain, and what must agree.
+
+use crate::hold;
+use crate::sources::{files, root};
+
+/// Recorded from elsewhere: what stands in them is data.
+const RECORDED: [&str; 2] = ["tests/transcripts/", "tests/vectors/"];
+
+#[test]
+fn no_file_knows_a_machine() {
+    // Put together here, so that this file does not contain them.
+    let places = ["work", "root", "home", "Users", "tmp"].map(|directory| format!("/{directory}/"));
+    let shown = ["/home/user", "/home/me", "/home/you", "/tmp/pi-"];
+    let mut violations = Vec::new();
+    for file in files(&[""])
+        .iter()
+        .filter(|file| !RECORDED.iter().any(|place| file.path.starts_with(place)))
+    {
+        for (number, line) in file.text.lines().enumerate() {
+            for place in &places {
+                for (index, _) in line.match_indices(place.as_str()) {
+                    let begins_there = !line[..index]
+                        .ends_with(|before: char| before.is_alphanumeric() || "._-}".contains(before));
+                    let is_shown = shown.iter().any(|shown| line[index..].starts_with(shown));
+                    if begins_there && !is_shown {
+                        violations.push(format!("{}:{}: {}", file.path, number + 1, line.trim()));
+                    }
+                }
+            }
+        }
+    }
+    hold("no tracked file names a place on somebody's machine", &violations);
+}
+
+#[test]
+fn lock_files_carry_no_download_addresses() {
+    let mut violations = Vec::new();
+    for file in files(&[""]) {
+        if file.path.ends_with("package-lock.json") {
+            if file.text.contains("\"resolved\"") {
+                violations.push(format!("{}: \"resolved\"", file.path));
+            }
+            let settings = root().join(file.path.replace("package-lock.json", ".npmrc"));
+            let settings = std::fs::read_to_string(settings).unwrap_or_default();
+            if !settings.contains("omit-lockfile-registry-resolved=true") {
+                violations.push(format!(
+                    "{}: no .npmrc beside it that keeps addresses out",
+                    file.path
+                ));
+            }
+        }
+        if file.path.ends_with(".npmrc") && file.text.contains("registry=") {
+            violations.push(format!("{}: names a registry", file.path));
+        }
+        if file.path.ends_with("Cargo.lock") {
+            let sources = file.text.lines().filter(|line| line.starts_with("source = "));
+            let other = sources
+                .filter(|line| *line != "source = \"registry+https://github.com/rust-lang/crates.io-index\"");
+            violations.extend(other.map(|line| format!("{}: {line}", file.path)));
+        }
+    }
+    hold(
+        "packages come from the public registries, by hash, from no written address",
+        &violations,
+    );
+}
+
+#[test]
+fn every_file_has_found_its_home() {
+    let homeless = ["utils", "util", "helpers", "helper", "manager", "common", "misc"];
+    let name = |path: &str| {
+        path.rsplit('/')
+            .next()
+            .unwrap_or_default()
+            .split('.')
+            .next()
+            .unwrap_or_default()
+            .to_owned()
+    };
+    let sources = files(&[
+        "policies/",
+        "actors/",
+        "src/",
+        "extension/src/",
+        "tests/",
+        "examples/",
+    ]);
+    let violations: Vec<String> = sources
+        .into_iter()
+        .map(|file| file.path)
+        .filter(|path| homeless.contains(&name(path).as_str()))
+        .collect();
+    hold("no file is called utils, helpers or manager", &violations);
+}
+
+#[test]
+fn the_gate_runs_the_test_command_of_the_readme() {
+    let command = "cargo test --workspace --tests";
+    let gate = std::fs::read_to_string(root().join(".ci/run")).expect("the gate");
+    let last = gate.lines().rfind(|line| !line.is_empty()).expect("a line");
+    assert_eq!(last.replace("--locked ", ""), command);
+    for document in ["README.md", "CONTRIBUTING.md"] {
+        let text = std::fs::read_to_string(root().join(document)).unwrap_or_default();
+        assert!(
+            text.is_empty() || text.contains(command),
+            "{document} names another test command"
+        );
+    }
+}
+
+#[test]
+fn the_map_lists_every_invariant() {
+    let Ok(map) = std::fs::read_to_string(root().join("docs/ARCHITECTURE.md")) else {
+        return;
+    };
+    let mut violations = Vec::new();
+    for file in files(&["tests/architecture/"])
+        .iter()
+        .filter(|file| !file.path.ends_with("/main.rs") && !file.path.ends_with("/mentions.rs"))
+    {
+        for (index, found) in file.text.match_indices("#[test]\nfn ") {
+            let name = file.text[index + found.len()..]
+                .split('(')
+                .next()
+                .unwrap_or_default();
+            if !map.contains(name) {
+                violations.push(name.to_owned());
+            }
+        }
+    }
+    hold(
+        "docs/ARCHITECTURE.md lists every invariant by the name of its test",
+        &violations,
+    );
+}
