@@ -27,7 +27,8 @@ impl<A: Actor, R: 'static> Answer<A, R> {
         Self(Form::Later(Box::pin(wrap_future(work))))
     }
 
-    /// When `work` is done, `then` sees the actor and makes the reply.
+    /// When `work` is done, `then` sees the actor and makes the reply. Its first argument needs its type said:
+    /// `|actor: &mut Self, output, ctx| …`.
     pub fn then<T: 'static>(
         work: impl Future<Output = T> + 'static,
         then: impl FnOnce(&mut A, T, &mut Context<A>) -> R + 'static,

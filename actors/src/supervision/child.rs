@@ -45,11 +45,13 @@ impl<A: Actor> Place<A> {
 /// A child of a supervisor, in the making.
 pub struct Child<A: Actor> {
     slot: Rc<Slot<A>>,
-    build: Rc<dyn Fn(&mut Context<A>) -> A>,
+    build: Rc<Build<A>>,
     restart: Restart,
     grace: Option<Duration>,
     below: Rc<[Spec]>,
 }
+
+type Build<A> = dyn Fn(&mut Context<A>) -> A;
 
 impl<A: Actor> Child<A> {
     /// A permanent child with a mailbox of 64 and a grace of five seconds; `build` makes each incarnation.
@@ -108,7 +110,7 @@ trait Startable {
     fn lives(&self) -> u64;
     fn below(&self) -> &[Spec];
     fn start(&self, surroundings: &Rc<Surroundings>, report: Report) -> Result<(), Exit>;
-    fn order_stop(&self, drain: bool, within: Option<Duration>);
+    fn order_stop(&self, drain: bool, within: Option<Duration>) -> bool;
     fn kill(&self, exit: Exit);
     fn go_down(&self, cause: &Exit);
 }
@@ -142,10 +144,10 @@ impl<A: Actor> Startable for Child<A> {
         driver::start(&self.slot, &*self.build, surroundings, report)
     }
 
-    fn order_stop(&self, drain: bool, within: Option<Duration>) {
+    fn order_stop(&self, drain: bool, within: Option<Duration>) -> bool {
         let grace = self.grace.into_iter().chain(within).min();
         let deadline = grace.and_then(|grace| Instant::now().checked_add(grace));
-        driver::order_stop(&self.slot, drain, deadline);
+        driver::order_stop(&self.slot, drain, deadline)
     }
 
     fn kill(&self, exit: Exit) {
@@ -184,9 +186,9 @@ impl Spec {
         self.0.start(surroundings, report)
     }
 
-    /// Tells it to go, within its own grace and at most `within`.
-    pub(super) fn order_stop(&self, drain: bool, within: Option<Duration>) {
-        self.0.order_stop(drain, within);
+    /// Tells it to go, within its own grace and at most `within`. Says whether there was anyone to tell.
+    pub(super) fn order_stop(&self, drain: bool, within: Option<Duration>) -> bool {
+        self.0.order_stop(drain, within)
     }
 
     /// Removes it at once; nobody is told but those who wait for its answers.

@@ -79,13 +79,13 @@ pub(super) fn start<A: Actor>(
     Ok(())
 }
 
-/// Tells the running incarnation to go.
-pub(super) fn order_stop<A: Actor>(slot: &Slot<A>, drain: bool, deadline: Option<Instant>) {
+/// Tells the running incarnation to go; the first order counts. Says whether there is one.
+pub(super) fn order_stop<A: Actor>(slot: &Slot<A>, drain: bool, deadline: Option<Instant>) -> bool {
     let Some(incarnation) = slot.life.borrow().clone() else {
-        return;
+        return false;
     };
     if incarnation.order.get().is_some() {
-        return;
+        return true;
     }
     let order = StopOrder {
         drain,
@@ -98,6 +98,7 @@ pub(super) fn order_stop<A: Actor>(slot: &Slot<A>, drain: bool, deadline: Option
         child: slot.name().clone(),
     });
     slot.wake();
+    true
 }
 
 /// Removes the running incarnation at once; the parent is not told. One that is being polled goes when it is done.
@@ -220,7 +221,7 @@ impl<A: Actor> Running<A> {
             }));
             self.address.do_send(Leave);
         }
-        if slot.has_post() && order.is_none_or(|order| order.drain) {
+        if slot.has_post() && order.is_none_or(StopOrder::takes_post) {
             self.address.do_send(Bell);
         }
     }
@@ -228,7 +229,7 @@ impl<A: Actor> Running<A> {
     /// Ready when a timer is due now.
     fn wait(&mut self, slot: &Slot<A>, cx: &mut task::Context<'_>) -> Poll<()> {
         let order = self.incarnation.order.get();
-        if slot.has_post() && order.is_none_or(|order| order.drain) {
+        if slot.has_post() && order.is_none_or(StopOrder::takes_post) {
             slot.wake(); // its turn is over, and there is more
         }
         let due = slot.timers.borrow().next_due();

@@ -35,6 +35,13 @@ pub(super) struct StopOrder {
     pub(super) said_goodbye: bool,
 }
 
+impl StopOrder {
+    /// Messages are handled while it drains, and while it cleans up: a supervisor learns from them who is gone.
+    pub(super) fn takes_post(self) -> bool {
+        self.drain || self.said_goodbye
+    }
+}
+
 impl Incarnation {
     pub(super) fn new(number: u64) -> Self {
         Self {

@@ -260,13 +260,10 @@ impl NurseryActor {
         };
         let (post, child) = (ctx.port::<ChildGone>(), name.clone());
         let report = move |incarnation: &Incarnation, exit| {
-            let ended = Ended {
-                life: incarnation.number,
-                exit,
-                progressed: incarnation.progressed.get(),
-                up_for: incarnation.since.elapsed(),
-            };
-            post.tell_always(ChildGone { name: child, ended });
+            post.tell_always(ChildGone {
+                name: child,
+                ended: Ended::new(incarnation, exit),
+            });
         };
         let started = ward.spec.start(&ctx.surroundings, Box::new(report));
         ward.ticket = None;
@@ -277,12 +274,7 @@ impl NurseryActor {
     fn start_again(&mut self, name: &Name, ctx: &mut Context<Self>) {
         let Err(exit) = self.start(name, ctx) else { return };
         let life = self.wards.get(name).map_or(0, |ward| ward.spec.lives());
-        let ended = Ended {
-            life,
-            exit,
-            progressed: false,
-            up_for: Duration::ZERO,
-        };
+        let ended = Ended::at_start(life, exit);
         ctx.port::<ChildGone>().tell_always(ChildGone {
             name: name.clone(),
             ended,

@@ -1,5 +1,6 @@
 //! What is remembered about the restarts of one child. Whether there is a next one is a policy.
 
+use super::incarnation::Incarnation;
 use super::{Exit, Restart, SupervisorSettings};
 use impresario_policies::restart::{RestartDecision, RestartFacts, RestartSettings, decide_restart};
 use std::collections::VecDeque;
@@ -12,6 +13,27 @@ pub(super) struct Ended {
     pub(super) exit: Exit,
     pub(super) progressed: bool,
     pub(super) up_for: Duration,
+}
+
+impl Ended {
+    pub(super) fn new(incarnation: &Incarnation, exit: Exit) -> Self {
+        Self {
+            life: incarnation.number,
+            exit,
+            progressed: incarnation.progressed.get(),
+            up_for: incarnation.since.elapsed(),
+        }
+    }
+
+    /// It did not come up.
+    pub(super) fn at_start(life: u64, exit: Exit) -> Self {
+        Self {
+            life,
+            exit,
+            progressed: false,
+            up_for: Duration::ZERO,
+        }
+    }
 }
 
 #[derive(Default)]

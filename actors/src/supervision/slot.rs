@@ -4,6 +4,7 @@ use super::driver::Running;
 use super::incarnation::Incarnation;
 use super::letter::{Deliver, Fate, Letter, Manner};
 use super::mailbox::{AnyLetter, Full, Mailbox};
+use super::panic_hook::guard;
 use super::port::{Accept, Posted};
 use super::surroundings::Surroundings;
 use super::timers::Timers;
@@ -119,10 +120,7 @@ impl<A: Actor> Slot<A> {
 
     /// What dies with an incarnation, once its actor is dropped: timers, notes, and the hopes of those who asked.
     pub(super) fn bury(&self, incarnation: &Incarnation, exit: &Exit) {
-        self.timers.borrow_mut().clear();
         self.life.replace(None);
-        let notes = self.mailbox.borrow_mut().take_notes();
-        self.report_dead(&notes, exit);
         for orphan in incarnation.take_orphans() {
             orphan.died(incarnation.number, exit);
         }
@@ -132,14 +130,19 @@ impl<A: Actor> Slot<A> {
             exit: exit.clone(),
         };
         self.emit(event);
+        let timers = self.timers.replace(Timers::new());
+        let notes = self.mailbox.borrow_mut().take_notes();
+        self.report_dead(&notes, exit);
+        drop_guarded((timers, notes));
     }
 
     /// Nobody comes back: everyone who waits is told, and everyone who will ask too.
     pub(super) fn go_down(&self, cause: &Exit) {
         self.down.replace(Some(cause.clone()));
         let leftovers = self.mailbox.borrow_mut().take_all();
-        let (_, dead): (Vec<_>, Vec<_>) = leftovers.into_iter().partition(|letter| letter.go_down(cause));
+        let (asked, dead): (Vec<_>, Vec<_>) = leftovers.into_iter().partition(|letter| letter.go_down(cause));
         self.report_dead(&dead, cause);
+        drop_guarded((asked, dead));
     }
 
     fn report_dead(&self, letters: &[AnyLetter<A>], cause: &Exit) {
@@ -156,6 +159,13 @@ impl<A: Actor> Slot<A> {
                 cause,
             });
         }
+    }
+}
+
+/// A message that panics when it is dropped harms nobody.
+fn drop_guarded(letters: impl Sized) {
+    if let Err(exit) = guard(|| drop(letters)) {
+        tracing::error!(%exit, "dropping a message panicked");
     }
 }
 

@@ -186,25 +186,17 @@ impl Supervisor {
         let spec = &self.specs[child];
         let post = ctx.port::<ChildEnded>();
         let report = move |incarnation: &Incarnation, exit| {
-            let ended = Ended {
-                life: incarnation.number,
-                exit,
-                progressed: incarnation.progressed.get(),
-                up_for: incarnation.since.elapsed(),
-            };
-            post.tell_always(ChildEnded { child, ended });
+            post.tell_always(ChildEnded {
+                child,
+                ended: Ended::new(incarnation, exit),
+            });
         };
         let started = spec.start(&ctx.surroundings, Box::new(report));
         let life = spec.lives();
         self.wards[child].ticket = None;
         self.wards[child].life = Some(life);
         if let Err(exit) = started {
-            let ended = Ended {
-                life,
-                exit,
-                progressed: false,
-                up_for: Duration::ZERO,
-            };
+            let ended = Ended::at_start(life, exit);
             ctx.port::<ChildEnded>().tell_always(ChildEnded { child, ended });
         }
     }
@@ -285,7 +277,8 @@ impl Supervisor {
             let Some(&child) = plan.to_stop.last() else { break };
             let spec = &self.specs[child];
             if self.wards[child].life.is_some() {
-                return spec.order_stop(plan.drain, None);
+                spec.order_stop(plan.drain, None);
+                return;
             }
             if plan.drain {
                 spec.go_down(&Exit::Shutdown); // those who drain after it need not wait for it
@@ -298,9 +291,10 @@ impl Supervisor {
             Some(Next::Leave { gone }) => gone.notify_one(),
             None => {}
         }
-        if !ctx.shutting_down()
-            && let Some(ended) = self.late.pop_front()
-        {
+        while self.plan.is_none() && !ctx.incarnation.is_ending() && !ctx.shutting_down() {
+            let Some(ended) = self.late.pop_front() else {
+                return;
+            };
             self.child_ended(ended, ctx);
         }
     }

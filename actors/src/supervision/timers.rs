@@ -41,8 +41,4 @@ impl<A: Actor> Timers<A> {
         let first = self.pending.first_entry()?;
         (first.key().due <= now).then(|| first.remove())
     }
-
-    pub(super) fn clear(&mut self) {
-        self.pending.clear();
-    }
 }

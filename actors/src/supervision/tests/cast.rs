@@ -89,6 +89,8 @@ message!(pub Work { then: Box<dyn FnOnce(&mut Worker, &mut Context<Worker>)> });
 pub struct Worker {
     pub counted: u32,
     pub log: Log,
+    /// How long it takes to go.
+    pub slow_goodbye: Duration,
 }
 
 impl Actor for Worker {
@@ -98,6 +100,9 @@ impl Actor for Worker {
     fn stopping(&mut self, ctx: &mut Context<Self>) {
         self.log
             .write(format!("goodbye {}#{}", ctx.name(), ctx.incarnation()));
+        if !self.slow_goodbye.is_zero() {
+            ctx.spawn(tokio::time::sleep(self.slow_goodbye));
+        }
     }
 }
 
@@ -159,15 +164,15 @@ impl Handles<Work> for Worker {
 
 pub fn worker(name: &str, log: &Log) -> Child<Worker> {
     let log = log.clone();
-    Child::new(name, move |_| Worker {
+    let build = move |_: &mut Context<Worker>| Worker {
         counted: 0,
         log: log.clone(),
-    })
-    .mailbox(16)
+        slow_goodbye: Duration::ZERO,
+    };
+    Child::new(name, build).mailbox(16)
 }
 
 /// Work to do with the actor itself.
-#[expect(dead_code, reason = "used next")]
 pub fn work(then: impl FnOnce(&mut Worker, &mut Context<Worker>) + 'static) -> Work {
     Work { then: Box::new(then) }
 }
@@ -197,6 +202,7 @@ pub async fn start_tree<A: Actor>(log: &Log, child: Child<A>) -> Root {
         seed: 7,
         observer: log.observer(),
         blocking: Blocking::Inline,
+        ..Default::default()
     };
     Root::start_local(child, settings).await
 }

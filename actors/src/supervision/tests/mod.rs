@@ -1,4 +1,10 @@
-//! What the layer promises, each test one fact. Everything runs with a paused clock.
+//! What the layer promises, each test one fact. Everything but the watchdog runs with a paused clock.
 
+mod boundaries;
 mod cast;
+mod faults;
+mod linked;
+mod messages;
+mod nursery;
 mod restarts;
+mod watchdog;

@@ -1,0 +1,197 @@
+//! What an actor starts beside its handlers is part of it.
+
+use super::cast::*;
+use crate::supervision::*;
+use std::rc::Rc;
+
+async fn one_worker(log: &Log) -> (Root, Port<Work>, Port<Slow>, Port<Count>) {
+    let child = worker("a", log);
+    let ports = (child.port(), child.port(), child.port());
+    let root = start(log, settings(Strategy::OneForOne), vec![child.spec()]).await;
+    log.take();
+    (root, ports.0, ports.1, ports.2)
+}
+
+#[test]
+fn a_panic_in_a_later_answer_is_the_exit_of_its_actor() {
+    tell_story(async {
+        let log = Log::default();
+        let (_root, _, slow, count) = one_worker(&log).await;
+        let bystander = slow.ask(
+            Slow {
+                millis: 5000,
+                then_panic: false,
+            },
+            SOON,
+        );
+        let died = slow
+            .ask(
+                Slow {
+                    millis: 20,
+                    then_panic: true,
+                },
+                SOON,
+            )
+            .await;
+        let Err(AskError::Died {
+            cause: Exit::Panicked { message, at },
+            ..
+        }) = died
+        else {
+            panic!("{died:?}")
+        };
+        assert_eq!(&*message, "slow boom");
+        assert!(at.contains("cast.rs:"), "{at}");
+        assert!(matches!(
+            bystander.await,
+            Err(AskError::Died { incarnation: 1, .. })
+        ));
+        assert_eq!(count.ask(Count, SOON).await.unwrap(), (2, 1));
+    });
+}
+
+#[test]
+fn a_panic_in_a_linked_task_is_the_exit_of_its_actor() {
+    tell_story(async {
+        let log = Log::default();
+        let (_root, port, _, count) = one_worker(&log).await;
+        let spawn = |_: &mut Worker, ctx: &mut Context<Worker>| {
+            ctx.spawn(async {
+                pass(10).await;
+                panic!("task boom")
+            });
+        };
+        port.ask(work(spawn), SOON).await.unwrap();
+        pass(200).await;
+        assert_eq!(log.take()[0], "exit a#1 panicked task boom");
+        assert_eq!(count.ask(Count, SOON).await.unwrap(), (2, 1));
+    });
+}
+
+#[test]
+fn what_follows_a_task_sees_the_actor() {
+    tell_story(async {
+        let log = Log::default();
+        let (_root, port, _, count) = one_worker(&log).await;
+        let spawn = |_: &mut Worker, ctx: &mut Context<Worker>| {
+            ctx.spawn_then(
+                async {
+                    pass(10).await;
+                    41
+                },
+                |worker, output, ctx| {
+                    worker.counted = output;
+                    ctx.notify(Jot { number: output });
+                    ctx.spawn_then(async { 1 }, |worker, one, _| worker.counted += one);
+                },
+            );
+        };
+        port.ask(work(spawn), SOON).await.unwrap();
+        pass(11).await;
+        assert_eq!(count.ask(Count, SOON).await.unwrap(), (1, 43));
+        assert_eq!(log.take(), ["jot 41 by a#1"]);
+    });
+}
+
+#[test]
+fn linked_tasks_are_dropped_with_their_life() {
+    tell_story(async {
+        let log = Log::default();
+        let child = worker("a", &log);
+        let (port, boom) = (child.port::<Work>(), child.port::<Boom>());
+        let _root = start(&log, settings(Strategy::OneForOne), vec![child.spec()]).await;
+        let alive = Rc::new(());
+        let held = alive.clone();
+        let spawn = move |_: &mut Worker, ctx: &mut Context<Worker>| {
+            ctx.spawn(async move {
+                std::future::pending::<()>().await;
+                drop(held);
+            });
+        };
+        port.ask(work(spawn), SOON).await.unwrap();
+        assert_eq!(Rc::strong_count(&alive), 2);
+        let _ = boom.ask(Boom, SOON).await;
+        assert_eq!(Rc::strong_count(&alive), 1);
+    });
+}
+
+struct Adder {
+    sum: u32,
+}
+
+message!(Add { amount: u32 } -> u32);
+
+impl Actor for Adder {
+    const KIND: &'static str = "adder";
+    const HANDLES: &'static [&'static str] = &["Add"];
+}
+
+impl Handles<Add> for Adder {
+    fn handle(&mut self, add: Add, _: &mut Context<Self>) -> Answer<Self, u32> {
+        Answer::then(
+            async move {
+                pass(10).await;
+                add.amount
+            },
+            |adder: &mut Self, amount, _| {
+                adder.sum += amount;
+                adder.sum
+            },
+        )
+    }
+}
+
+#[test]
+fn an_answer_can_come_from_the_actor_when_its_work_is_done() {
+    tell_story(async {
+        let log = Log::default();
+        let child = Child::new("adder", |_| Adder { sum: 0 });
+        let add = child.port::<Add>();
+        let _root = start(&log, settings(Strategy::OneForOne), vec![child.spec()]).await;
+        let both = tokio::join!(add.ask(Add { amount: 1 }, SOON), add.ask(Add { amount: 2 }, SOON));
+        assert_eq!((both.0.unwrap(), both.1.unwrap()), (1, 3));
+    });
+}
+
+fn blocking_story(blocking: Blocking) -> Vec<String> {
+    let log = Log::default();
+    let shared = log.clone();
+    tell_story(async move {
+        let child = worker("a", &shared);
+        let (port, count) = (child.port::<Work>(), child.port::<Count>());
+        let tree = supervisor("root", settings(Strategy::OneForOne), vec![child.spec()]);
+        let of_root = RootSettings {
+            observer: shared.observer(),
+            blocking,
+            ..Default::default()
+        };
+        let _root = Root::start_local(tree, of_root).await;
+        shared.take();
+        let compute = |_: &mut Worker, ctx: &mut Context<Worker>| {
+            ctx.spawn_blocking_then(|| 6 * 7, |worker, product, _| worker.counted = product);
+        };
+        port.ask(work(compute), SOON).await.unwrap();
+        while count.ask(Count, SOON).await.unwrap().1 < 42 {
+            tokio::task::yield_now().await;
+        }
+        let break_down = |_: &mut Worker, ctx: &mut Context<Worker>| {
+            ctx.spawn_blocking_then(|| panic!("blocking boom"), |_, (): (), _| {});
+        };
+        port.ask(work(break_down), SOON).await.unwrap();
+        while count.ask(Count, SOON).await.unwrap().0 < 2 {
+            tokio::task::yield_now().await;
+        }
+    });
+    log.take()
+}
+
+#[test]
+fn blocking_work_is_linked_too_on_threads_and_inline() {
+    let expected = [
+        "exit a#1 panicked blocking boom",
+        "restart a group=1 in 100",
+        "up a#2",
+    ];
+    assert_eq!(blocking_story(Blocking::Inline)[..3], expected);
+    assert_eq!(blocking_story(Blocking::Threads)[..3], expected);
+}
