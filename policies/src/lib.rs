@@ -15,6 +15,7 @@ pub mod history;
 pub mod judge_loop;
 pub mod judge_reply;
 pub mod model_mapping;
+pub mod offline;
 pub mod output_sanitizer;
 pub mod progress;
 pub mod projection;

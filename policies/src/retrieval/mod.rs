@@ -2,8 +2,10 @@
 //!
 //! [`question`] reads what is asked, [`passages`] cuts the files, [`ranking`] says which passages answer best.
 
+pub mod citation;
 pub mod concepts;
 mod definitions;
+pub mod description;
 pub mod file_kind;
 pub mod lines;
 pub mod passages;
