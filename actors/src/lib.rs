@@ -14,6 +14,7 @@ pub mod gateways;
 pub mod host_port;
 pub mod journal;
 pub mod messages;
+pub mod models;
 pub mod processes;
 pub mod router;
 pub mod run;

@@ -5,6 +5,7 @@
 
 pub mod admission;
 pub mod adoption;
+pub mod agents;
 pub mod attempt_ending;
 pub mod cache_markers;
 pub mod compat;

@@ -1,3 +1,4 @@
 //! Ways to run a sub-agent.
 
+pub mod embedded;
 pub mod pi;

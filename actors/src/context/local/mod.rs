@@ -2,7 +2,7 @@
 
 mod walk;
 
-pub use walk::{SearchLimits, read_workspace};
+pub use walk::{SearchLimits, list_workspace, read_workspace};
 
 use crate::gateways::{ContextEngine, RetrievalError, RetrievalRequest, RetrievalResult};
 use async_trait::async_trait;

@@ -39,19 +39,35 @@ impl Default for SearchLimits {
 
 /// Reads the text files of a workspace, in the order of their paths.
 pub fn read_workspace(workspace: &Path, limits: &SearchLimits) -> Result<Vec<SourceFile>, RetrievalError> {
+    let begun = Instant::now();
+    Ok(read_files(candidates(workspace, begun, limits)?, begun, limits))
+}
+
+/// The paths of the files that would be read, in order.
+pub fn list_workspace(workspace: &Path, limits: &SearchLimits) -> Result<Vec<String>, RetrievalError> {
+    let found = candidates(workspace, Instant::now(), limits)?;
+    let mut paths: Vec<String> = found.into_iter().map(|candidate| candidate.path).collect();
+    paths.sort();
+    Ok(paths)
+}
+
+fn candidates(
+    workspace: &Path,
+    begun: Instant,
+    limits: &SearchLimits,
+) -> Result<Vec<Candidate>, RetrievalError> {
     let unreadable = |why: std::io::Error| RetrievalError::Workspace {
         path: workspace.display().to_string(),
         why: why.to_string(),
     };
     let root = workspace.canonicalize().map_err(unreadable)?;
     std::fs::read_dir(&root).map_err(unreadable)?;
-    let begun = Instant::now();
-    let mut found = list_files(&root, true, begun, limits);
-    if found.is_empty() {
-        // The ignore rules of a directory above (a home kept in git, say) may hide everything here.
-        found = list_files(&root, false, begun, limits);
+    let found = list_files(&root, true, begun, limits);
+    if !found.is_empty() {
+        return Ok(found);
     }
-    Ok(read_files(found, begun, limits))
+    // The ignore rules of a directory above (a home kept in git, say) may hide everything here.
+    Ok(list_files(&root, false, begun, limits))
 }
 
 /// A file that may be searched.

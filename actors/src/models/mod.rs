@@ -1,0 +1,5 @@
+//! Model clients that need nobody else.
+
+mod offline;
+
+pub use offline::OfflineModel;

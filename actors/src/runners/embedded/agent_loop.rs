@@ -1,0 +1,340 @@
+//! The loop of an embedded sub-agent: ask the model, run the tools it calls, ask again, until it answers.
+
+use super::tools::{ToolOutcome, Toolbox};
+use super::{EmbeddedParts, session_file};
+use crate::gateways::{
+    AttemptRequest, EndFacts, ModelError, ModelMessage, ModelReply, ModelRequest, ModelRole, RunnerEvent,
+    RunnerEvents, ToolCall, ToolGate, ToolVerdict,
+};
+use impresario_policies::domain::Replay;
+use std::rc::Rc;
+use tokio_util::sync::CancellationToken;
+
+/// Why the loop ends before the model answered.
+enum Stop {
+    /// Somebody cancelled.
+    Cancelled,
+    /// The model could not be had.
+    Model(ModelError),
+    /// Something of ours: the session file, the gate.
+    Broken(String),
+}
+
+pub(super) struct AgentLoop {
+    request: AttemptRequest,
+    parts: EmbeddedParts,
+    toolbox: Toolbox,
+    events: RunnerEvents,
+    gate: Rc<dyn ToolGate>,
+    cancel: CancellationToken,
+    messages: Vec<ModelMessage>,
+}
+
+impl AgentLoop {
+    pub(super) fn new(
+        request: AttemptRequest,
+        parts: EmbeddedParts,
+        toolbox: Toolbox,
+        events: RunnerEvents,
+        gate: Rc<dyn ToolGate>,
+        cancel: CancellationToken,
+    ) -> Self {
+        Self {
+            request,
+            parts,
+            toolbox,
+            events,
+            gate,
+            cancel,
+            messages: Vec::new(),
+        }
+    }
+
+    pub(super) async fn run(mut self) {
+        self.tell(RunnerEvent::Active).await;
+        let facts = match self.converse().await {
+            Ok(answer) => EndFacts {
+                terminal_event: true,
+                stop_reason: Some("stop".to_string()),
+                answer,
+                ..EndFacts::default()
+            },
+            Err(stop) => self.facts_of(stop),
+        };
+        self.tell(RunnerEvent::Ended(facts)).await;
+    }
+
+    /// Speaks with the model until it answers; the answer is the text of its last message.
+    async fn converse(&mut self) -> Result<String, Stop> {
+        self.open_session().await?;
+        if let Some(answer) = session_file::answer(&self.messages) {
+            return Ok(answer);
+        }
+        for call in session_file::open_calls(&self.messages) {
+            self.take_up_again(call).await?;
+        }
+        if let Some(told) = self.told_first() {
+            self.remember(user_message(told)).await?;
+        }
+        for turn in 1..=self.parts.turns_max {
+            let is_last = turn == self.parts.turns_max;
+            let reply = self.ask_model(is_last).await?;
+            let answer = reply.text.clone();
+            let calls = if is_last {
+                Vec::new()
+            } else {
+                reply.tool_calls.clone()
+            };
+            self.remember(assistant_message(answer.clone(), calls.clone()))
+                .await?;
+            if calls.is_empty() {
+                return Ok(answer);
+            }
+            for call in calls {
+                self.run_call(call).await?;
+            }
+        }
+        Ok(String::new())
+    }
+
+    /// Goes on with the session on disk when the request says so, else begins a new one.
+    async fn open_session(&mut self) -> Result<(), Stop> {
+        let path = self.request.session_file.clone();
+        if self.request.resume.is_some() {
+            self.messages = self
+                .aside(move || session_file::read(&path))
+                .await?
+                .unwrap_or_default();
+        }
+        if self.messages.is_empty() {
+            self.messages = vec![user_message(self.request.user_prompt.clone())];
+        }
+        // Written anew in either case: a line torn by a crash must not swallow the next one.
+        let (path, messages) = (self.request.session_file.clone(), self.messages.clone());
+        let begun = self.aside(move || session_file::begin(&path, &messages)).await?;
+        begun.map_err(|error| Stop::Broken(format!("begin the session file: {error}")))
+    }
+
+    /// What a sub-agent that goes on is told before anything else.
+    fn told_first(&self) -> Option<String> {
+        let goes_on = self.messages.len() > 1;
+        self.request
+            .resume
+            .clone()
+            .filter(|told| goes_on && !told.trim().is_empty())
+    }
+
+    /// A call that was cut off: repeated when that does no harm, else reported as unknown.
+    async fn take_up_again(&mut self, call: ToolCall) -> Result<(), Stop> {
+        if self.toolbox.replay(&call.tool) == Replay::Safe {
+            return self.run_call(call).await;
+        }
+        let text = "Indeterminate: this call was cut off, and nobody knows whether it took effect. Look before you call it again.";
+        self.remember(tool_message(&call, text.to_string())).await
+    }
+
+    async fn ask_model(&mut self, is_last: bool) -> Result<ModelReply, Stop> {
+        let mut messages = self.messages.clone();
+        if is_last && self.parts.turns_max > 1 {
+            messages.push(user_message(
+                "This is the last turn. Answer now, with what you have.".to_string(),
+            ));
+        }
+        let request = ModelRequest {
+            model: self.request.model.clone(),
+            system: self.request.system_prompt.clone(),
+            messages,
+            tools: if is_last {
+                Vec::new()
+            } else {
+                self.toolbox.definitions()
+            },
+            temperature: self.request.temperature,
+            json: false,
+            tokens_max: self.parts.tokens_max,
+        };
+        let model = Rc::clone(&self.parts.model);
+        let reply = self
+            .unless_cancelled(model.complete(request))
+            .await?
+            .map_err(Stop::Model)?;
+        self.tell(RunnerEvent::Used(reply.usage)).await;
+        if !reply.text.is_empty() {
+            self.tell(RunnerEvent::Text {
+                delta: reply.text.clone(),
+            })
+            .await;
+        }
+        Ok(reply)
+    }
+
+    async fn run_call(&mut self, call: ToolCall) -> Result<(), Stop> {
+        if !self.toolbox.offers(&call.tool) {
+            let text = format!(
+                "There is no tool {:?}. There are: {}.",
+                call.tool,
+                self.toolbox.names().join(", ")
+            );
+            return self.remember(tool_message(&call, text)).await;
+        }
+        let replay = self.toolbox.replay(&call.tool);
+        let summary = summarise(&call.arguments);
+        let gate = Rc::clone(&self.gate);
+        let starting = gate.starting(&call.id, &call.tool, &summary, replay);
+        self.unless_cancelled(starting).await?.map_err(Stop::Broken)?;
+        let started = RunnerEvent::ToolStarted {
+            call: call.id.clone(),
+            tool: call.tool.clone(),
+            summary,
+            replay,
+        };
+        self.tell(started).await;
+
+        let outcome = self.unless_cancelled(self.toolbox.run(&call)).await?;
+        let bytes = outcome.text.len() as u64;
+        let preview: String = outcome.text.chars().take(PREVIEW_CHARACTERS_MAX).collect();
+        let is_error = outcome.is_error;
+        let (text, overflow) = self.review(&call, outcome).await?;
+        self.remember(tool_message(&call, text)).await?;
+        self.tell(RunnerEvent::ToolEnded {
+            call: call.id,
+            is_error,
+            bytes,
+            preview,
+            overflow,
+        })
+        .await;
+        Ok(())
+    }
+
+    async fn review(&self, call: &ToolCall, outcome: ToolOutcome) -> Result<(String, Option<String>), Stop> {
+        if self.toolbox.reads_overflow(&call.tool) {
+            return Ok((outcome.text, None));
+        }
+        let verdict = self
+            .unless_cancelled(self.gate.review(&call.id, &call.tool, &outcome.text))
+            .await?;
+        Ok(match verdict {
+            ToolVerdict::Pass => (outcome.text, None),
+            ToolVerdict::Replace { text, overflow } => (text, Some(overflow)),
+        })
+    }
+
+    /// Keeps a message, first on disk.
+    async fn remember(&mut self, message: ModelMessage) -> Result<(), Stop> {
+        let (path, kept) = (self.request.session_file.clone(), message.clone());
+        let written = self.aside(move || session_file::append(&path, &kept)).await?;
+        written.map_err(|error| Stop::Broken(format!("write the session file: {error}")))?;
+        self.messages.push(message);
+        Ok(())
+    }
+
+    async fn aside<T: Send + 'static>(&self, work: impl FnOnce() -> T + Send + 'static) -> Result<T, Stop> {
+        self.parts.heavy_work.run(work).await.map_err(Stop::Broken)
+    }
+
+    async fn unless_cancelled<T>(&self, work: impl Future<Output = T>) -> Result<T, Stop> {
+        tokio::select! {
+            biased;
+            () = self.cancel.cancelled() => Err(Stop::Cancelled),
+            done = work => Ok(done),
+        }
+    }
+
+    /// An event nobody listens to any more is no loss: the attempt is over.
+    async fn tell(&self, event: RunnerEvent) {
+        let _ = self.events.send(event).await;
+    }
+
+    fn facts_of(&self, stop: Stop) -> EndFacts {
+        let spoken = self
+            .messages
+            .iter()
+            .rev()
+            .find(|message| message.role == ModelRole::Assistant);
+        let facts = EndFacts {
+            answer: spoken.map_or(String::new(), |message| message.text.clone()),
+            read_lines: self.messages.len() as u64,
+            ..EndFacts::default()
+        };
+        match stop {
+            Stop::Cancelled => EndFacts {
+                terminal_event: true,
+                stop_reason: Some("aborted".to_string()),
+                stop_ordered: true,
+                ..facts
+            },
+            Stop::Model(error) => EndFacts {
+                terminal_event: true,
+                stop_reason: Some("error".to_string()),
+                raw_stop_reason: matches!(error, ModelError::Refused(_)).then(|| "refusal".to_string()),
+                error_message: Some(provider_words(&error)),
+                ..facts
+            },
+            Stop::Broken(why) => EndFacts {
+                error_message: Some(why.clone()),
+                stderr_tail: why,
+                ..facts
+            },
+        }
+    }
+}
+
+/// The first characters of a result that the trace shows.
+const PREVIEW_CHARACTERS_MAX: usize = 500;
+const SUMMARY_CHARACTERS_MAX: usize = 200;
+
+/// What a provider would have written, so that one reading of endings serves every runner.
+fn provider_words(error: &ModelError) -> String {
+    match error {
+        ModelError::Unavailable(why) => format!("503 {why}"),
+        ModelError::RateLimited(why) => format!("429 {why}"),
+        ModelError::Authentication(why) => format!("401 {why}"),
+        ModelError::ContextOverflow(why) => format!("413 context overflow: {why}"),
+        ModelError::UnknownModel(why) => format!("404 {why}"),
+        ModelError::Refused(why) => format!("refusal: {why}"),
+    }
+}
+
+/// The arguments in one line.
+fn summarise(arguments: &serde_json::Value) -> String {
+    let mut line = String::new();
+    if let Some(fields) = arguments.as_object() {
+        for (name, value) in fields {
+            let value = value.as_str().map_or_else(|| value.to_string(), str::to_string);
+            let value = value.split_whitespace().collect::<Vec<_>>().join(" ");
+            line.push_str(&format!(
+                "{}{name}={value}",
+                if line.is_empty() { "" } else { " " }
+            ));
+        }
+    }
+    line.chars().take(SUMMARY_CHARACTERS_MAX).collect()
+}
+
+fn user_message(text: String) -> ModelMessage {
+    ModelMessage {
+        role: ModelRole::User,
+        text,
+        tool_calls: Vec::new(),
+        answers_call: None,
+    }
+}
+
+fn assistant_message(text: String, tool_calls: Vec<ToolCall>) -> ModelMessage {
+    ModelMessage {
+        role: ModelRole::Assistant,
+        text,
+        tool_calls,
+        answers_call: None,
+    }
+}
+
+fn tool_message(call: &ToolCall, text: String) -> ModelMessage {
+    ModelMessage {
+        role: ModelRole::Tool,
+        text,
+        tool_calls: Vec::new(),
+        answers_call: Some(call.id.clone()),
+    }
+}

@@ -1,0 +1,138 @@
+//! The `embedded` runner: an agent loop in this process, with tools that read and search the workspace.
+//!
+//! The model speaks through a [`ModelClient`]; every tool call passes the gate before it runs and its result passes
+//! the gate before the model sees it. The conversation is kept in the session file, so that a run that was cut off
+//! goes on without repeating a finished tool.
+
+mod agent_loop;
+mod session_file;
+mod tools;
+
+#[cfg(test)]
+mod tests;
+
+pub use tools::EmbeddedTool;
+
+use crate::context::local::HeavyWork;
+use crate::gateways::{
+    AttemptHandle, AttemptRequest, ContextEngine, ModelClient, RunnerEvents, SpawnError, SubAgentRunner,
+    ToolGate,
+};
+use agent_loop::AgentLoop;
+use async_trait::async_trait;
+use impresario_policies::domain::{Containment, Proof, RunId};
+use std::rc::Rc;
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::task::JoinHandle;
+use tokio_util::sync::CancellationToken;
+use tools::Toolbox;
+
+/// What the runner works with.
+#[derive(Clone)]
+pub struct EmbeddedParts {
+    /// Who thinks.
+    pub model: Rc<dyn ModelClient>,
+    /// Who finds passages for the tool `retrieve`.
+    pub context: Rc<dyn ContextEngine>,
+    /// Tools of the embedder, beside the built-in ones.
+    pub tools: Vec<Arc<dyn EmbeddedTool>>,
+    /// Where searches and file writes run.
+    pub heavy_work: HeavyWork,
+    /// At most so many calls of the model in one attempt.
+    pub turns_max: u32,
+    /// At most so many tokens in one reply.
+    pub tokens_max: u32,
+}
+
+impl EmbeddedParts {
+    /// The usual limits.
+    pub fn new(model: Rc<dyn ModelClient>, context: Rc<dyn ContextEngine>) -> Self {
+        Self {
+            model,
+            context,
+            tools: Vec::new(),
+            heavy_work: HeavyWork::default(),
+            turns_max: 40,
+            tokens_max: 8_192,
+        }
+    }
+}
+
+/// Runs sub-agents in this process.
+pub struct EmbeddedRunner {
+    parts: EmbeddedParts,
+}
+
+impl EmbeddedRunner {
+    /// A runner with its parts.
+    pub fn new(parts: EmbeddedParts) -> Self {
+        Self { parts }
+    }
+}
+
+#[async_trait(?Send)]
+impl SubAgentRunner for EmbeddedRunner {
+    fn name(&self) -> &str {
+        "embedded"
+    }
+
+    fn can_resume(&self) -> bool {
+        true
+    }
+
+    async fn start(
+        &self,
+        request: AttemptRequest,
+        events: RunnerEvents,
+        gate: Rc<dyn ToolGate>,
+    ) -> Result<Box<dyn AttemptHandle>, SpawnError> {
+        let cancel = CancellationToken::new();
+        let toolbox = Toolbox::new(&request, &self.parts, Rc::clone(&gate))
+            .map_err(|why| SpawnError(format!("open the workspace: {why}")))?;
+        let agent = AgentLoop::new(request, self.parts.clone(), toolbox, events, gate, cancel.clone());
+        let task = tokio::task::spawn_local(agent.run());
+        Ok(Box::new(EmbeddedAttempt { cancel, task }))
+    }
+
+    async fn contain(&self, _run: &RunId, _grace: Duration) -> Proof {
+        nothing_started()
+    }
+}
+
+/// An agent loop at work.
+struct EmbeddedAttempt {
+    cancel: CancellationToken,
+    task: JoinHandle<()>,
+}
+
+#[async_trait(?Send)]
+impl AttemptHandle for EmbeddedAttempt {
+    fn cancel(&self) {
+        self.cancel.cancel();
+    }
+
+    async fn stop(&mut self, grace: Duration) -> Proof {
+        self.cancel.cancel();
+        if !self.task.is_finished() && tokio::time::timeout(grace, &mut self.task).await.is_err() {
+            self.task.abort();
+        }
+        nothing_started()
+    }
+}
+
+impl Drop for EmbeddedAttempt {
+    fn drop(&mut self) {
+        self.cancel.cancel();
+        self.task.abort();
+    }
+}
+
+/// No process belongs to an embedded sub-agent.
+fn nothing_started() -> Proof {
+    Proof {
+        method: Containment::InProcess,
+        no_children: true,
+        processes_left: 0,
+    }
+}

@@ -1,0 +1,168 @@
+//! The conversation of an embedded sub-agent on disk: one JSON object a line, synced before anything builds on it.
+
+use crate::gateways::{ModelMessage, ModelRole};
+use serde::{Deserialize, Serialize};
+use std::fs::{File, OpenOptions};
+use std::io::{self, BufRead, BufReader, Read, Write};
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::Path;
+
+/// A longer file is not read back.
+const FILE_BYTES_MAX: u64 = 64 * 1024 * 1024;
+
+/// A line of the file.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case", tag = "line")]
+enum Entry {
+    /// The first one.
+    Session {
+        /// The form of the lines below.
+        version: u32,
+    },
+    /// A message.
+    Message(ModelMessage),
+}
+
+/// Begins a new session with these messages, in place of an earlier one.
+pub(super) fn begin(path: &Path, messages: &[ModelMessage]) -> io::Result<()> {
+    if let Some(directory) = path.parent() {
+        std::fs::create_dir_all(directory)?;
+    }
+    let fresh = path.with_extension("new");
+    let mut file = OpenOptions::new()
+        .write(true)
+        .create(true)
+        .truncate(true)
+        .mode(0o600)
+        .open(&fresh)?;
+    write_entry(&mut file, &Entry::Session { version: 1 })?;
+    for message in messages {
+        write_entry(&mut file, &Entry::Message(message.clone()))?;
+    }
+    file.sync_data()?;
+    std::fs::rename(&fresh, path)
+}
+
+/// Adds a message; it is on disk when this returns.
+pub(super) fn append(path: &Path, message: &ModelMessage) -> io::Result<()> {
+    let mut file = OpenOptions::new().append(true).open(path)?;
+    write_entry(&mut file, &Entry::Message(message.clone()))?;
+    file.sync_data()
+}
+
+fn write_entry(file: &mut File, entry: &Entry) -> io::Result<()> {
+    let mut line = serde_json::to_vec(entry)?;
+    line.push(b'\n');
+    file.write_all(&line)
+}
+
+/// The messages of a session. A line that was being written when we died ends it; so does one nobody can read.
+pub(super) fn read(path: &Path) -> io::Result<Vec<ModelMessage>> {
+    let file = File::open(path)?;
+    let mut lines = BufReader::new(file.take(FILE_BYTES_MAX));
+    let mut messages = Vec::new();
+    let mut line = Vec::new();
+    loop {
+        line.clear();
+        let read = lines.read_until(b'\n', &mut line)?;
+        let complete = read > 0 && line.ends_with(b"\n");
+        let entry = if complete {
+            serde_json::from_slice(&line).ok()
+        } else {
+            None
+        };
+        match entry {
+            Some(Entry::Session { .. }) => {}
+            Some(Entry::Message(message)) => messages.push(message),
+            None => break,
+        }
+    }
+    Ok(messages)
+}
+
+/// The calls of the last assistant message that no result answers.
+pub(super) fn open_calls(messages: &[ModelMessage]) -> Vec<crate::gateways::ToolCall> {
+    let Some(last) = messages
+        .iter()
+        .rposition(|message| message.role == ModelRole::Assistant)
+    else {
+        return Vec::new();
+    };
+    let answered: Vec<&String> = messages[last..]
+        .iter()
+        .filter_map(|message| message.answers_call.as_ref())
+        .collect();
+    let calls = messages[last].tool_calls.iter();
+    calls
+        .filter(|call| !answered.contains(&&call.id))
+        .cloned()
+        .collect()
+}
+
+/// The answer, where the conversation ends with one.
+pub(super) fn answer(messages: &[ModelMessage]) -> Option<String> {
+    let last = messages.last()?;
+    let answers =
+        last.role == ModelRole::Assistant && last.tool_calls.is_empty() && !last.text.trim().is_empty();
+    answers.then(|| last.text.clone())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::gateways::ToolCall;
+
+    fn message(role: ModelRole, text: &str) -> ModelMessage {
+        ModelMessage {
+            role,
+            text: text.to_string(),
+            tool_calls: Vec::new(),
+            answers_call: None,
+        }
+    }
+
+    #[test]
+    fn a_session_is_read_back_without_the_line_that_was_being_written() {
+        let place = tempfile::tempdir().expect("a directory");
+        let path = place.path().join("sessions/a.jsonl");
+        let messages = [
+            message(ModelRole::User, "one"),
+            message(ModelRole::Assistant, "two\nlines"),
+        ];
+        begin(&path, &messages[..1]).expect("a session");
+        append(&path, &messages[1]).expect("a message");
+        let mut torn = OpenOptions::new().append(true).open(&path).expect("the file");
+        torn.write_all(b"{\"line\":\"message\",\"role\":\"us")
+            .expect("half a line");
+        assert_eq!(read(&path).expect("the session"), messages);
+    }
+
+    #[test]
+    fn a_message_is_not_glued_to_a_torn_line() {
+        let place = tempfile::tempdir().expect("a directory");
+        let path = place.path().join("a.jsonl");
+        begin(&path, &[message(ModelRole::User, "one")]).expect("a session");
+        let mut torn = OpenOptions::new().append(true).open(&path).expect("the file");
+        torn.write_all(b"{\"line\":").expect("half a line");
+        let kept = read(&path).expect("the session");
+        begin(&path, &kept).expect("the session again");
+        append(&path, &message(ModelRole::User, "two")).expect("a message");
+        assert_eq!(read(&path).expect("the session").len(), 2);
+    }
+
+    #[test]
+    fn calls_without_a_result_are_open() {
+        let call = |id: &str| ToolCall {
+            id: id.to_string(),
+            tool: "read".to_string(),
+            arguments: serde_json::Value::Null,
+        };
+        let mut asks = message(ModelRole::Assistant, "");
+        asks.tool_calls = vec![call("a"), call("b")];
+        let mut result = message(ModelRole::Tool, "x");
+        result.answers_call = Some("a".to_string());
+        let messages = [message(ModelRole::User, "go"), asks, result];
+        assert_eq!(open_calls(&messages), [call("b")]);
+        assert_eq!(answer(&messages), None);
+    }
+}

@@ -1,0 +1,249 @@
+//! The tools of an embedded sub-agent: the ones its agent allows, built in or registered by the embedder.
+
+mod find;
+mod grep;
+mod place;
+mod read;
+mod retrieve;
+
+#[cfg(test)]
+mod tests;
+
+use super::EmbeddedParts;
+use crate::context::local::HeavyWork;
+use crate::gateways::{AttemptRequest, ContextEngine, ToolCall, ToolDefinition, ToolGate};
+use async_trait::async_trait;
+use futures_util::FutureExt;
+use impresario_policies::domain::Replay;
+use place::Workspace;
+use serde::de::DeserializeOwned;
+use serde_json::{Value, json};
+use std::panic::AssertUnwindSafe;
+use std::rc::Rc;
+use std::sync::Arc;
+
+/// A tool an embedder adds. It may be called from several sub-agents at a time.
+#[async_trait]
+pub trait EmbeddedTool: Send + Sync {
+    /// What the model is told of it. A name of a built-in tool is not taken.
+    fn definition(&self) -> ToolDefinition;
+    /// Whether it may run again after it was cut off.
+    fn replay(&self) -> Replay {
+        Replay::Unsafe
+    }
+    /// Does it; both sides of the result are shown to the model.
+    async fn call(&self, arguments: Value) -> Result<String, String>;
+}
+
+/// What a tool said.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct ToolOutcome {
+    pub(super) text: String,
+    pub(super) is_error: bool,
+}
+
+/// No result is longer; what the runtime keeps aside is decided by its own ceiling.
+const RESULT_BYTES_MAX: usize = 200_000;
+
+#[derive(Clone)]
+enum Tool {
+    Read,
+    Grep,
+    Find,
+    Retrieve,
+    ListOverflow,
+    ReadOverflow,
+    Registered(Arc<dyn EmbeddedTool>),
+}
+
+/// The tools one sub-agent may use, and nothing else.
+pub(super) struct Toolbox {
+    tools: Vec<(ToolDefinition, Tool)>,
+    workspace: Workspace,
+    context: Rc<dyn ContextEngine>,
+    gate: Rc<dyn ToolGate>,
+    heavy_work: HeavyWork,
+}
+
+impl Toolbox {
+    pub(super) fn new(
+        request: &AttemptRequest,
+        parts: &EmbeddedParts,
+        gate: Rc<dyn ToolGate>,
+    ) -> Result<Self, String> {
+        let mut tools: Vec<(ToolDefinition, Tool)> = Vec::new();
+        for name in &request.tools {
+            let known = tools.iter().any(|(definition, _)| definition.name == *name);
+            if let Some(tool) = find_tool(name, &parts.tools)
+                && !known
+            {
+                tools.push(tool);
+            }
+        }
+        Ok(Self {
+            tools,
+            workspace: Workspace::open(&request.workspace)?,
+            context: Rc::clone(&parts.context),
+            gate,
+            heavy_work: parts.heavy_work,
+        })
+    }
+
+    pub(super) fn definitions(&self) -> Vec<ToolDefinition> {
+        self.tools
+            .iter()
+            .map(|(definition, _)| definition.clone())
+            .collect()
+    }
+
+    pub(super) fn names(&self) -> Vec<&str> {
+        self.tools
+            .iter()
+            .map(|(definition, _)| definition.name.as_str())
+            .collect()
+    }
+
+    pub(super) fn offers(&self, name: &str) -> bool {
+        self.tool(name).is_some()
+    }
+
+    pub(super) fn replay(&self, name: &str) -> Replay {
+        match self.tool(name) {
+            Some(Tool::Registered(tool)) => tool.replay(),
+            Some(_) | None => Replay::Safe,
+        }
+    }
+
+    /// Whether a tool reads what was kept aside, so that its own result is not kept aside again.
+    pub(super) fn reads_overflow(&self, name: &str) -> bool {
+        matches!(self.tool(name), Some(Tool::ListOverflow | Tool::ReadOverflow))
+    }
+
+    /// Runs a call; whatever goes wrong in it is a result the model can read.
+    pub(super) async fn run(&self, call: &ToolCall) -> ToolOutcome {
+        let (text, is_error) = match self.run_tool(call).await {
+            Ok(text) => (text, false),
+            Err(why) => (why, true),
+        };
+        ToolOutcome {
+            text: bounded(text),
+            is_error,
+        }
+    }
+
+    async fn run_tool(&self, call: &ToolCall) -> Result<String, String> {
+        let Some(tool) = self.tool(&call.tool) else {
+            return Err(format!("There is no tool {:?}.", call.tool));
+        };
+        let workspace = self.workspace.clone();
+        match tool {
+            Tool::Read => {
+                self.aside(&call.arguments, move |arguments| {
+                    read::run(&workspace, &arguments)
+                })
+                .await
+            }
+            Tool::Grep => {
+                self.aside(&call.arguments, move |arguments| {
+                    grep::run(&workspace, &arguments)
+                })
+                .await
+            }
+            Tool::Find => {
+                self.aside(&call.arguments, move |arguments| {
+                    find::run(&workspace, &arguments)
+                })
+                .await
+            }
+            Tool::Retrieve => {
+                retrieve::run(self.context.as_ref(), &workspace, arguments(&call.arguments)?).await
+            }
+            Tool::ListOverflow => self.gate.overflow("list", &call.arguments).await,
+            Tool::ReadOverflow => self.gate.overflow("read", &call.arguments).await,
+            Tool::Registered(tool) => {
+                let calling = AssertUnwindSafe(tool.call(call.arguments.clone())).catch_unwind();
+                calling
+                    .await
+                    .unwrap_or_else(|_| Err(format!("The tool {} panicked.", call.tool)))
+            }
+        }
+    }
+
+    async fn aside<A: DeserializeOwned + Send + 'static>(
+        &self,
+        given: &Value,
+        work: impl FnOnce(A) -> Result<String, String> + Send + 'static,
+    ) -> Result<String, String> {
+        let arguments = arguments(given)?;
+        self.heavy_work
+            .run(move || work(arguments))
+            .await
+            .unwrap_or_else(|why| Err(format!("The tool failed: {why}")))
+    }
+
+    fn tool(&self, name: &str) -> Option<&Tool> {
+        self.tools
+            .iter()
+            .find(|(definition, _)| definition.name == name)
+            .map(|(_, tool)| tool)
+    }
+}
+
+/// Reads arguments as a tool wants them; the model is told what is wrong with them.
+fn arguments<A: DeserializeOwned>(given: &Value) -> Result<A, String> {
+    let given = if given.is_null() { json!({}) } else { given.clone() };
+    serde_json::from_value(given).map_err(|error| format!("The arguments cannot be used: {error}."))
+}
+
+fn bounded(mut text: String) -> String {
+    if text.len() > RESULT_BYTES_MAX {
+        text.truncate(text.floor_char_boundary(RESULT_BYTES_MAX));
+        text.push_str("\n… (cut)\n");
+    }
+    text
+}
+
+/// Built-in names come first, so that no registered tool can pose as one.
+fn find_tool(name: &str, registered: &[Arc<dyn EmbeddedTool>]) -> Option<(ToolDefinition, Tool)> {
+    if let Some(built_in) = built_in(name) {
+        return Some(built_in);
+    }
+    let tool = registered.iter().find(|tool| tool.definition().name == name)?;
+    Some((tool.definition(), Tool::Registered(Arc::clone(tool))))
+}
+
+fn built_in(name: &str) -> Option<(ToolDefinition, Tool)> {
+    let (tool, description, parameters) = match name {
+        "read" => (Tool::Read, read::DESCRIPTION, read::parameters()),
+        "grep" => (Tool::Grep, grep::DESCRIPTION, grep::parameters()),
+        "find" => (Tool::Find, find::DESCRIPTION, find::parameters()),
+        // The second name is the one that instructions written for a retrieval server use.
+        "retrieve" | "codebase-retrieval" => (Tool::Retrieve, retrieve::DESCRIPTION, retrieve::parameters()),
+        "list_overflow" => (
+            Tool::ListOverflow,
+            "Lists the tool results that were too large to show, with their handles and sizes.",
+            json!({ "type": "object", "properties": {}, "additionalProperties": false }),
+        ),
+        "read_overflow" => (
+            Tool::ReadOverflow,
+            "Reads a part of a tool result that was too large to show.",
+            json!({
+                "type": "object",
+                "properties": {
+                    "id": { "type": "string", "description": "The handle: overflow_1, overflow_2, …" },
+                    "offset": { "type": "integer", "minimum": 0, "description": "First character, from 0." },
+                    "limit": { "type": "integer", "minimum": 1, "description": "How many characters." }
+                },
+                "required": ["id"],
+                "additionalProperties": false
+            }),
+        ),
+        _ => return None,
+    };
+    let definition = ToolDefinition {
+        name: name.to_string(),
+        description: description.to_string(),
+        parameters,
+    };
+    Some((definition, tool))
+}

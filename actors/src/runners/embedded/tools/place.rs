@@ -1,0 +1,54 @@
+//! Where a tool may look: inside the workspace, whatever the path says.
+
+use std::path::{Component, Path, PathBuf};
+
+/// The workspace of a sub-agent, with every link in its own path resolved.
+#[derive(Debug, Clone)]
+pub(super) struct Workspace {
+    root: PathBuf,
+}
+
+impl Workspace {
+    pub(super) fn open(path: &Path) -> Result<Self, String> {
+        let root = path.canonicalize().map_err(|error| error.to_string())?;
+        if !root.is_dir() {
+            return Err("it is not a directory".to_string());
+        }
+        Ok(Self { root })
+    }
+
+    pub(super) fn root(&self) -> &Path {
+        &self.root
+    }
+
+    /// The real place of `path`; an error when it is outside, also by way of a link, or does not exist.
+    pub(super) fn resolve(&self, path: &str) -> Result<PathBuf, String> {
+        let outside = || format!("{path:?} is outside the workspace.");
+        let wanted = self.root.join(path.trim_start_matches("./"));
+        let climbs = Path::new(path)
+            .components()
+            .any(|part| part == Component::ParentDir);
+        if !wanted.starts_with(&self.root) || (climbs && Path::new(path).is_absolute()) {
+            return Err(outside());
+        }
+        let real = wanted
+            .canonicalize()
+            .map_err(|error| format!("{path:?} cannot be read: {}.", plain(&error)))?;
+        if real.starts_with(&self.root) {
+            Ok(real)
+        } else {
+            Err(outside())
+        }
+    }
+
+    /// A place as it is shown: relative, with `/` between the parts.
+    pub(super) fn show(&self, real: &Path) -> String {
+        let relative = real.strip_prefix(&self.root).unwrap_or(real);
+        relative.to_string_lossy().replace('\\', "/")
+    }
+}
+
+/// The kind of an error, without a path in it.
+pub(super) fn plain(error: &std::io::Error) -> String {
+    error.kind().to_string()
+}
