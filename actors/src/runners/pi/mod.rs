@@ -1,5 +1,8 @@
 //! A nested Pi as the sub-agent.
 
+pub mod command;
+mod environment;
+pub mod installation;
 pub mod lines;
 pub mod reader;
 mod summary;

@@ -2,7 +2,7 @@
 
 use super::wire;
 use impresario_policies::domain::Replay;
-use impresario_policies::redaction::redact;
+use impresario_policies::redact::redact;
 use serde_json::Value;
 use serde_json::value::RawValue;
 
@@ -134,7 +134,7 @@ mod tests {
         assert_eq!(summarize_arguments(Some(&raw(&long))).len(), 200);
         check_summary(
             r#"{"command":"curl -H 'Authorization: Bearer abcdefghijklmnopqrst'"}"#,
-            "curl -H 'Authorization: Bearer [redacted]'",
+            "curl -H 'Authorization: Bearer [REDACTED]'",
         );
     }
 

@@ -3,7 +3,7 @@
 use crate::gateways::{EndFacts, ModelUsage};
 use crate::runners::pi::summary::up_to;
 use crate::runners::pi::wire::{self, Message, State, Usage};
-use impresario_policies::redaction::redact;
+use impresario_policies::redact::redact;
 use serde_json::value::RawValue;
 
 /// More of one message than this is not kept.

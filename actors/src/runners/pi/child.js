@@ -1,0 +1,52 @@
+// Loaded by Impresario into every Pi it runs as a sub-agent. It decides nothing: it asks over the dialogs of RPC mode.
+import * as pi from "@earendil-works/pi-coding-agent";
+
+/** The user's login stays, the user's retries do not: retries are a decision of the runtime's. */
+function withoutRetries(settings) {
+  if (!settings) return;
+  const own = settings.getRetrySettings;
+  const providers = settings.getProviderRetrySettings;
+  settings.getRetryEnabled = () => false;
+  if (own) settings.getRetrySettings = function () { return { ...own.call(this), enabled: false, maxRetries: 0 }; };
+  if (providers) settings.getProviderRetrySettings = function () { return { ...providers.call(this), maxRetries: 0 }; };
+}
+
+const textOf = (content) =>
+  (Array.isArray(content) ? content : []).filter((part) => part?.type === "text").map((part) => part.text).join("\n");
+
+export default function impresarioChild(api) {
+  withoutRetries(pi.SettingsManager?.prototype);
+
+  // A tool begins when its start is on disk. No answer means no.
+  api.on("tool_call", async (event, ctx) => {
+    const asked = JSON.stringify({ call: event.toolCallId, tool: event.toolName, input: event.input });
+    const allowed = await ctx.ui.confirm("impresario:tool_start", asked);
+    return allowed ? undefined : { block: true, reason: "the run is being stopped" };
+  });
+
+  // What the model sees of a result is reviewed. No answer means: as it is.
+  api.on("tool_result", async (event, ctx) => {
+    const text = textOf(event.content);
+    if (text === "") return undefined;
+    const asked = JSON.stringify({ call: event.toolCallId, tool: event.toolName });
+    const instead = await ctx.ui.editor(`impresario:tool_result ${asked}`, text);
+    if (typeof instead !== "string") return undefined;
+    const others = event.content.filter((part) => part?.type !== "text");
+    return { content: [{ type: "text", text: instead }, ...others] };
+  });
+
+  for (const tool of JSON.parse(process.env.IMPRESARIO_TOOLS ?? "[]")) {
+    api.registerTool({
+      name: tool.name,
+      label: tool.name,
+      description: tool.description,
+      parameters: tool.parameters,
+      async execute(_id, parameters, _signal, _onUpdate, ctx) {
+        const asked = JSON.stringify({ tool: tool.name, arguments: parameters });
+        const answer = JSON.parse((await ctx.ui.input("impresario:tool", asked)) ?? '{"error":"the runtime did not answer"}');
+        if (typeof answer.error === "string") throw new Error(answer.error);
+        return { content: [{ type: "text", text: String(answer.text ?? "") }], details: {} };
+      },
+    });
+  }
+}
