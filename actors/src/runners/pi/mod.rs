@@ -1,9 +1,300 @@
 //! A nested Pi as the sub-agent.
+//!
+//! `pi --mode rpc` runs in a keeper, with the tools of the agent and nothing else, on a session file of its run, with
+//! the user's own login but not the user's retries (`child.js` says how). Its events are read as they come, and how
+//! it ended is read from them. Pi 0.74 and later; what differs between versions is in `command` and in `driver`.
 
 pub mod command;
+mod driver;
 mod environment;
+mod gate;
 pub mod installation;
 pub mod lines;
 pub mod reader;
+mod stderr_tail;
 mod summary;
 pub mod wire;
+
+use crate::gateways::{AttemptHandle, AttemptRequest, RunnerEvents, SpawnError, SubAgentRunner, ToolGate};
+use crate::processes::{ContainedProcess, ContainmentSetting, ProcessSpec, sweep_stale};
+use async_trait::async_trait;
+use command::AttemptFiles;
+use driver::{Assignment, Order};
+pub use environment::INSIDE_MARK;
+use impresario_policies::child_environment::ChildEnvironmentSettings;
+use impresario_policies::domain::{Containment, Proof, RunId};
+use installation::{Installation, PiCommand};
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::fs;
+use std::io;
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+use std::rc::Rc;
+use std::time::Duration;
+use tokio::sync::{mpsc, oneshot};
+use tokio::task::AbortHandle;
+
+const CHILD_EXTENSION: &str = include_str!("child.js");
+const OWN_TOOLS_VARIABLE: &str = "IMPRESARIO_TOOLS";
+
+/// What a runner of nested Pis is given.
+#[derive(Debug, Clone)]
+pub struct PiSettings {
+    /// The program of Pi; none means `IMPRESARIO_PI`, then `PATH`.
+    pub pi: Option<PathBuf>,
+    /// The keeper's executable.
+    pub keeper: PathBuf,
+    /// How strongly processes are held.
+    pub containment: ContainmentSetting,
+    /// A directory of ours that stays between runs, for the child extension.
+    pub support_directory: PathBuf,
+    /// Our environment, of which each nested Pi sees its part.
+    pub environment: BTreeMap<String, String>,
+    /// Names of further variables that are passed.
+    pub pass_environment: Vec<String>,
+}
+
+/// Runs sub-agents as nested Pis.
+pub struct PiRunner {
+    settings: PiSettings,
+    /// The Pi that was looked at last. Looked at again when its file has changed.
+    known: RefCell<Option<(LookedAt, Installation)>>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct LookedAt {
+    command: PiCommand,
+    file: Option<(u64, i64, u64)>,
+}
+
+impl PiRunner {
+    /// A runner; nothing is looked for before the first attempt.
+    pub fn new(settings: PiSettings) -> Self {
+        Self {
+            settings,
+            known: RefCell::new(None),
+        }
+    }
+
+    /// The Pi that would be run.
+    pub async fn installation(&self) -> Result<Installation, SpawnError> {
+        let command = installation::find_pi(self.settings.pi.as_deref(), &self.settings.environment)?;
+        let looked_at = LookedAt {
+            file: identity(&command),
+            command,
+        };
+        if let Some((known, installation)) = self.known.borrow().as_ref()
+            && *known == looked_at
+        {
+            return Ok(installation.clone());
+        }
+        let found = installation::probe(looked_at.command.clone(), &self.settings.environment).await?;
+        *self.known.borrow_mut() = Some((looked_at, found.clone()));
+        Ok(found)
+    }
+
+    fn spec(&self, request: &AttemptRequest, installation: &Installation) -> Result<ProcessSpec, SpawnError> {
+        let files = self.write_files(request)?;
+        let mut arguments = installation.command.first_arguments.clone();
+        arguments.extend(command::arguments(installation.version, request, &files));
+        let settings = ChildEnvironmentSettings {
+            pass: self.settings.pass_environment.clone(),
+        };
+        let mut environment = environment::environment(request, &self.settings.environment, &settings);
+        environment.insert(
+            OWN_TOOLS_VARIABLE.to_string(),
+            gate::own_tools_described(&request.tools),
+        );
+        Ok(ProcessSpec {
+            program: installation.command.program.clone(),
+            arguments,
+            environment,
+            working_directory: request.workspace.clone(),
+            run: request.run.clone(),
+            containment: self.settings.containment,
+            keeper: self.settings.keeper.clone(),
+        })
+    }
+
+    fn write_files(&self, request: &AttemptRequest) -> Result<AttemptFiles, SpawnError> {
+        let extension = self.settings.support_directory.join("pi-child.js");
+        write_if_changed(&extension, CHILD_EXTENSION).map_err(|error| failed(&extension, &error))?;
+        let system_prompt = match request.system_prompt.trim() {
+            "" => None,
+            _ => {
+                let path = request.scratch.join("system-prompt.md");
+                write_private(&path, &request.system_prompt).map_err(|error| failed(&path, &error))?;
+                Some(path)
+            }
+        };
+        let session = &request.session_file;
+        prepare_session(session, request).map_err(|error| failed(session, &error))?;
+        Ok(AttemptFiles {
+            system_prompt,
+            extension,
+        })
+    }
+}
+
+fn failed(path: &Path, error: &io::Error) -> SpawnError {
+    SpawnError(format!("{} cannot be written ({error})", path.display()))
+}
+
+fn identity(command: &PiCommand) -> Option<(u64, i64, u64)> {
+    use std::os::unix::fs::MetadataExt;
+    let script = command
+        .first_arguments
+        .first()
+        .map_or(command.program.clone(), PathBuf::from);
+    let metadata = fs::metadata(script).ok()?;
+    Some((metadata.ino(), metadata.mtime(), metadata.len()))
+}
+
+fn write_if_changed(path: &Path, text: &str) -> io::Result<()> {
+    if fs::read(path).is_ok_and(|there| there == text.as_bytes()) {
+        return Ok(());
+    }
+    // Several runtimes may write it at once: each writes its own file and puts it in place whole.
+    let own = path.with_extension(format!("{}.tmp", std::process::id()));
+    write_private(&own, text)?;
+    fs::rename(&own, path)
+}
+
+fn write_private(path: &Path, text: &str) -> io::Result<()> {
+    use std::io::Write;
+    create_parent(path)?;
+    let mut file = fs::OpenOptions::new()
+        .write(true)
+        .create(true)
+        .truncate(true)
+        .mode(0o600)
+        .open(path)?;
+    file.write_all(text.as_bytes())
+}
+
+fn create_parent(path: &Path) -> io::Result<()> {
+    match path.parent() {
+        Some(parent) => fs::DirBuilder::new().recursive(true).mode(0o700).create(parent),
+        None => Ok(()),
+    }
+}
+
+/// A session that is not to go on is set aside: Pi would go on with whatever file is there.
+fn prepare_session(session: &Path, request: &AttemptRequest) -> io::Result<()> {
+    create_parent(session)?;
+    if request.resume.is_none() && session.exists() {
+        fs::rename(
+            session,
+            session.with_extension(format!("before-{}.jsonl", request.attempt)),
+        )?;
+    }
+    Ok(())
+}
+
+/// What Pi is told: what happened, when its session goes on; else the task.
+fn prompt(request: &AttemptRequest) -> String {
+    match &request.resume {
+        Some(what_happened) if request.session_file.exists() => command::prompt_text(what_happened),
+        Some(_) | None => command::prompt_text(&request.user_prompt),
+    }
+}
+
+#[async_trait(?Send)]
+impl SubAgentRunner for PiRunner {
+    fn name(&self) -> &str {
+        "pi"
+    }
+
+    fn can_resume(&self) -> bool {
+        true
+    }
+
+    async fn start(
+        &self,
+        request: AttemptRequest,
+        events: RunnerEvents,
+        gate: Rc<dyn ToolGate>,
+    ) -> Result<Box<dyn AttemptHandle>, SpawnError> {
+        if command::provider_of(&request.model).is_empty() {
+            return Err(SpawnError(format!(
+                "Pi needs a model named provider/id, such as anthropic/claude-sonnet-4-5, and got {:?}",
+                request.model
+            )));
+        }
+        let installation = self.installation().await?;
+        let spec = self.spec(&request, &installation)?;
+        let (process, streams) = ContainedProcess::start(spec).await?;
+        tracing::debug!(run.id = %request.run, attempt = %request.attempt, version = %installation.version, "nested pi started");
+        let (orders, ordered) = mpsc::unbounded_channel();
+        let driving = tokio::task::spawn_local(driver::drive(Assignment {
+            process,
+            streams,
+            prompt: prompt(&request),
+            grace: request.grace,
+            events,
+            orders: ordered,
+            gate,
+        }));
+        Ok(Box::new(PiAttempt {
+            orders,
+            driving: driving.abort_handle(),
+            containment: Containment::Keeper,
+        }))
+    }
+
+    async fn contain(&self, run: &RunId, grace: Duration) -> Proof {
+        let run = run.clone();
+        let swept = tokio::task::spawn_blocking(move || {
+            let reports = sweep_stale(&|other| *other != run, grace.max(SWEEP_WITHIN_MIN));
+            reports.get(&run).map_or(0, |report| report.processes_left)
+        });
+        match swept.await {
+            Ok(processes_left) => Proof {
+                method: Containment::Keeper,
+                no_children: processes_left == 0,
+                processes_left,
+            },
+            Err(_) => Proof {
+                method: Containment::Keeper,
+                no_children: false,
+                processes_left: 1,
+            },
+        }
+    }
+}
+
+const SWEEP_WITHIN_MIN: Duration = Duration::from_secs(2);
+
+/// A nested Pi at work.
+struct PiAttempt {
+    orders: mpsc::UnboundedSender<Order>,
+    driving: AbortHandle,
+    containment: Containment,
+}
+
+#[async_trait(?Send)]
+impl AttemptHandle for PiAttempt {
+    fn cancel(&self) {
+        // A driver that is gone has nothing left to cancel.
+        let _ = self.orders.send(Order::Cancel);
+    }
+
+    async fn stop(&mut self, grace: Duration) -> Proof {
+        let (reply, proof) = oneshot::channel();
+        // A driver that is gone drops the reply, and that is the answer.
+        let _ = self.orders.send(Order::Stop(grace, reply));
+        proof.await.unwrap_or(Proof {
+            method: self.containment,
+            no_children: false,
+            processes_left: 1,
+        })
+    }
+}
+
+impl Drop for PiAttempt {
+    fn drop(&mut self) {
+        // Dropping the driver drops the process, which stops everything below its keeper without waiting.
+        self.driving.abort();
+    }
+}

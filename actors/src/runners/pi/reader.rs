@@ -66,7 +66,7 @@ pub struct Dialog {
     pub title: String,
     /// The message of a confirmation.
     pub message: String,
-    /// The text an editor begins with.
+    /// The text an editor begins with, or the hint of an input.
     pub prefill: String,
 }
 
@@ -140,11 +140,21 @@ impl EventReader {
         state.end_of_chunk(seen);
     }
 
+    /// The run is over, as far as the stream tells by now.
+    pub fn is_over(&self) -> bool {
+        self.state.is_over()
+    }
+
+    /// A run is under way.
+    pub fn is_running(&self) -> bool {
+        self.state.standing == Standing::Running
+    }
+
     /// What is known of the end so far. What only the process knows is left empty.
     pub fn facts(&self) -> EndFacts {
         let state = &self.state;
         EndFacts {
-            terminal_event: matches!(state.standing, Standing::MaybeSettled | Standing::Settled),
+            terminal_event: state.is_over(),
             read_lines: state.read_lines,
             unread_lines: state.unread_lines,
             ..state.conversation.facts()
@@ -153,6 +163,10 @@ impl EventReader {
 }
 
 impl ReaderState {
+    fn is_over(&self) -> bool {
+        matches!(self.standing, Standing::MaybeSettled | Standing::Settled)
+    }
+
     fn take(&mut self, piece: Piece<'_>, seen: &mut Vec<Seen>) {
         let line = match piece {
             Piece::Line(line) => line,
@@ -323,9 +337,9 @@ impl ReaderState {
         seen.push(Seen::Dialog(Dialog {
             id: name(envelope.id),
             method: name(envelope.method),
-            title: name(envelope.title),
+            title: long(envelope.title),
             message: long(envelope.message),
-            prefill: long(envelope.prefill),
+            prefill: long(envelope.prefill.or(envelope.placeholder)),
         }));
     }
 

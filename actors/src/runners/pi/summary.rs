@@ -134,7 +134,7 @@ mod tests {
         assert_eq!(summarize_arguments(Some(&raw(&long))).len(), 200);
         check_summary(
             r#"{"command":"curl -H 'Authorization: Bearer abcdefghijklmnopqrst'"}"#,
-            "curl -H 'Authorization: Bearer [REDACTED]'",
+            "curl -H 'Authorization: [REDACTED]'",
         );
     }
 

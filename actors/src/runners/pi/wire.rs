@@ -76,6 +76,9 @@ pub struct Envelope<'a> {
     /// The text an editor dialog begins with.
     #[serde(borrow, default)]
     pub prefill: Option<&'a RawValue>,
+    /// The hint of an input dialog.
+    #[serde(borrow, default)]
+    pub placeholder: Option<&'a RawValue>,
 }
 
 /// A message of the conversation.
@@ -216,6 +219,47 @@ impl Command<'_> {
         line.push(b'\n');
         line
     }
+}
+
+/// What our child extension asks before a tool begins.
+#[derive(Debug, Deserialize)]
+pub struct ToolStartAsked {
+    /// The id the model gave the call.
+    pub call: String,
+    /// The tool.
+    pub tool: String,
+    /// What it is called with.
+    #[serde(default)]
+    pub input: Option<Box<RawValue>>,
+}
+
+/// What our child extension asks before the model sees a result.
+#[derive(Debug, Deserialize)]
+pub struct ToolResultAsked {
+    /// The id the model gave the call.
+    pub call: String,
+    /// The tool.
+    pub tool: String,
+}
+
+/// A call of one of the runtime's own tools.
+#[derive(Debug, Deserialize)]
+pub struct OwnToolAsked {
+    /// The tool.
+    pub tool: String,
+    /// As the model gave them.
+    #[serde(default)]
+    pub arguments: serde_json::Value,
+}
+
+/// What our child extension is told of such a call.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum OwnToolAnswer {
+    /// What the model sees.
+    Text(String),
+    /// Why it failed.
+    Error(String),
 }
 
 /// The text in a raw part, if it is a text.

@@ -1,0 +1,150 @@
+//! What our child extension in the nested Pi asks, and what it is answered.
+//!
+//! It asks through the dialogs of Pi's RPC mode, for which Pi waits: so a tool begins only when its start is on disk,
+//! in every version, without a socket or a second protocol.
+
+use super::reader::Dialog;
+use super::summary;
+use super::wire::{Command, OwnToolAnswer, OwnToolAsked, ToolResultAsked, ToolStartAsked};
+use crate::gateways::{ToolGate, ToolVerdict};
+use std::rc::Rc;
+
+const TOOL_START: &str = "impresario:tool_start";
+const TOOL_RESULT: &str = "impresario:tool_result ";
+const OWN_TOOL: &str = "impresario:tool";
+
+/// Names of the runtime's own tools, if an agent has them, and what the gate calls them.
+const OWN_TOOLS: &[(&str, &str)] = &[("overflow_list", "list"), ("overflow_read", "read")];
+
+/// What came of a dialog.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(super) struct Answered {
+    /// The line for Pi; empty when it wants none.
+    pub line: Vec<u8>,
+    /// The call whose result was kept aside, and under which handle.
+    pub kept: Option<(String, String)>,
+}
+
+/// Answers one dialog. `stopping` refuses whatever would begin.
+pub(super) async fn answer(dialog: Dialog, stopping: bool, gate: Rc<dyn ToolGate>) -> Answered {
+    match (dialog.method.as_str(), dialog.title.as_str()) {
+        ("confirm", TOOL_START) => {
+            let allowed = !stopping && may_start(&dialog.message, gate).await;
+            line(Command::ExtensionUiResponse {
+                id: &dialog.id,
+                confirmed: Some(allowed),
+                value: None,
+                cancelled: None,
+            })
+        }
+        ("editor", title) if title.starts_with(TOOL_RESULT) => review(&dialog, gate).await,
+        ("input", OWN_TOOL) if !stopping => {
+            let answer = own_tool(&dialog.prefill, gate).await;
+            let text = serde_json::to_string(&answer).unwrap_or_default();
+            line(Command::ExtensionUiResponse {
+                id: &dialog.id,
+                confirmed: None,
+                value: Some(&text),
+                cancelled: None,
+            })
+        }
+        ("confirm" | "input" | "editor" | "select", _) => line(cancelled(&dialog.id)),
+        _ => Answered::default(),
+    }
+}
+
+fn line(command: Command<'_>) -> Answered {
+    Answered {
+        line: command.to_line(),
+        kept: None,
+    }
+}
+
+fn cancelled(id: &str) -> Command<'_> {
+    Command::ExtensionUiResponse {
+        id,
+        confirmed: None,
+        value: None,
+        cancelled: Some(true),
+    }
+}
+
+async fn may_start(asked: &str, gate: Rc<dyn ToolGate>) -> bool {
+    let Ok(asked) = serde_json::from_str::<ToolStartAsked>(asked) else {
+        return false;
+    };
+    let said = summary::summarize_arguments(asked.input.as_deref());
+    let replay = summary::replay_of(&asked.tool);
+    gate.starting(&asked.call, &asked.tool, &said, replay)
+        .await
+        .is_ok()
+}
+
+async fn review(dialog: &Dialog, gate: Rc<dyn ToolGate>) -> Answered {
+    let asked = dialog.title.strip_prefix(TOOL_RESULT).unwrap_or_default();
+    let Ok(asked) = serde_json::from_str::<ToolResultAsked>(asked) else {
+        return line(cancelled(&dialog.id));
+    };
+    match gate.review(&asked.call, &asked.tool, &dialog.prefill).await {
+        ToolVerdict::Pass => line(cancelled(&dialog.id)),
+        ToolVerdict::Replace { text, overflow } => {
+            let instead = Command::ExtensionUiResponse {
+                id: &dialog.id,
+                confirmed: None,
+                value: Some(&text),
+                cancelled: None,
+            };
+            Answered {
+                line: instead.to_line(),
+                kept: Some((asked.call, overflow)),
+            }
+        }
+    }
+}
+
+async fn own_tool(asked: &str, gate: Rc<dyn ToolGate>) -> OwnToolAnswer {
+    let Ok(asked) = serde_json::from_str::<OwnToolAsked>(asked) else {
+        return OwnToolAnswer::Error("the call could not be read".to_string());
+    };
+    let Some((_, name)) = OWN_TOOLS.iter().find(|(shown, _)| *shown == asked.tool) else {
+        return OwnToolAnswer::Error(format!("there is no tool {}", asked.tool));
+    };
+    match gate.overflow(name, &asked.arguments).await {
+        Ok(text) => OwnToolAnswer::Text(text),
+        Err(why) => OwnToolAnswer::Error(why),
+    }
+}
+
+/// Which of an agent's tools are the runtime's own, as the child extension is told of them.
+pub(super) fn own_tools_described(tools: &[String]) -> String {
+    let described: Vec<serde_json::Value> = OWN_TOOLS
+        .iter()
+        .filter(|(name, _)| tools.iter().any(|tool| tool == name))
+        .map(|(name, _)| describe(name))
+        .collect();
+    serde_json::Value::Array(described).to_string()
+}
+
+fn describe(name: &str) -> serde_json::Value {
+    let (description, properties, required) = match name {
+        "overflow_read" => (
+            "Reads a part of a tool result that was too large and was kept aside under a handle.",
+            serde_json::json!({
+                "handle": { "type": "string", "description": "the handle, such as overflow_1" },
+                "offset": { "type": "integer", "description": "first line to read, from 1" },
+                "limit": { "type": "integer", "description": "how many lines" },
+            }),
+            serde_json::json!(["handle"]),
+        ),
+        _ => (
+            "Lists the tool results that were too large and were kept aside, with their handles.",
+            serde_json::json!({}),
+            serde_json::json!([]),
+        ),
+    };
+    serde_json::json!({
+        "name": name,
+        "description": description,
+        "parameters": { "type": "object", "properties": properties, "required": required },
+    })
+}
