@@ -45,7 +45,7 @@ pub fn sweep_stale(
 
 /// Nothing can be found by its mark here, and the proof says that nobody looked.
 #[cfg(not(target_os = "linux"))]
-pub fn contain(_run: &RunId, _grace: Duration) -> Proof {
+pub async fn contain(_run: RunId, _grace: Duration, _last: Option<Proof>) -> Proof {
     Proof {
         method: Containment::ProcessGroup,
         no_children: false,

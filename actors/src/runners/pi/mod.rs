@@ -16,7 +16,7 @@ mod summary;
 pub mod wire;
 
 use crate::gateways::{AttemptHandle, AttemptRequest, RunnerEvents, SpawnError, SubAgentRunner, ToolGate};
-use crate::processes::{ContainedProcess, ContainmentSetting, ProcessSpec, sweep_stale};
+use crate::processes::{ContainedProcess, ContainmentSetting, ProcessSpec, contain};
 use async_trait::async_trait;
 use command::AttemptFiles;
 use driver::{Assignment, Order};
@@ -226,6 +226,7 @@ impl SubAgentRunner for PiRunner {
         let spec = self.spec(&request, &installation)?;
         let (process, streams) = ContainedProcess::start(spec).await?;
         tracing::debug!(run.id = %request.run, attempt = %request.attempt, version = %installation.version, "nested pi started");
+        let containment = process.containment();
         let (orders, ordered) = mpsc::unbounded_channel();
         let driving = tokio::task::spawn_local(driver::drive(Assignment {
             process,
@@ -239,32 +240,14 @@ impl SubAgentRunner for PiRunner {
         Ok(Box::new(PiAttempt {
             orders,
             driving: driving.abort_handle(),
-            containment: Containment::Keeper,
+            containment,
         }))
     }
 
     async fn contain(&self, run: &RunId, grace: Duration) -> Proof {
-        let run = run.clone();
-        let swept = tokio::task::spawn_blocking(move || {
-            let reports = sweep_stale(&|other| *other != run, grace.max(SWEEP_WITHIN_MIN));
-            reports.get(&run).map_or(0, |report| report.processes_left)
-        });
-        match swept.await {
-            Ok(processes_left) => Proof {
-                method: Containment::Keeper,
-                no_children: processes_left == 0,
-                processes_left,
-            },
-            Err(_) => Proof {
-                method: Containment::Keeper,
-                no_children: false,
-                processes_left: 1,
-            },
-        }
+        contain(run.clone(), grace, None).await
     }
 }
-
-const SWEEP_WITHIN_MIN: Duration = Duration::from_secs(2);
 
 /// A nested Pi at work.
 struct PiAttempt {
