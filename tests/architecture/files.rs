@@ -87,7 +87,7 @@ fn every_file_has_found_its_home() {
     ]);
     let violations: Vec<String> = sources
         .into_iter()
-        .map(|file| file.path)
+        .map(|file| file.path.clone())
         .filter(|path| homeless.contains(&name(path).as_str()))
         .collect();
     hold("no file is called utils, helpers or manager", &violations);

@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::OnceLock;
 
 use crate::mentions::{Mention, mentions};
 
@@ -29,13 +30,15 @@ pub fn root() -> PathBuf {
 }
 
 /// Every text file whose path begins with one of these.
-pub fn files(beginnings: &[&str]) -> Vec<Source> {
-    let wanted = |path: &String| beginnings.iter().any(|beginning| path.starts_with(beginning));
+pub fn files(beginnings: &[&str]) -> Vec<&'static Source> {
+    static FILES: OnceLock<Vec<Source>> = OnceLock::new();
     let read = |path: String| {
         let text = std::fs::read_to_string(root().join(&path)).ok()?;
         Some(Source { path, text })
     };
-    let files: Vec<Source> = paths().into_iter().filter(wanted).filter_map(read).collect();
+    let all = FILES.get_or_init(|| paths().into_iter().filter_map(read).collect());
+    let wanted = |path: &str| beginnings.iter().any(|beginning| path.starts_with(beginning));
+    let files: Vec<&Source> = all.iter().filter(|file| wanted(&file.path)).collect();
     assert!(
         !files.is_empty(),
         "nothing lies below {beginnings:?}: the test would prove nothing"
@@ -44,20 +47,23 @@ pub fn files(beginnings: &[&str]) -> Vec<Source> {
 }
 
 /// The Rust files whose path begins with one of these, without those that are tests only.
-pub fn rust(beginnings: &[&str]) -> Vec<RustSource> {
-    let product = |source: &Source| {
+pub fn rust(beginnings: &[&str]) -> Vec<&'static RustSource> {
+    static SOURCES: OnceLock<Vec<RustSource>> = OnceLock::new();
+    let product = |source: &&Source| {
         let path = &source.path;
         path.ends_with(".rs") && !path.ends_with("/tests.rs") && !path.contains("/tests/")
     };
-    let read = |source: Source| RustSource {
+    let read = |source: &Source| RustSource {
+        path: source.path.clone(),
         mentions: mentions(&source.path, &source.text),
-        path: source.path,
     };
-    files(beginnings).into_iter().filter(product).map(read).collect()
+    let all = SOURCES.get_or_init(|| files(&[""]).into_iter().filter(product).map(read).collect());
+    let wanted = |path: &str| beginnings.iter().any(|beginning| path.starts_with(beginning));
+    all.iter().filter(|source| wanted(&source.path)).collect()
 }
 
 /// Violations of a rule about mentions, as `path:line: mention`.
-pub fn mentioned(sources: &[RustSource], banned: impl Fn(&RustSource, &str) -> bool) -> Vec<String> {
+pub fn mentioned(sources: &[&RustSource], banned: impl Fn(&RustSource, &str) -> bool) -> Vec<String> {
     let mut found = Vec::new();
     for source in sources {
         for mention in source
