@@ -7,6 +7,7 @@ use super::panic_hook::guard;
 use super::shell::{Bell, Leave, Shell};
 use super::slot::Slot;
 use super::surroundings::Surroundings;
+use super::watchdog;
 use super::{Actor, Context, Event, Exit};
 use actix::dev::ContextFut;
 use actix::{ActorContext, Addr};
@@ -42,13 +43,12 @@ pub(super) fn start<A: Actor>(
     let built = guard(|| {
         let mut actor = Box::new(build(&mut context));
         actor.started(&mut context);
-        actor
+        match incarnation.take_ending() {
+            Some(exit) => Err(exit),
+            None => Ok(actor),
+        }
     });
-    let built = built.and_then(|actor| match incarnation.take_ending() {
-        Some(exit) => Err(exit),
-        None => Ok(actor),
-    });
-    let actor = match built {
+    let actor = match built.flatten() {
         Ok(actor) => actor,
         Err(exit) => {
             let exit = guard(|| drop(context)).err().unwrap_or(exit);
@@ -131,7 +131,8 @@ impl<A: Actor> Future for Driver<A> {
             return Poll::Ready(());
         };
         self.slot.now_polling(cx.waker());
-        match running.poll(&self.slot, cx) {
+        let polled = watchdog::while_busy(self.slot.name(), || running.poll(&self.slot, cx));
+        match polled {
             Poll::Ready(exit) => {
                 running.finish(&self.slot, exit);
                 Poll::Ready(())

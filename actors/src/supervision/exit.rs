@@ -59,10 +59,10 @@ impl fmt::Display for Exit {
             Self::Normal => f.write_str("finished"),
             Self::Failed(why) => write!(f, "failed: {why}"),
             Self::Panicked { message, at } => write!(f, "panicked at {at}: {message}"),
-            Self::Shutdown => f.write_str("shut down"),
-            Self::Killed => f.write_str("killed"),
+            Self::Shutdown => f.write_str("was shut down"),
+            Self::Killed => f.write_str("was killed"),
             Self::Escalated { child, why } => write!(f, "gave up on {child}: {why}"),
-            Self::Lost => f.write_str("lost with its scheduler"),
+            Self::Lost => f.write_str("was lost with its scheduler"),
         }
     }
 }

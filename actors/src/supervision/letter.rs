@@ -52,7 +52,9 @@ pub(super) trait Deliver<A: Actor> {
 
 /// A letter that was opened and not answered.
 pub(super) trait Orphan {
-    fn died(&self, incarnation: u64, cause: &Exit);
+    fn name(&self) -> &'static str;
+    /// Gives back whether somebody was there to be told.
+    fn died(&self, incarnation: u64, cause: &Exit) -> bool;
 }
 
 impl<M: Message> Letter<M> {
@@ -145,11 +147,16 @@ impl<A: Handles<M>, M: Message> Deliver<A> for Letter<M> {
 }
 
 impl<M: Message> Orphan for Letter<M> {
-    fn died(&self, incarnation: u64, cause: &Exit) {
+    fn name(&self) -> &'static str {
+        M::NAME
+    }
+
+    fn died(&self, incarnation: u64, cause: &Exit) -> bool {
         self.settle(Fate::Died {
             incarnation,
             cause: cause.clone(),
         });
+        self.manner == Manner::Ask
     }
 }
 

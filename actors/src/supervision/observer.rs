@@ -46,7 +46,7 @@ pub enum Event {
         /// Who.
         child: Name,
     },
-    /// Messages that nobody will handle and nobody waits for.
+    /// Messages that nobody will handle, or whose handling was cut off, and that nobody waits for.
     DeadLetters {
         /// To whom they were sent.
         child: Name,

@@ -264,11 +264,15 @@ impl<M: Message> fmt::Display for AskError<M> {
             Self::Died { incarnation, cause } => {
                 write!(
                     f,
-                    "{}: the actor died while handling it (life {incarnation} {cause})",
+                    "{}: the actor died while handling it (life {incarnation} of it {cause})",
                     M::NAME
                 )
             }
-            Self::Down { cause, .. } => write!(f, "{}: nobody is there to handle it ({cause})", M::NAME),
+            Self::Down { cause, .. } => write!(
+                f,
+                "{}: nobody is there to handle it (the last life {cause})",
+                M::NAME
+            ),
             Self::Busy(_) => write!(f, "{}: the mailbox is full", M::NAME),
             Self::Timeout { message: Some(_) } => {
                 write!(f, "{}: its handling did not begin in time", M::NAME)
@@ -289,7 +293,11 @@ impl<M: Message> std::error::Error for AskError<M> {}
 impl<M: Message> fmt::Display for TellError<M> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Down { cause, .. } => write!(f, "{}: nobody is there to handle it ({cause})", M::NAME),
+            Self::Down { cause, .. } => write!(
+                f,
+                "{}: nobody is there to handle it (the last life {cause})",
+                M::NAME
+            ),
             Self::Busy(_) => write!(f, "{}: the mailbox is full", M::NAME),
         }
     }

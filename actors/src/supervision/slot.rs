@@ -121,9 +121,8 @@ impl<A: Actor> Slot<A> {
     /// What dies with an incarnation, once its actor is dropped: timers, notes, and the hopes of those who asked.
     pub(super) fn bury(&self, incarnation: &Incarnation, exit: &Exit) {
         self.life.replace(None);
-        for orphan in incarnation.take_orphans() {
-            orphan.died(incarnation.number, exit);
-        }
+        let mut orphans = incarnation.take_orphans();
+        orphans.retain(|orphan| !orphan.died(incarnation.number, exit));
         let event = Event::Exited {
             child: self.name.clone(),
             incarnation: incarnation.number,
@@ -132,7 +131,8 @@ impl<A: Actor> Slot<A> {
         self.emit(event);
         let timers = self.timers.replace(Timers::new());
         let notes = self.mailbox.borrow_mut().take_notes();
-        self.report_dead(&notes, exit);
+        let cut_off = orphans.iter().map(|letter| letter.name());
+        self.report_dead(cut_off.chain(notes.iter().map(|letter| letter.name())), exit);
         drop_guarded((timers, notes));
     }
 
@@ -141,14 +141,14 @@ impl<A: Actor> Slot<A> {
         self.down.replace(Some(cause.clone()));
         let leftovers = self.mailbox.borrow_mut().take_all();
         let (asked, dead): (Vec<_>, Vec<_>) = leftovers.into_iter().partition(|letter| letter.go_down(cause));
-        self.report_dead(&dead, cause);
+        self.report_dead(dead.iter().map(|letter| letter.name()), cause);
         drop_guarded((asked, dead));
     }
 
-    fn report_dead(&self, letters: &[AnyLetter<A>], cause: &Exit) {
+    fn report_dead(&self, messages: impl Iterator<Item = &'static str>, cause: &Exit) {
         let mut counts = BTreeMap::<&'static str, usize>::new();
-        for letter in letters {
-            *counts.entry(letter.name()).or_default() += 1;
+        for message in messages {
+            *counts.entry(message).or_default() += 1;
         }
         for (message, count) in counts {
             let (child, cause) = (self.name.clone(), cause.clone());

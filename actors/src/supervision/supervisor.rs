@@ -141,9 +141,8 @@ impl Actor for Supervisor {
     fn stopping(&mut self, ctx: &mut Context<Self>) {
         let gone = Rc::new(Notify::new());
         let drain = ctx.incarnation.order.get().is_some_and(|order| order.drain);
-        let to_stop = self.running();
         self.plan = Some(Plan {
-            to_stop,
+            to_stop: self.forget_restarts(),
             drain,
             then: Next::Leave { gone: gone.clone() },
         });
@@ -258,11 +257,19 @@ impl Supervisor {
             why: why.clone(),
         });
         self.plan = Some(Plan {
-            to_stop: self.running(),
+            to_stop: self.forget_restarts(),
             drain: false,
             then: Next::Escalate { child, why },
         });
         self.follow_plan(ctx);
+    }
+
+    /// Nobody is started any more. Gives those who are there.
+    fn forget_restarts(&mut self) -> Vec<usize> {
+        for ward in &mut self.wards {
+            ward.ticket = None;
+        }
+        self.running()
     }
 
     fn running(&self) -> Vec<usize> {

@@ -1,7 +1,9 @@
 //! Notices that the thread of the actors is stuck. The one thread of this layer, started only when asked.
 
+use super::Name;
+use std::cell::RefCell;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Condvar, Mutex, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
@@ -21,10 +23,15 @@ impl Default for WatchdogSettings {
 }
 
 /// What a watchdog reports.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Stall {
-    /// No heartbeat for so long.
-    Stalled(Duration),
+    /// The thread is stuck.
+    Stalled {
+        /// No heartbeat for so long.
+        silent_for: Duration,
+        /// The actor that was at work, if it was one.
+        actor: Option<Name>,
+    },
     /// The heart beats again.
     Over,
 }
@@ -39,8 +46,28 @@ pub struct Watchdog {
 #[derive(Default)]
 struct Shared {
     beats: AtomicU64,
+    at_work: Mutex<Option<Name>>,
     over: Mutex<bool>,
     wake: Condvar,
+}
+
+thread_local! {
+    static WATCHED: RefCell<Option<Arc<Shared>>> = const { RefCell::new(None) };
+}
+
+/// Lets a watchdog, if there is one, know whose work it is.
+pub(super) fn while_busy<T>(actor: &Name, work: impl FnOnce() -> T) -> T {
+    let Some(shared) = WATCHED.with_borrow(Option::clone) else {
+        return work();
+    };
+    *lock(&shared.at_work) = Some(actor.clone());
+    let output = work();
+    *lock(&shared.at_work) = None;
+    output
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl Watchdog {
@@ -55,6 +82,7 @@ impl Watchdog {
         let thread = std::thread::Builder::new()
             .name("impresario-watchdog".into())
             .spawn(move || listen(&listened_to, settings.stalled_after, report))?;
+        WATCHED.set(Some(shared.clone()));
         let beat_every = settings.stalled_after / 4;
         let heart = tokio::task::spawn_local(async move {
             loop {
@@ -73,7 +101,7 @@ impl Watchdog {
 fn listen(shared: &Shared, stalled_after: Duration, mut report: impl FnMut(Stall)) {
     let look_every = (stalled_after / 4).max(Duration::from_millis(1));
     let (mut beats, mut since, mut stalled) = (0, Instant::now(), false);
-    let mut over = shared.over.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut over = lock(&shared.over);
     while !*over {
         over = shared
             .wake
@@ -88,15 +116,19 @@ fn listen(shared: &Shared, stalled_after: Duration, mut report: impl FnMut(Stall
             }
         } else if !stalled && since.elapsed() >= stalled_after {
             stalled = true;
-            report(Stall::Stalled(since.elapsed()));
+            report(Stall::Stalled {
+                silent_for: since.elapsed(),
+                actor: lock(&shared.at_work).clone(),
+            });
         }
     }
 }
 
 impl Drop for Watchdog {
     fn drop(&mut self) {
+        WATCHED.set(None);
         self.heart.abort();
-        *self.shared.over.lock().unwrap_or_else(PoisonError::into_inner) = true;
+        *lock(&self.shared.over) = true;
         self.shared.wake.notify_all();
         if let Some(thread) = self.thread.take() {
             let _ = thread.join(); // a report that panicked has been printed

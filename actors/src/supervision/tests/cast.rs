@@ -91,6 +91,8 @@ pub struct Worker {
     pub log: Log,
     /// How long it takes to go.
     pub slow_goodbye: Duration,
+    /// Whom it asks on leaving.
+    pub last_words: Option<Port<Count>>,
 }
 
 impl Actor for Worker {
@@ -102,6 +104,12 @@ impl Actor for Worker {
             .write(format!("goodbye {}#{}", ctx.name(), ctx.incarnation()));
         if !self.slow_goodbye.is_zero() {
             ctx.spawn(tokio::time::sleep(self.slow_goodbye));
+        }
+        if let Some(port) = self.last_words.take() {
+            ctx.spawn_then(port.ask(Count, SOON), |worker, reply, ctx| {
+                let whether = if reply.is_ok() { "somebody" } else { "nobody" };
+                worker.log.write(format!("{whether} heard {}", ctx.name()));
+            });
         }
     }
 }
@@ -168,6 +176,7 @@ pub fn worker(name: &str, log: &Log) -> Child<Worker> {
         counted: 0,
         log: log.clone(),
         slow_goodbye: Duration::ZERO,
+        last_words: None,
     };
     Child::new(name, build).mailbox(16)
 }

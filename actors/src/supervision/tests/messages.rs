@@ -162,7 +162,7 @@ fn an_idempotent_ask_is_sent_again_when_its_handler_died() {
 }
 
 #[test]
-fn what_nobody_will_handle_is_a_dead_letter_with_name_count_and_cause() {
+fn what_nobody_handles_to_the_end_is_a_dead_letter_with_name_count_and_cause() {
     tell_story(async {
         let log = Log::default();
         let child = worker("a", &log).restart(Restart::Temporary);
@@ -183,7 +183,12 @@ fn what_nobody_will_handle_is_a_dead_letter_with_name_count_and_cause() {
         pass(1).await;
         assert_eq!(
             log.take(),
-            ["exit a#1 panicked boom", "dead a 3 Jot", "dead a 1 Quit"]
+            [
+                "exit a#1 panicked boom",
+                "dead a 1 Boom",
+                "dead a 3 Jot",
+                "dead a 1 Quit"
+            ]
         );
         let asked = asked.await.unwrap();
         assert!(matches!(
@@ -224,6 +229,7 @@ fn notes_to_self_come_after_what_is_in_the_mailbox_and_die_with_the_life_that_wr
         pass(500).await;
         let expected = [
             "exit a#1 panicked boom",
+            "dead a 1 Boom",
             "dead a 1 Jot",
             "restart a group=1 in 100",
             "up a#2",
@@ -285,6 +291,7 @@ fn two_actors_can_hold_ports_to_each_other() {
                 counted: 0,
                 log: log.clone(),
                 slow_goodbye: ms(0),
+                last_words: None,
             }
         };
         let specs = vec![left.child(build(&log)).spec(), right.child(build(&log)).spec()];

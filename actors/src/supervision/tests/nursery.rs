@@ -216,3 +216,23 @@ fn a_nursery_that_is_told_to_go_stops_all_children_at_the_same_time_and_takes_no
         assert_eq!(exits.borrow().len(), 3);
     });
 }
+
+#[test]
+fn a_temporary_child_is_not_restarted_and_its_owner_learns_how_it_died() {
+    tell_story(async {
+        let log = Log::default();
+        let (_root, nursery) = a_nursery(&log).await;
+        let child = worker("a", &log).restart(Restart::Temporary);
+        let boom = child.port::<Boom>();
+        let (exits, on_exit) = owner();
+        nursery.start(child.spec(), on_exit).await.unwrap();
+        let _ = boom.ask(Boom, SOON).await;
+        pass(1).await;
+        let told = exits.take();
+        assert!(
+            matches!(&told[..], [(_, 1, Exit::Panicked { message, .. })] if &**message == "boom"),
+            "{told:?}"
+        );
+        assert_eq!(nursery.stop("a").await, Err(StopError::NotThere("a".into())));
+    });
+}

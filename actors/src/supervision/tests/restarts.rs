@@ -79,7 +79,7 @@ fn rest_for_one_stops_in_reverse_and_restarts_in_order() {
             "restart b group=2 in 100",
             "stopping c",
             "goodbye c#1",
-            "exit c#1 shut down",
+            "exit c#1 was shut down",
             "up b#2",
             "up c#2",
         ];
@@ -103,10 +103,10 @@ fn one_for_all_stops_everyone_in_reverse() {
             "restart b group=3 in 100",
             "stopping c",
             "goodbye c#1",
-            "exit c#1 shut down",
+            "exit c#1 was shut down",
             "stopping a",
             "goodbye a#1",
-            "exit a#1 shut down",
+            "exit a#1 was shut down",
             "up a#2",
             "up b#2",
             "up c#2",
@@ -203,14 +203,14 @@ fn shutdown_drains_in_reverse_and_kills_at_the_deadline() {
             "stopping root",
             "stopping c",
             "goodbye c#1",
-            "exit c#1 shut down",
+            "exit c#1 was shut down",
             "stopping b",
             "goodbye b#1",
-            "exit b#1 killed",
+            "exit b#1 was killed",
             "stopping a",
             "goodbye a#1",
-            "exit a#1 shut down",
-            "exit root#1 shut down",
+            "exit a#1 was shut down",
+            "exit root#1 was shut down",
         ];
         assert_eq!(log.take(), expected);
         let down = late.ask(Count, SOON).await;
@@ -554,8 +554,11 @@ fn the_grace_of_a_stopping_task_is_waited_for_and_then_it_is_killed() {
         let lines = log.take();
         (lines[lines.len() - 3].clone(), lines[lines.len() - 1].clone())
     };
-    assert_eq!(time_to_go(300), ("exit a#1 shut down".into(), "300 ms".into()));
-    assert_eq!(time_to_go(900), ("exit a#1 killed".into(), "500 ms".into()));
+    assert_eq!(
+        time_to_go(300),
+        ("exit a#1 was shut down".into(), "300 ms".into())
+    );
+    assert_eq!(time_to_go(900), ("exit a#1 was killed".into(), "500 ms".into()));
 }
 
 #[test]
@@ -600,7 +603,7 @@ fn a_supervisor_that_is_killed_takes_its_children_with_it_and_starts_them_anew()
         set_boundary_hook(None);
         let expected = [
             "exit a#1 panicked boom",
-            "exit b#1 killed",
+            "exit b#1 was killed",
             "exit below#1 panicked killed at a boundary: Before ChildEnded",
             "restart below group=1 in 100",
             "up a#2",
@@ -630,7 +633,7 @@ fn a_top_that_was_killed_is_started_again_and_one_that_gave_up_is_not() {
         let _ = boom.ask(Boom, SOON).await;
         assert_eq!(count.ask(Count, SOON).await.unwrap(), (2, 1));
         set_boundary_hook(None);
-        assert!(log.take().contains(&"exit root#1 killed".to_string()));
+        assert!(log.take().contains(&"exit root#1 was killed".to_string()));
         while !matches!(boom.ask(Boom, SOON).await, Err(AskError::Down { .. })) {}
         assert!(matches!(root.wait().await, Exit::Escalated { .. }));
     });
@@ -711,7 +714,7 @@ fn crashes_seen_while_a_group_is_being_stopped_are_not_forgotten() {
             "stopping c",
             "goodbye c#1",
             "exit a#1 panicked boom",
-            "exit c#1 shut down",
+            "exit c#1 was shut down",
             "restart a group=3 in 100",
             "up a#2",
             "up b#2",
@@ -730,4 +733,116 @@ fn two_children_of_one_name_are_refused() {
         settings(Strategy::OneForOne),
         vec![worker("a", &log).spec(), worker("a", &log).spec()],
     );
+}
+
+#[test]
+fn whoever_drains_and_asks_one_that_is_gone_already_learns_it_at_once() {
+    tell_story(async {
+        let log = Log::default();
+        let (first, last) = (worker("first", &log), worker("last", &log));
+        let (port, count) = (first.port::<Work>(), last.port::<Count>());
+        let root = start(
+            &log,
+            settings(Strategy::OneForOne),
+            vec![first.spec(), last.spec()],
+        )
+        .await;
+        let ask_on_leaving = move |worker: &mut Worker, _: &mut Context<Worker>| {
+            worker.last_words = Some(count);
+        };
+        port.ask(work(ask_on_leaving), SOON).await.unwrap();
+        let begun = tokio::time::Instant::now();
+        assert_eq!(root.shutdown(SOON).await, Exit::Shutdown);
+        assert_eq!(begun.elapsed(), ms(0));
+        assert!(log.take().contains(&"nobody heard first".to_string()));
+    });
+}
+
+#[test]
+fn a_shutdown_that_takes_too_long_is_cut_short_at_every_depth() {
+    tell_story(async {
+        let log = Log::default();
+        let child = worker("a", &log).grace(ms(60_000));
+        let (slow, count) = (child.port::<Slow>(), child.port::<Count>());
+        let inner = supervisor("inner", settings(Strategy::OneForOne), vec![child.spec()]);
+        let root = start(&log, settings(Strategy::OneForOne), vec![inner.spec()]).await;
+        let stuck = slow.ask(
+            Slow {
+                millis: 3_600_000,
+                then_panic: false,
+            },
+            ms(7_200_000),
+        );
+        pass(1).await;
+        let begun = tokio::time::Instant::now();
+        assert_eq!(root.shutdown(ms(300)).await, Exit::Killed);
+        assert_eq!(begun.elapsed(), ms(300));
+        assert!(matches!(
+            stuck.await,
+            Err(AskError::Died {
+                cause: Exit::Killed,
+                ..
+            })
+        ));
+        assert!(matches!(count.ask(Count, SOON).await, Err(AskError::Down { .. })));
+    });
+}
+
+#[test]
+fn nobody_is_started_any_more_when_the_tree_was_told_to_go() {
+    tell_story(async {
+        let log = Log::default();
+        let (a, b) = (worker("a", &log), worker("b", &log));
+        let (boom, slow) = (a.port::<Boom>(), b.port::<Slow>());
+        let root = start(&log, settings(Strategy::OneForOne), vec![a.spec(), b.spec()]).await;
+        let _ = boom.ask(Boom, SOON).await;
+        let last = slow.ask(
+            Slow {
+                millis: 2000,
+                then_panic: false,
+            },
+            SOON,
+        );
+        pass(50).await;
+        assert_eq!(root.shutdown(SOON).await, Exit::Shutdown);
+        assert_eq!(last.await.unwrap(), 9);
+        assert!(!log.take().contains(&"up a#2".to_string()));
+    });
+}
+
+#[test]
+fn nothing_is_left_of_a_tree_that_is_gone() {
+    for shut_down in [true, false] {
+        tell_story(async move {
+            let log = Log::default();
+            let sentinel = std::rc::Rc::new(());
+            let held = sentinel.clone();
+            let place = Place::<Worker>::new("a");
+            let (own_port, own_log) = (place.port::<Count>(), log.clone());
+            let child = place.child(move |ctx| {
+                let (held, port) = (held.clone(), own_port.clone());
+                ctx.spawn(async move {
+                    let _held = (held, port);
+                    std::future::pending::<()>().await;
+                });
+                Worker {
+                    counted: 0,
+                    log: own_log.clone(),
+                    slow_goodbye: ms(0),
+                    last_words: None,
+                }
+            });
+            let boom = child.port::<Boom>();
+            let root = start(&log, settings(Strategy::OneForOne), vec![child.spec()]).await;
+            let _ = boom.ask(Boom, SOON).await;
+            pass(200).await;
+            assert_eq!(std::rc::Rc::strong_count(&sentinel), 3);
+            if shut_down {
+                assert_eq!(root.shutdown(SOON).await, Exit::Shutdown);
+            }
+            drop((root, boom));
+            tokio::task::yield_now().await;
+            assert_eq!(std::rc::Rc::strong_count(&sentinel), 1);
+        });
+    }
 }

@@ -1,11 +1,12 @@
-//! The one test with real time: it waits for reports, never for a time to pass.
+//! The tests with real time: they wait for reports, never for a time to pass.
 
-use crate::supervision::{Stall, Watchdog, WatchdogSettings};
+use super::cast::*;
+use crate::supervision::*;
 use std::sync::mpsc;
 use std::time::Duration;
 
 #[test]
-fn a_stuck_thread_is_noticed_and_so_is_its_recovery() {
+fn a_stuck_thread_is_noticed_with_the_actor_at_work_and_so_is_its_recovery() {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()
@@ -15,18 +16,31 @@ fn a_stuck_thread_is_noticed_and_so_is_its_recovery() {
         let settings = WatchdogSettings {
             stalled_after: Duration::from_millis(40),
         };
-        let _watchdog = Watchdog::start(settings, move |stall| reports.send(stall).unwrap()).unwrap();
-        let patience = Duration::from_secs(60);
-        let stall = reported
-            .recv_timeout(patience)
-            .expect("this thread is stuck here, and it is noticed");
-        assert!(
-            matches!(stall, Stall::Stalled(long) if long >= settings.stalled_after),
-            "{stall:?}"
-        );
+        let watchdog = Watchdog::start(settings, move |stall| reports.send(stall).unwrap()).unwrap();
+        let log = Log::default();
+        let child = worker("thinker", &log);
+        let port = child.port::<Work>();
+        let _root = start_tree(&log, child).await;
+        let (stalls, stalled) = mpsc::channel();
+        let think = work(move |_, _| {
+            let stall = reported
+                .recv_timeout(Duration::from_secs(60))
+                .expect("this thread is stuck here");
+            stalls.send((stall, reported)).unwrap();
+        });
+        port.ask(think, SOON).await.unwrap();
+        let (stall, reported) = stalled.recv().unwrap();
+        match stall {
+            Stall::Stalled { silent_for, actor } => {
+                assert!(silent_for >= settings.stalled_after, "{silent_for:?}");
+                assert_eq!(actor.as_deref(), Some("thinker"));
+            }
+            Stall::Over => panic!("there was no stall"),
+        }
         while reported.try_recv() != Ok(Stall::Over) {
             tokio::time::sleep(Duration::from_millis(5)).await;
         }
+        drop(watchdog);
+        assert!(reported.recv().is_err(), "dropped, its thread has ended");
     });
-    assert!(reported.recv().is_err(), "dropped, its thread has ended");
 }
