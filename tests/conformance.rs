@@ -28,38 +28,11 @@ const PEERS: [&str; 5] = [
 
 /// Functions of `auggie` whose counterpart is still being written.
 const PENDING: &[&str] = &[
-    "bar_chart",
-    "compose_middleware",
     "config",
-    "context_budget",
-    "context_memory",
-    "context_memory_mcp",
-    "degradation_alert",
-    "execution_message",
-    "execution_router",
     "extension_commands",
-    "overflow_middleware",
-    "parallel_clip",
-    "parallel_prompt",
-    "parallel_run",
-    "parallel_synthesis",
     "preflight",
     "prompt_injection",
     "router_scenario",
-    "signal_prefix",
-    "state_machine",
-    "trace_classify",
-    "trace_cleanup",
-    "trace_duration",
-    "trace_file",
-    "trace_load",
-    "trace_load_single",
-    "trace_mini_report",
-    "trace_record",
-    "trace_regression",
-    "trace_report",
-    "trace_skill_name",
-    "trace_view",
 ];
 
 /// How many failed cases of a function are shown in full.

@@ -101,6 +101,24 @@ pub fn units_between(text: &str, from: usize, to: usize) -> &str {
     if start >= end { "" } else { &text[start..end] }
 }
 
+/// The code points that begin at or after `from` and before `to`, counted in units. Neighbouring ranges share
+/// none and miss none, so that pages put together are the whole; a pair that begins in the range is whole.
+pub fn units_starting_in(text: &str, from: usize, to: usize) -> &str {
+    if to <= from {
+        return "";
+    }
+    &text[first_at_or_after(text, from)..first_at_or_after(text, to)]
+}
+
+/// The byte offset of the first code point that begins at or after `position` units.
+fn first_at_or_after(text: &str, position: usize) -> usize {
+    let offset = offset_of(text, position);
+    if offset < text.len() && units(&text[..offset]) < position {
+        return offset + text[offset..].chars().next().map_or(0, char::len_utf8);
+    }
+    offset
+}
+
 /// The byte offset of the last code point boundary at or before `limit` units.
 fn offset_of(text: &str, limit: usize) -> usize {
     // A byte never makes more than one unit.
@@ -158,6 +176,13 @@ mod tests {
         #[test]
         fn units_agree_with_the_encoder(text in ".*") {
             assert_eq!(units(&text), text.encode_utf16().count());
+        }
+
+        #[test]
+        fn pages_make_the_whole(text in ".*", size in 1usize..7) {
+            let pages = (0..units(&text)).step_by(size);
+            let whole: String = pages.map(|at| units_starting_in(&text, at, at + size)).collect();
+            assert_eq!(whole, text);
         }
 
         #[test]

@@ -16,6 +16,10 @@ pub fn accepts(defect: &str, case: &Case, ours: &Answer) -> bool {
         "D13" | "D17" => code_is_untouched(case, ours),
         "D15" => cap_includes_its_mark(case, ours),
         "D16" => every_trace_label_is_removed(case, ours),
+        "D20" => denied_error_is_no_sign(case, ours),
+        "D22" => only_its_own_traces_newest_first(case, ours),
+        "D26" => no_sixty_seconds(case, ours),
+        "D29" => foreign_files_stay(case, ours),
         "D33" => more_is_redacted(case, ours),
         "D47" => whole_word_is_refused(case, ours),
         "D49" => reply_in_prose_is_read(case, ours),
@@ -177,4 +181,104 @@ fn unusable_brief_is_not_passed(case: &Case, ours: &Answer) -> bool {
         && ours.get("passed") == &Json::Bool(false)
         && !text(ours.get("rubric"), "missingRequirementQuestion").is_empty()
         && number(&answer_value(ours), "iterations") == 0.0
+}
+
+/// A word that merely contains a marker, or a denial, is no sign of failure; every other sign is still there.
+fn denied_error_is_no_sign(case: &Case, ours: &Answer) -> bool {
+    let signs = |value: &Json| -> Vec<String> {
+        let signals = value.get("signals").and_then(Json::as_array).unwrap_or_default();
+        let others = signals
+            .iter()
+            .filter_map(Json::as_str)
+            .filter(|signal| !signal.starts_with("error markers"));
+        others.map(str::to_string).collect()
+    };
+    let kept = answer_value(ours);
+    let all = |value: &Json| {
+        value
+            .get("signals")
+            .and_then(Json::as_array)
+            .unwrap_or_default()
+            .len()
+    };
+    signs(&kept) == signs(expected(case)) && all(&kept) < all(expected(case))
+}
+
+/// Exactly the files `<skill>_<digits>.json` that could be read, by their number.
+fn only_its_own_traces_newest_first(case: &Case, ours: &Answer) -> bool {
+    let skill = case.text("skill");
+    let number = |name: &str| -> Option<u64> {
+        name.strip_prefix(skill)?
+            .strip_prefix('_')?
+            .strip_suffix(".json")?
+            .parse()
+            .ok()
+    };
+    let mut wanted: Vec<(u64, String)> = case
+        .list("files")
+        .iter()
+        .filter_map(|file| file.as_array()?.first()?.as_str())
+        .filter_map(|name| number(name).map(|number| (number, name.to_string())))
+        .collect();
+    wanted.sort_by(|a, b| b.cmp(a));
+    let order: Vec<&str> = ours
+        .get("order")
+        .as_array()
+        .unwrap_or_default()
+        .iter()
+        .filter_map(Json::as_str)
+        .collect();
+    let named: Vec<&str> = order
+        .iter()
+        .copied()
+        .filter(|name| number(name).is_some())
+        .collect();
+    let wanted: Vec<&str> = wanted
+        .iter()
+        .map(|(_, name)| name.as_str())
+        .filter(|name| named.contains(name))
+        .collect();
+    let of_skill = case
+        .list("files")
+        .iter()
+        .filter_map(|file| file.as_array()?.first()?.as_str());
+    named == wanted && order.len() <= of_skill.filter(|name| number(name).is_some()).count()
+}
+
+/// Seconds never reach 60; apart from that the text is the recorded one.
+fn no_sixty_seconds(case: &Case, ours: &Answer) -> bool {
+    let sixty = Regex::new(r"(\d+m)?60s").expect("a pattern");
+    let carried = sixty.replace_all(text(expected(case), "text"), |found: &regex::Captures<'_>| {
+        let minutes = found
+            .get(1)
+            .and_then(|minutes| minutes.as_str().trim_end_matches('m').parse().ok());
+        format!("{}m0s", minutes.unwrap_or(0) + 1)
+    });
+    let one_digit = |text: &str| {
+        Regex::new(r"m00s")
+            .expect("a pattern")
+            .replace_all(text, "m0s")
+            .into_owned()
+    };
+    one_digit(&carried) == one_digit(text(&answer_value(ours), "text"))
+}
+
+/// Nothing is deleted that is not surely a trace, and no fewer of those than the peer deletes.
+fn foreign_files_stay(case: &Case, ours: &Answer) -> bool {
+    let trace = Regex::new(r"^[A-Za-z0-9_-]+_\d+\.json$").expect("a pattern");
+    let names = |value: &Json| -> Vec<String> {
+        let deleted = value.get("deleted").and_then(Json::as_array).unwrap_or_default();
+        deleted
+            .iter()
+            .filter_map(Json::as_str)
+            .map(str::to_string)
+            .collect()
+    };
+    let deleted = names(&answer_value(ours));
+    let expected = names(expected(case));
+    deleted.iter().all(|name| trace.is_match(name))
+        && expected
+            .iter()
+            .filter(|name| trace.is_match(name))
+            .all(|name| deleted.contains(name))
 }

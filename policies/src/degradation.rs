@@ -1,0 +1,112 @@
+//! Must the user be told that a skill has stopped working?
+
+use crate::trace_classify::{Outcome, TraceVerdict, looks_complete};
+use crate::trace_file::Trace;
+use crate::trace_text::count_signals;
+use crate::utc_date::utc_text;
+
+const HOUR_MS: f64 = 3_600_000.0;
+
+/// When to warn.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct DegradationSettings {
+    /// Off: never.
+    pub enabled: bool,
+    /// After so many failures in a row.
+    pub consecutive_failures: usize,
+    /// Not again within so many hours.
+    pub cooldown_hours: f64,
+}
+
+/// What is known of a skill, the run that just ended left out of the history.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct DegradationFacts<'a> {
+    /// The run that just ended.
+    pub current: &'a TraceVerdict,
+    /// The runs before it, newest first.
+    pub history: &'a [Trace],
+    /// What was said of them, where somebody did.
+    pub verdicts: Option<&'a [TraceVerdict]>,
+    /// When the user was last told, in ms since 1970; kept through restarts.
+    pub last_alert_ms: Option<f64>,
+    /// Now.
+    pub now_ms: f64,
+}
+
+/// What to tell.
+#[derive(Debug, Clone, PartialEq)]
+pub struct DegradationAlert {
+    /// How many runs in a row went wrong.
+    pub failures: usize,
+    /// By what, the most frequent first.
+    pub signals: Vec<(String, usize)>,
+    /// When a run last ended by itself with an answer, in ms since 1970.
+    pub last_success_ms: Option<f64>,
+}
+
+/// Decides whether to warn. Who warns keeps the time and gives it back as `last_alert_ms`.
+pub fn decide_alert(
+    facts: &DegradationFacts<'_>,
+    settings: &DegradationSettings,
+) -> Option<DegradationAlert> {
+    if !settings.enabled || facts.current.outcome == Outcome::Success {
+        return None;
+    }
+    let worked = |at: usize, trace: &Trace| match facts.verdicts {
+        Some(verdicts) => verdicts
+            .get(at)
+            .is_some_and(|verdict| verdict.outcome == Outcome::Success),
+        None => looks_complete(trace),
+    };
+    let successes: Vec<bool> = facts
+        .history
+        .iter()
+        .enumerate()
+        .map(|(at, trace)| worked(at, trace))
+        .collect();
+    let first_success = successes.iter().position(|worked| *worked)?;
+    let failures = first_success + 1;
+    if failures < settings.consecutive_failures {
+        return None;
+    }
+    let cooling = |last: f64| facts.now_ms - last < settings.cooldown_hours * HOUR_MS;
+    if facts.last_alert_ms.is_some_and(cooling) {
+        return None;
+    }
+    let known = facts.verdicts.unwrap_or_default().iter().take(first_success);
+    let signals = count_signals(std::iter::once(facts.current).chain(known));
+    Some(DegradationAlert {
+        failures,
+        signals: signals
+            .into_iter()
+            .map(|(signal, count)| (signal.to_string(), count))
+            .collect(),
+        last_success_ms: facts
+            .history
+            .iter()
+            .find(|trace| looks_complete(trace))
+            .map(|trace| trace.timestamp),
+    })
+}
+
+impl DegradationAlert {
+    /// The lines the user sees.
+    pub fn lines(&self, skill: &str) -> Vec<String> {
+        let failures = self.failures;
+        let mut lines = vec![format!(
+            "⚠️ Degradation detected: skill \"{skill}\" has failed {failures} consecutive times."
+        )];
+        if !self.signals.is_empty() {
+            let shown: Vec<String> = self
+                .signals
+                .iter()
+                .map(|(signal, count)| format!("{signal} ({count}x)"))
+                .collect();
+            lines.push(format!("   Signals: {}.", shown.join(", ")));
+        }
+        if let Some(when) = self.last_success_ms {
+            lines.push(format!("   Last successful run: {}.", utc_text(when)));
+        }
+        lines
+    }
+}

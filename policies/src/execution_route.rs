@@ -1,0 +1,327 @@
+//! Which model does a skill run on?
+
+use crate::compat::{collapse_spaces, cut_units, to_fixed, trim};
+use crate::domain::{Complexity, Risk, Route, Tier};
+use crate::model_mapping::{ModelMappingError, map_model};
+use serde::{Deserialize, Serialize};
+
+/// A reason shown to the user has at most so many units.
+const SHOWN_REASON_UNITS_MAX: usize = 240;
+
+/// What is known when a skill is about to run.
+#[derive(Debug, Clone, PartialEq)]
+pub struct RouteFacts<'a> {
+    /// The model its file asks for.
+    pub skill_model: Option<&'a str>,
+    /// What the judge said of the work; the default where nobody said anything.
+    pub route: Route,
+    /// The brief passed the judge.
+    pub passed: bool,
+}
+
+/// What is configured.
+#[derive(Debug, Clone, PartialEq)]
+pub struct RouteSettings {
+    /// Adapt the model to the work.
+    pub enabled: bool,
+    /// Which way to lean.
+    pub preference: RoutePreference,
+    /// What a model named by the skill's file means.
+    pub skill_model_policy: SkillModelPolicy,
+    /// The models by tier.
+    pub models: ModelPool,
+    /// Whose models bare names are.
+    pub default_provider: String,
+    /// The providers that may be used; all when empty.
+    pub allowed_providers: Vec<String>,
+}
+
+/// Which way to lean when the judge leaves room.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum RoutePreference {
+    /// Cheaper where it is safe.
+    PreferCheap,
+    /// As the judge says.
+    Balanced,
+    /// Better where something is at stake.
+    PreferBest,
+}
+
+/// What a model named by the skill's file means.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum SkillModelPolicy {
+    /// It is used.
+    Pin,
+    /// The judge decides all the same.
+    Ignore,
+}
+
+/// One model a tier; a tier may have none.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct ModelPool {
+    /// Of the cheap tier.
+    pub cheap: Option<String>,
+    /// Of the balanced tier.
+    pub balanced: Option<String>,
+    /// Of the frontier tier.
+    pub frontier: Option<String>,
+}
+
+impl ModelPool {
+    /// The model of a tier.
+    pub fn get(&self, tier: Tier) -> Option<&str> {
+        let model = match tier {
+            Tier::Cheap => &self.cheap,
+            Tier::Balanced => &self.balanced,
+            Tier::Frontier => &self.frontier,
+        };
+        model.as_deref()
+    }
+}
+
+/// What was chosen, once; it enters no prompt.
+#[derive(Debug, Clone, PartialEq)]
+pub struct RouteDecision {
+    /// The model, in full.
+    pub model: String,
+    /// Its tier; a placeholder unless the source is [`RouteSource::ExecutionRouting`].
+    pub tier: Tier,
+    /// Why.
+    pub reason: String,
+    /// What decided.
+    pub source: RouteSource,
+    /// The judge's tier, raised where the brief did not pass.
+    pub effective_tier: Tier,
+}
+
+/// What decided about the model.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum RouteSource {
+    /// The skill's file.
+    SkillModel,
+    /// The judge's route.
+    ExecutionRouting,
+    /// Nothing: the default model.
+    Fallback,
+}
+
+/// Chooses the model.
+pub fn choose_route(
+    facts: &RouteFacts<'_>,
+    settings: &RouteSettings,
+) -> Result<RouteDecision, ModelMappingError> {
+    let minimum = (!facts.passed).then_some(Tier::Balanced);
+    let effective_tier = facts.route.tier.max(minimum.unwrap_or(Tier::Cheap));
+    let map = |name: Option<&str>| map_model(name, &settings.default_provider, &settings.allowed_providers);
+    let skill_model = facts.skill_model.filter(|model| !trim(model).is_empty());
+    let decided = |model: String, tier: Tier, reason: &str, source: RouteSource| RouteDecision {
+        model,
+        tier,
+        reason: reason.to_string(),
+        source,
+        effective_tier,
+    };
+    // A blank name still is the skill's; it means the default model.
+    let asks = facts.skill_model.is_some_and(|model| !model.is_empty());
+    let named = if asks {
+        RouteSource::SkillModel
+    } else {
+        RouteSource::Fallback
+    };
+    if !settings.enabled {
+        let reason = if asks {
+            "Adaptive routing disabled; using SKILL.md model."
+        } else {
+            "Adaptive routing disabled; using default model."
+        };
+        return Ok(decided(map(skill_model)?, Tier::Balanced, reason, named));
+    }
+    if settings.skill_model_policy == SkillModelPolicy::Pin && skill_model.is_some() {
+        let reason = "skillModelPolicy=pin; SKILL.md model honoured.";
+        return Ok(decided(map(skill_model)?, Tier::Balanced, reason, named));
+    }
+    let route = Route {
+        tier: effective_tier,
+        ..facts.route.clone()
+    };
+    let wanted = adjusted_tier(&route, settings.preference).max(minimum.unwrap_or(Tier::Cheap));
+    if let Some((tier, model)) = pick_from_pool(wanted, minimum, settings)? {
+        let reason = route_reason(&route, wanted, tier);
+        return Ok(decided(model, tier, &reason, RouteSource::ExecutionRouting));
+    }
+    let legacy = skill_model.filter(|_| minimum.is_none());
+    let reason = match legacy {
+        Some(_) => "Execution-routing pool unavailable; used legacy SKILL.md model resolution.",
+        None => "Execution-routing pool unavailable; used legacy default model resolution.",
+    };
+    Ok(decided(
+        map(legacy)?,
+        minimum.unwrap_or(Tier::Balanced),
+        reason,
+        RouteSource::Fallback,
+    ))
+}
+
+/// The tier after preference and safety floors.
+fn adjusted_tier(route: &Route, preference: RoutePreference) -> Tier {
+    let preferred = preferred_tier(route, preference);
+    match route.risk {
+        Risk::ArchitectureChange => Tier::Frontier,
+        Risk::MultiFileEdit => preferred.max(Tier::Balanced),
+        Risk::Unknown if route.confidence < 0.5 => preferred.max(Tier::Balanced),
+        Risk::Unknown | Risk::ReadOnly | Risk::SmallEdit => preferred,
+    }
+}
+
+fn preferred_tier(route: &Route, preference: RoutePreference) -> Tier {
+    match preference {
+        RoutePreference::Balanced => route.tier,
+        RoutePreference::PreferCheap => {
+            let harmless = matches!(route.risk, Risk::ReadOnly | Risk::SmallEdit);
+            let usual = route.tier == Tier::Balanced && route.complexity == Complexity::Medium;
+            if usual && harmless && route.confidence >= 0.7 {
+                Tier::Cheap
+            } else {
+                route.tier
+            }
+        }
+        RoutePreference::PreferBest => match route.risk {
+            Risk::Unknown => Tier::Frontier,
+            Risk::SmallEdit | Risk::MultiFileEdit | Risk::ArchitectureChange => {
+                route.tier.max(Tier::Balanced)
+            }
+            Risk::ReadOnly => route.tier,
+        },
+    }
+}
+
+/// The first usable model, the wanted tier first, then the better ones, then the cheaper ones.
+fn pick_from_pool(
+    wanted: Tier,
+    minimum: Option<Tier>,
+    settings: &RouteSettings,
+) -> Result<Option<(Tier, String)>, ModelMappingError> {
+    let order = match wanted {
+        Tier::Cheap => [Tier::Cheap, Tier::Balanced, Tier::Frontier],
+        Tier::Balanced => [Tier::Balanced, Tier::Frontier, Tier::Cheap],
+        Tier::Frontier => [Tier::Frontier, Tier::Balanced, Tier::Cheap],
+    };
+    for tier in order {
+        let name = settings.models.get(tier).filter(|name| !trim(name).is_empty());
+        if name.is_none() || minimum.is_some_and(|minimum| tier < minimum) {
+            continue;
+        }
+        match map_model(name, &settings.default_provider, &settings.allowed_providers) {
+            Ok(model) => return Ok(Some((tier, model))),
+            Err(ModelMappingError::DisallowedProvider { .. }) => {}
+            Err(error @ ModelMappingError::NoProvider) => return Err(error),
+        }
+    }
+    Ok(None)
+}
+
+fn route_reason(route: &Route, wanted: Tier, picked: Tier) -> String {
+    let mut reason = format!(
+        "route {} (complexity={}, risk={}, confidence={})",
+        tier_word(route.tier),
+        complexity_word(route.complexity),
+        risk_word(route.risk),
+        to_fixed(route.confidence, 2),
+    );
+    if wanted != route.tier {
+        reason.push_str(&format!(
+            "; adjusted to {} via preference/safety floors",
+            tier_word(wanted)
+        ));
+    }
+    if picked != wanted {
+        reason.push_str(&format!("; pool fallback resolved {}", tier_word(picked)));
+    }
+    reason
+}
+
+/// The line that says a skill begins; with `surface` it says on which model and why.
+pub fn executing_line(skill: &str, decision: &RouteDecision, surface: bool) -> String {
+    if !surface {
+        return format!("[System]: ⚙️ Executing /skill:{skill} (Auggie semantic retrieval running...)");
+    }
+    let chosen = match decision.source {
+        RouteSource::ExecutionRouting => tier_word(decision.tier),
+        RouteSource::SkillModel => "SKILL.md",
+        RouteSource::Fallback => "fallback",
+    };
+    let reason = collapse_spaces(&decision.reason);
+    let reason = cut_units(&reason, SHOWN_REASON_UNITS_MAX);
+    format!(
+        "[System]: ⚙️ Executing /skill:{skill} using {chosen} model {}. Reason: {reason}",
+        decision.model
+    )
+}
+
+/// The word for a tier.
+pub fn tier_word(tier: Tier) -> &'static str {
+    match tier {
+        Tier::Cheap => "cheap",
+        Tier::Balanced => "balanced",
+        Tier::Frontier => "frontier",
+    }
+}
+
+/// The word for a complexity.
+pub fn complexity_word(complexity: Complexity) -> &'static str {
+    match complexity {
+        Complexity::Low => "low",
+        Complexity::Medium => "medium",
+        Complexity::High => "high",
+    }
+}
+
+/// The word for a risk.
+pub fn risk_word(risk: Risk) -> &'static str {
+    match risk {
+        Risk::ReadOnly => "read_only",
+        Risk::SmallEdit => "small_edit",
+        Risk::MultiFileEdit => "multi_file_edit",
+        Risk::ArchitectureChange => "architecture_change",
+        Risk::Unknown => "unknown",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_unpassed_brief_never_runs_on_a_cheap_model() {
+        let models = ModelPool {
+            cheap: Some("a/c".into()),
+            ..ModelPool::default()
+        };
+        let settings = RouteSettings {
+            enabled: true,
+            preference: RoutePreference::PreferCheap,
+            skill_model_policy: SkillModelPolicy::Ignore,
+            models,
+            default_provider: "p".into(),
+            allowed_providers: vec![],
+        };
+        for tier in [Tier::Cheap, Tier::Balanced, Tier::Frontier] {
+            let facts = RouteFacts {
+                skill_model: None,
+                route: Route {
+                    tier,
+                    ..Route::default()
+                },
+                passed: false,
+            };
+            let decision = choose_route(&facts, &settings).unwrap();
+            assert_eq!(
+                (decision.source, decision.tier),
+                (RouteSource::Fallback, Tier::Balanced)
+            );
+        }
+    }
+}

@@ -1,0 +1,190 @@
+//! Did a run go well, as far as its trace shows?
+
+use crate::compat::{cut_units, to_fixed, trim};
+use crate::domain::ROUTE_UNAVAILABLE;
+use crate::trace_file::Trace;
+use serde::{Deserialize, Serialize};
+
+/// More calls than this are suspicious.
+const TOOL_CALLS_MAX: usize = 20;
+/// A route less sure than this is suspicious.
+const CONFIDENCE_MIN: f64 = 0.5;
+/// So much of an answer's start is searched for signs of failure.
+const SEARCHED_UNITS: usize = 200;
+const ERROR_MARKERS: [&str; 3] = ["error", "failed", "exception"];
+
+/// How a run seems to have ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Outcome {
+    /// Well.
+    Success,
+    /// Not well.
+    LikelyFailure,
+    /// Not well again and again, and it once did.
+    LikelyRegression,
+    /// Nobody can tell.
+    Unknown,
+}
+
+impl Outcome {
+    /// Every outcome, in the order they are shown.
+    pub const ALL: [Outcome; 4] = [
+        Outcome::Success,
+        Outcome::LikelyFailure,
+        Outcome::LikelyRegression,
+        Outcome::Unknown,
+    ];
+
+    /// As it is logged.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Success => "success",
+            Self::LikelyFailure => "likely-failure",
+            Self::LikelyRegression => "likely-regression",
+            Self::Unknown => "unknown",
+        }
+    }
+
+    /// As it is shown.
+    pub fn emoji(self) -> &'static str {
+        match self {
+            Self::Success => "✅",
+            Self::LikelyFailure => "⚠️",
+            Self::LikelyRegression => "📉",
+            Self::Unknown => "❓",
+        }
+    }
+}
+
+/// What a trace says of its run, and what it says it by.
+#[derive(Debug, Clone, PartialEq)]
+pub struct TraceVerdict {
+    /// How it ended.
+    pub outcome: Outcome,
+    /// The signs, in words.
+    pub signals: Vec<String>,
+    /// From 0 to 1.
+    pub confidence: f64,
+}
+
+/// It ended by itself and said something.
+pub fn looks_complete(trace: &Trace) -> bool {
+    trace.stopped_reason == "completed" && !trim(&trace.final_text).is_empty()
+}
+
+/// What a denied marker counts for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Denials {
+    /// "No errors found" is no error.
+    Heeded,
+    /// It is one. Only to replay records of the peer.
+    Ignored,
+}
+
+/// Classifies a trace by itself.
+pub fn classify_trace(trace: &Trace) -> TraceVerdict {
+    classify_trace_with(trace, Denials::Heeded)
+}
+
+/// Classifies a trace by itself, with a choice about denials.
+pub fn classify_trace_with(trace: &Trace, denials: Denials) -> TraceVerdict {
+    let signals = signals_of(trace, denials);
+    let (outcome, confidence) = match signals.len() {
+        0 if looks_complete(trace) => (Outcome::Success, 0.9),
+        0 => (Outcome::Unknown, 0.3),
+        1 => (Outcome::LikelyFailure, 0.6),
+        2 => (Outcome::LikelyFailure, 0.75),
+        _ => (Outcome::LikelyFailure, 0.9),
+    };
+    TraceVerdict {
+        outcome,
+        signals,
+        confidence,
+    }
+}
+
+fn signals_of(trace: &Trace, denials: Denials) -> Vec<String> {
+    let mut signals = Vec::new();
+    match trace.stopped_reason.as_str() {
+        "timeout" => signals.push("timeout — sub-agent hit wall clock limit".to_string()),
+        "inactivity" => signals.push("inactivity — model stopped making tool calls".to_string()),
+        "aborted" => signals.push("aborted — execution was cancelled externally".to_string()),
+        _ => {}
+    }
+    if trace.ours.as_ref().is_some_and(|ours| ours.state == "failed") {
+        signals.push("failed — the sub-agent could not finish".to_string());
+    }
+    if trim(&trace.final_text).is_empty() {
+        signals.push("empty output — no text produced".to_string());
+    }
+    let start = cut_units(&trace.final_text, SEARCHED_UNITS).to_lowercase();
+    let found: Vec<&str> = ERROR_MARKERS
+        .into_iter()
+        .filter(|marker| speaks_of(&start, marker, denials))
+        .collect();
+    if !found.is_empty() {
+        signals.push(format!("error markers in output ({})", found.join(", ")));
+    }
+    let calls = trace.tool_calls.len();
+    if calls > TOOL_CALLS_MAX {
+        signals.push(format!(
+            "high tool-call count ({calls} calls, threshold {TOOL_CALLS_MAX})"
+        ));
+    }
+    let confidence = trace.route.confidence;
+    // A route nobody gave is no sign of anything.
+    let unjudged = confidence == 0.0 && trace.route.reason == ROUTE_UNAVAILABLE;
+    if confidence < CONFIDENCE_MIN && !unjudged {
+        let shown = to_fixed(confidence, 2);
+        signals.push(format!(
+            "low route confidence ({shown}, threshold {CONFIDENCE_MIN})"
+        ));
+    }
+    signals
+}
+
+/// The marker stands in the text and is not denied.
+fn speaks_of(text: &str, marker: &str, denials: Denials) -> bool {
+    text.match_indices(marker)
+        .any(|(at, _)| denials == Denials::Ignored || !is_denied(&text[..at]))
+}
+
+/// `no`, `0`, `without` and the like just before.
+fn is_denied(before: &str) -> bool {
+    let Some(before) = before.strip_suffix(' ') else {
+        return false;
+    };
+    let word = before
+        .rsplit(|c: char| !c.is_alphanumeric() && c != '\'')
+        .next()
+        .unwrap_or("");
+    matches!(
+        word,
+        "no" | "0" | "zero" | "without" | "any" | "not" | "never" | "nothing" | "none"
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(text: &str, expected: bool) {
+        assert_eq!(
+            ERROR_MARKERS
+                .iter()
+                .any(|marker| speaks_of(text, marker, Denials::Heeded)),
+            expected,
+            "{text}"
+        );
+    }
+
+    #[test]
+    fn denied_errors_are_no_errors() {
+        check("no errors found", false);
+        check("all tests pass, 0 failed", false);
+        check("it failed", true);
+        check("error: x", true);
+        check("3 errors", true);
+    }
+}

@@ -1,0 +1,124 @@
+//! Which model runs, under which budget, and where the router stands.
+
+use super::texts::mapping_error;
+use crate::vectors::{Answer, Case};
+use impresario_policies::compat::Json;
+use impresario_policies::context_budget::{ContextBudgetSettings, choose_context_budget};
+use impresario_policies::domain::{Route, Tier};
+use impresario_policies::execution_route::{
+    ModelPool, RouteDecision, RouteFacts, RoutePreference, RouteSettings, RouteSource, SkillModelPolicy,
+    choose_route, executing_line, tier_word,
+};
+use impresario_policies::judge_reply::{coerce_route, tier_named};
+use impresario_policies::router_phase::{RouterEvent, RouterPhase, decide_phase};
+use serde_json::{Value, json};
+
+fn pool(models: &Json) -> ModelPool {
+    let model = |tier: &str| models.get(tier).and_then(Json::as_str).map(str::to_string);
+    ModelPool {
+        cheap: model("cheap"),
+        balanced: model("balanced"),
+        frontier: model("frontier"),
+    }
+}
+
+pub fn source_word(source: RouteSource) -> &'static str {
+    match source {
+        RouteSource::SkillModel => "skill-model",
+        RouteSource::ExecutionRouting => "execution-routing",
+        RouteSource::Fallback => "fallback",
+    }
+}
+
+pub fn execution_router(case: &Case) -> Answer {
+    let settings = RouteSettings {
+        enabled: case.flag("enabled"),
+        preference: match case.text("preference") {
+            "preferCheap" => RoutePreference::PreferCheap,
+            "preferBest" => RoutePreference::PreferBest,
+            _ => RoutePreference::Balanced,
+        },
+        skill_model_policy: match case.text("policy") {
+            "pin" => SkillModelPolicy::Pin,
+            _ => SkillModelPolicy::Ignore,
+        },
+        models: pool(case.get("models")),
+        default_provider: case.text("default_provider").into(),
+        allowed_providers: case.texts("allowed"),
+    };
+    let route = match case.get("route") {
+        Json::Null => Route::default(),
+        given => coerce_route(given),
+    };
+    let facts = RouteFacts {
+        skill_model: case.get("skill_model").as_str(),
+        route,
+        passed: case.flag("passed"),
+    };
+    match choose_route(&facts, &settings) {
+        Ok(decision) => Answer::value(json!({
+            "model": decision.model, "tier": tier_word(decision.tier), "reason": decision.reason,
+            "source": source_word(decision.source), "effective_route_tier": tier_word(decision.effective_tier),
+        })),
+        Err(error) => mapping_error(&error),
+    }
+}
+
+pub fn execution_message(case: &Case) -> Answer {
+    let selection = case.get("selection");
+    let text = |key: &str| selection.get(key).and_then(Json::as_str).unwrap_or("");
+    let tier = tier_named(text("tier")).unwrap_or(Tier::Balanced);
+    let decision = RouteDecision {
+        model: text("model").into(),
+        tier,
+        reason: text("reason").into(),
+        source: match text("source") {
+            "skill-model" => RouteSource::SkillModel,
+            "execution-routing" => RouteSource::ExecutionRouting,
+            _ => RouteSource::Fallback,
+        },
+        effective_tier: tier,
+    };
+    let line = executing_line(case.text("skill"), &decision, case.flag("surface_decision"));
+    Answer::value(json!(line))
+}
+
+pub fn context_budget(case: &Case) -> Answer {
+    let ceiling = |tier: &str| case.get("ceilings").get(tier).and_then(Json::as_number);
+    let settings = ContextBudgetSettings {
+        enabled: case.flag("enabled"),
+        ceiling_bytes: case.number("overflow_ceiling_bytes"),
+        cheap: ceiling("cheap"),
+        balanced: ceiling("balanced"),
+        frontier: ceiling("frontier"),
+    };
+    let tier = tier_named(case.text("tier")).unwrap_or(Tier::Balanced);
+    let budget = choose_context_budget(tier, &settings);
+    Answer::value(json!({
+        "overflowCeilingBytes": budget.ceiling_bytes, "tier": tier_word(budget.tier),
+        "active": budget.active, "source": budget.source.word(),
+    }))
+}
+
+pub fn state_machine(case: &Case) -> Answer {
+    let mut phase = RouterPhase::default();
+    let mut steps: Vec<Value> = Vec::new();
+    for op in case.texts("ops") {
+        let event = match op.split(':').next().unwrap_or("") {
+            "evaluate" => RouterEvent::BeginEvaluation,
+            "wait" => RouterEvent::BeginWaitForUser,
+            "answer" => RouterEvent::ConsumeUserAnswer,
+            "reject" => RouterEvent::RejectPending,
+            "execute" => RouterEvent::BeginExecution,
+            _ => RouterEvent::Reset,
+        };
+        let decided = decide_phase(phase, event);
+        phase = decided.unwrap_or(phase);
+        let mut step = json!({"phase": phase.word(), "busy": phase.is_busy()});
+        if let Err(error) = decided {
+            step["error"] = json!(error.to_string());
+        }
+        steps.push(step);
+    }
+    Answer::value(Value::Array(steps))
+}
