@@ -1,2 +1,8 @@
-//! The command line.
-fn main() {}
+//! The command line. What it can do is told by `impresario --help`.
+
+use clap::Parser;
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    impresario::cli::Cli::parse().execute()
+}

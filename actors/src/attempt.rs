@@ -11,6 +11,7 @@ use crate::supervision::{Actor, Answer, Context, Handles, Port};
 use async_trait::async_trait;
 use impresario_policies::attempt_ending::{describe_ending, read_ending};
 use impresario_policies::domain::{AttemptEnding, Clocks, Containment, EndFacts, Proof, Replay, Step};
+use impresario_policies::redact::redact;
 use std::cell::Cell;
 use std::collections::BTreeSet;
 use std::rc::Rc;
@@ -39,9 +40,10 @@ pub struct AttemptPorts {
 /// See the module.
 pub struct Attempt {
     request: AttemptRequest,
+    overflow_ceiling_bytes: u64,
     clocks: Clocks,
     ports: AttemptPorts,
-    runner: Rc<dyn SubAgentRunner>,
+    runner: Option<Rc<dyn SubAgentRunner>>,
     handle: Option<Box<dyn AttemptHandle>>,
     events: Option<mpsc::Receiver<RunnerEvent>>,
     stopping: Rc<Cell<bool>>,
@@ -62,13 +64,9 @@ impl EndingRead {
         let ending = read_ending(facts);
         Self {
             ending,
-            detail: redact(&describe_ending(facts, ending)),
+            detail: redact(&describe_ending(facts, ending)).into_owned(),
         }
     }
-}
-
-fn redact(text: &str) -> String {
-    text.to_string()
 }
 
 /// What is known of the silence since the last event.
@@ -93,9 +91,10 @@ impl Attempt {
     /// An attempt that has not begun.
     pub fn new(
         request: AttemptRequest,
+        overflow_ceiling_bytes: u64,
         clocks: Clocks,
         ports: AttemptPorts,
-        runner: Rc<dyn SubAgentRunner>,
+        runner: Option<Rc<dyn SubAgentRunner>>,
     ) -> Self {
         let silence = Silence {
             active: false,
@@ -106,6 +105,7 @@ impl Attempt {
         };
         Self {
             request,
+            overflow_ceiling_bytes,
             clocks,
             ports,
             runner,
@@ -125,10 +125,15 @@ impl Handles<StartDue> for Attempt {
         let (sender, receiver) = mpsc::channel(EVENTS_AHEAD_MAX);
         let gate = Rc::new(Gate {
             attempt: self.request.attempt,
+            ceiling_bytes: self.overflow_ceiling_bytes,
             ports: self.ports.clone(),
             stopping: self.stopping.clone(),
         });
-        let (runner, request) = (self.runner.clone(), self.request.clone());
+        let request = self.request.clone();
+        let Some(runner) = self.runner.clone() else {
+            self.not_started("there is no such runner in this runtime", ctx);
+            return Answer::now(());
+        };
         self.events = Some(receiver);
         self.arm_clock(ctx);
         ctx.spawn_then(
@@ -203,7 +208,7 @@ impl Attempt {
         self.finish(
             EndingRead {
                 ending,
-                detail: redact(why),
+                detail: redact(why).into_owned(),
             },
             String::new(),
             ctx,
@@ -394,7 +399,7 @@ fn step_of(attempt: impresario_policies::domain::AttemptNumber, event: RunnerEve
             attempt,
             call,
             tool,
-            summary: redact(&summary),
+            summary: redact(&summary).into_owned(),
             replay,
         }),
         RunnerEvent::ToolEnded {
@@ -408,7 +413,7 @@ fn step_of(attempt: impresario_policies::domain::AttemptNumber, event: RunnerEve
             call,
             is_error,
             bytes,
-            preview: redact(&preview),
+            preview: redact(&preview).into_owned(),
             overflow,
         }),
         RunnerEvent::Alive
@@ -428,6 +433,7 @@ fn push_bounded(text: &mut String, delta: &str) {
 /// The runtime's say on tools, as the runner sees it.
 struct Gate {
     attempt: impresario_policies::domain::AttemptNumber,
+    ceiling_bytes: u64,
     ports: AttemptPorts,
     stopping: Rc<Cell<bool>>,
 }
@@ -442,7 +448,7 @@ impl ToolGate for Gate {
             attempt: self.attempt,
             call: call.to_string(),
             tool: tool.to_string(),
-            summary: redact(summary),
+            summary: redact(summary).into_owned(),
             replay,
         };
         match self.ports.record.ask_again(RecordStep { step }, ASK).await {
@@ -458,6 +464,7 @@ impl ToolGate for Gate {
             call: call.to_string(),
             tool: tool.to_string(),
             result: result.to_string(),
+            ceiling_bytes: self.ceiling_bytes,
         };
         self.ports
             .review

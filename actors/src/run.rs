@@ -19,6 +19,7 @@ use impresario_policies::domain::{
     AttemptEnding, AttemptNumber, Proof, Reason, Replay, RunId, RunRequest, Step, TerminalState,
 };
 use impresario_policies::fallback::StartFrom;
+use impresario_policies::output_sanitizer::{SanitizerSettings, sanitize_output};
 use impresario_policies::progress::describe_step;
 use impresario_policies::projection::{RecordedStep, RunProjection};
 use std::collections::VecDeque;
@@ -248,9 +249,8 @@ impl Handles<AttemptOver> for Run {
         if answered {
             let chars_max = self.request().map_or(0, |request| request.answer_chars_max);
             steps.push(Step::Answered {
-                answer: over.answer.clone(),
+                answer: review(&over.answer, chars_max),
             });
-            let _ = chars_max;
         }
         self.facts.live_attempt = None;
         self.stop_attempt = None;
@@ -696,6 +696,7 @@ impl Run {
                     .to_string(),
             ),
             StartFrom::SessionToldOfCutTool => Some(self.word_of_cut_tools()),
+            StartFrom::EarlierRun => self.request()?.continues.clone(),
         };
         Some(AttemptSeed {
             run: self.id.clone(),
@@ -863,4 +864,14 @@ impl Run {
 /// How an attempt is called among the children of its run.
 pub fn attempt_name(run: &RunId, number: AttemptNumber) -> String {
     format!("attempt {run}.{number}")
+}
+
+/// What the host gets of an answer.
+fn review(answer: &str, units_max: usize) -> String {
+    let settings = SanitizerSettings {
+        enabled: true,
+        strip_tool_traces: true,
+        units_max,
+    };
+    sanitize_output(answer, &settings).text.into_owned()
 }

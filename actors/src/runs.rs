@@ -133,13 +133,15 @@ impl Runs {
 // ---- adoption
 
 impl Handles<AdoptDue> for Runs {
-    fn handle(&mut self, _: AdoptDue, ctx: &mut Context<Self>) -> Answer<Self, ()> {
+    fn handle(&mut self, _: AdoptDue, _: &mut Context<Self>) -> Answer<Self, ()> {
         let (ports, tools) = (self.ports.clone(), self.tools.clone());
-        ctx.spawn_then(find_runs_to_adopt(ports, tools), |runs, found, ctx| match found {
-            Ok(found) => runs.adopt(found, ctx),
-            Err(error) => ctx.fail(format!("adopt runs: {error}")),
-        });
-        Answer::now(())
+        Answer::then(
+            find_runs_to_adopt(ports, tools),
+            |runs: &mut Self, found, ctx| match found {
+                Ok(found) => runs.adopt(found, ctx),
+                Err(error) => ctx.fail(format!("adopt runs: {error}")),
+            },
+        )
     }
 }
 

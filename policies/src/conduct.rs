@@ -277,7 +277,11 @@ fn first_attempt(run: &RunProjection, request: &RunRequest) -> Move {
             number: run.next_attempt(),
             model: model.clone(),
             wait: Duration::ZERO,
-            from: StartFrom::Scratch,
+            from: if request.continues.is_some() {
+                StartFrom::EarlierRun
+            } else {
+                StartFrom::Scratch
+            },
         },
     }
 }

@@ -82,6 +82,8 @@ pub enum StartFrom {
     Session,
     /// With the nested session, which is told of a tool that was cut off.
     SessionToldOfCutTool,
+    /// With the nested session of the parked run that this one continues.
+    EarlierRun,
 }
 
 /// Decides what follows an attempt that ended without an answer.

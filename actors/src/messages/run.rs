@@ -141,6 +141,8 @@ pub struct ReviewToolResult {
     pub tool: String,
     /// The result.
     pub result: String,
+    /// A result above so many bytes is kept aside.
+    pub ceiling_bytes: u64,
 }
 message!(impl ReviewToolResult -> ToolVerdict);
 

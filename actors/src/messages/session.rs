@@ -114,6 +114,8 @@ pub struct SkillOrder {
     pub workspace: PathBuf,
     /// The host trusts what lies there.
     pub workspace_trusted: bool,
+    /// The session's own model, as `provider/id`.
+    pub model: Option<String>,
 }
 
 /// Note of the router to itself: find out which skills are under way.

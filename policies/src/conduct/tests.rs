@@ -23,6 +23,7 @@ fn request() -> RunRequest {
         },
         clocks: Clocks::default(),
         persistence: Persistence::default(),
+        continues: None,
         temperature: None,
         overflow_ceiling_bytes: 25_000,
         answer_chars_max: 0,

@@ -31,6 +31,9 @@ pub struct RunRequest {
     pub clocks: Clocks,
     /// How failures are met.
     pub persistence: Persistence,
+    /// The nested session of an earlier run goes on, and is told this first.
+    #[serde(default)]
+    pub continues: Option<String>,
     /// Sampling temperature, where the runner supports it.
     pub temperature: Option<f64>,
     /// A result of a tool above so many bytes is kept aside.

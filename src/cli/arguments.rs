@@ -1,0 +1,253 @@
+//! What can be typed.
+
+use super::exit::EXIT_CODES;
+use clap::{Args, Parser, Subcommand};
+use std::path::PathBuf;
+use std::time::Duration;
+
+/// Runs sub-agents that survive being killed: every run ends in one state, no result is lost, nothing outlives its run.
+#[derive(Debug, Parser)]
+#[command(name = "impresario", version, after_help = EXIT_CODES, after_long_help = format!("\
+Examples:
+  impresario run explore \"How does a crashed actor come back?\"
+  impresario skill refactor \"split src/main.rs by command\"
+  impresario runs
+  impresario trace 01kah3q
+
+{EXIT_CODES}
+
+State is kept in $XDG_STATE_HOME/impresario (else ~/.local/state/impresario), for your eyes only (mode 0700):
+the journal of runs, nested sessions, and scratch directories that go with their run. `impresario runs prune`
+forgets old runs. Logs go to stderr when IMPRESARIO_LOG is set, for instance IMPRESARIO_LOG=impresario=debug."))]
+pub struct Cli {
+    #[command(subcommand)]
+    pub(super) command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+pub(super) enum Command {
+    /// Run a sub-agent of a built-in kind
+    Run(RunArguments),
+    /// Run a skill: `.pi/skills/<name>/SKILL.md` of the workspace, then of your home
+    Skill(SkillArguments),
+    /// List runs, show one, cancel, resume, prune
+    Runs(RunsArguments),
+    /// Tell the story of a run, step by step
+    Trace(TraceArguments),
+    /// Serve a host over stdin and stdout (what the Pi extension starts)
+    Bridge(BridgeArguments),
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = format!("\
+Examples:
+  impresario run explore \"Where is the retry policy decided?\"
+  impresario run --runner pi --model anthropic/claude-sonnet-4-5 explore \"Where is the retry policy decided?\"
+  impresario run --json --timeout 90s explore \"Where is the retry policy decided?\" | tail -n 1
+
+{EXIT_CODES}"))]
+pub(super) struct RunArguments {
+    /// The kind of sub-agent: `explore`
+    pub(super) agent: String,
+    /// What is wanted, in your words
+    pub(super) task: String,
+    #[command(flatten)]
+    pub(super) how: HowArguments,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = format!("\
+Examples:
+  impresario skill review \"look at the last commit\"
+  impresario skill review --runner pi --model anthropic/claude-sonnet-4-5 \"look at the last commit\"
+
+{EXIT_CODES}"))]
+pub(super) struct SkillArguments {
+    /// The skill's name: the directory that holds its SKILL.md
+    pub(super) name: String,
+    /// What is wanted, in your words
+    pub(super) task: String,
+    #[command(flatten)]
+    pub(super) how: HowArguments,
+}
+
+#[derive(Debug, Args)]
+pub(super) struct HowArguments {
+    /// Who runs the sub-agent: `embedded` needs nothing, `pi` is a nested Pi
+    #[arg(long, default_value = "embedded")]
+    pub(super) runner: String,
+    /// The model, `provider/id`; repeat it for a fallback chain
+    #[arg(long = "model", value_name = "MODEL")]
+    pub(super) models: Vec<String>,
+    /// Print events as JSON lines on stdout instead of the answer; the last one is `run_ended`
+    #[arg(long)]
+    pub(super) json: bool,
+    /// From admission to the end [default: 300s]
+    #[arg(long, value_name = "DURATION", value_parser = duration)]
+    pub(super) timeout: Option<Duration>,
+    /// Until the sub-agent's first sign of life [default: 60s]
+    #[arg(long, value_name = "DURATION", value_parser = duration)]
+    pub(super) startup_timeout: Option<Duration>,
+    /// Between two signs of life; a running tool has a limit of its own [default: 60s]
+    #[arg(long, value_name = "DURATION", value_parser = duration)]
+    pub(super) inactivity_timeout: Option<Duration>,
+    /// Take the task as it stands: no brief, no judge
+    #[arg(long)]
+    pub(super) unjudged: bool,
+    /// Where the sub-agent works [default: the current directory]
+    #[arg(long, value_name = "DIRECTORY")]
+    pub(super) workspace: Option<PathBuf>,
+    /// The `pi` to run, when it is not the one on PATH
+    #[arg(long, value_name = "PROGRAM", env = "IMPRESARIO_PI")]
+    pub(super) pi: Option<PathBuf>,
+    #[command(flatten)]
+    pub(super) state: StateArguments,
+}
+
+#[derive(Debug, Clone, Args)]
+pub(super) struct StateArguments {
+    /// Where the journal is kept [default: $XDG_STATE_HOME/impresario]
+    #[arg(long, value_name = "DIRECTORY", env = "IMPRESARIO_STATE_DIRECTORY")]
+    pub(super) state_directory: Option<PathBuf>,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  impresario runs
+  impresario runs --json | head -n 1
+  impresario runs show 01kah3q
+  impresario runs resume 01kah3q
+  impresario runs prune --older-than 30d")]
+pub(super) struct RunsArguments {
+    #[command(subcommand)]
+    pub(super) action: Option<RunsAction>,
+    /// One JSON object a line
+    #[arg(long, global = true)]
+    pub(super) json: bool,
+    /// At most so many, the newest first
+    #[arg(long, default_value_t = 20, value_name = "COUNT")]
+    pub(super) newest: usize,
+    #[command(flatten)]
+    pub(super) state: StateArguments,
+}
+
+#[derive(Debug, Subcommand)]
+pub(super) enum RunsAction {
+    /// Show a run and its answer
+    Show {
+        /// Its id, or as much of the beginning as makes it the only one
+        run: String,
+    },
+    /// Cancel a run that another process drives
+    Cancel {
+        /// Its id, or as much of the beginning as makes it the only one
+        run: String,
+    },
+    /// Go on with a parked run, as a new run that names it
+    Resume {
+        /// Its id, or as much of the beginning as makes it the only one
+        run: String,
+    },
+    /// Forget runs that ended long ago
+    Prune {
+        /// How long ago: `30d`, `12h`
+        #[arg(long, default_value = "30d", value_name = "DURATION", value_parser = duration)]
+        older_than: Duration,
+        /// The newest runs stay, whatever their age
+        #[arg(long, default_value_t = 50, value_name = "COUNT")]
+        keep: usize,
+    },
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  impresario trace 01kah3q
+  impresario trace --json 01kah3q")]
+pub(super) struct TraceArguments {
+    /// The run's id, or as much of the beginning as makes it the only one
+    pub(super) run: String,
+    /// One JSON object a line
+    #[arg(long)]
+    pub(super) json: bool,
+    #[command(flatten)]
+    pub(super) state: StateArguments,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+The extension starts this; nobody types it. docs/protocol.md says what goes over the wire.
+
+Example:
+  impresario bridge < requests.jsonl")]
+pub(super) struct BridgeArguments {
+    /// Who runs sub-agents: `pi` or `embedded`
+    #[arg(long, default_value = "pi", env = "IMPRESARIO_RUNNER")]
+    pub(super) runner: String,
+    /// The `pi` to run, when it is not the one on PATH
+    #[arg(long, value_name = "PROGRAM", env = "IMPRESARIO_PI")]
+    pub(super) pi: Option<PathBuf>,
+    #[command(flatten)]
+    pub(super) state: StateArguments,
+}
+
+/// The longest duration that can be asked for.
+const DURATION_MAX: Duration = Duration::from_secs(365 * 24 * 3600);
+
+/// Reads `90s`, `5m`, `250ms`, `12h`, `30d`.
+fn duration(text: &str) -> Result<Duration, String> {
+    let say = || format!("expected a duration such as 90s, 250ms, 5m, 12h or 30d, got {text:?}");
+    let unit_at = text
+        .find(|letter: char| !letter.is_ascii_digit())
+        .ok_or_else(say)?;
+    let (count, unit) = text.split_at(unit_at);
+    let count = count.parse::<u64>().map_err(|_| say())?;
+    let milliseconds = match unit {
+        "ms" => 1,
+        "s" => 1_000,
+        "m" => 60_000,
+        "h" => 3_600_000,
+        "d" => 86_400_000,
+        _ => return Err(say()),
+    };
+    let duration = count
+        .checked_mul(milliseconds)
+        .map(Duration::from_millis)
+        .ok_or_else(say)?;
+    if duration.is_zero() || duration > DURATION_MAX {
+        return Err(format!(
+            "expected more than nothing and at most a year, got {text:?}"
+        ));
+    }
+    Ok(duration)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn durations_have_a_unit() {
+        assert_eq!(duration("90s"), Ok(Duration::from_secs(90)));
+        assert_eq!(duration("250ms"), Ok(Duration::from_millis(250)));
+        for wrong in [
+            "",
+            "90",
+            "s",
+            "1.5s",
+            "0s",
+            "-1s",
+            "99999999999999999999d",
+            "18446744073709551615d",
+        ] {
+            assert!(duration(wrong).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn the_commands_hang_together() {
+        use clap::CommandFactory;
+        Cli::command().debug_assert();
+    }
+}

@@ -1,0 +1,64 @@
+//! The command line: what a person types, and what the exit code says.
+
+mod arguments;
+mod bridge;
+mod exit;
+mod run;
+mod runs;
+mod terminal;
+mod trace;
+mod wire;
+
+pub use arguments::Cli;
+
+use arguments::{Command, StateArguments};
+use exit::Failure;
+use std::process::ExitCode;
+
+impl Cli {
+    /// Does what was typed, and says how it ended.
+    pub fn execute(self) -> ExitCode {
+        let runtime = match tokio::runtime::Builder::new_current_thread().enable_all().build() {
+            Ok(runtime) => runtime,
+            Err(error) => return Failure::failed(format!("start: {error}")).report(),
+        };
+        start_logging();
+        let ended = runtime.block_on(async {
+            match self.command {
+                Command::Run(arguments) => run::run_agent(arguments).await,
+                Command::Skill(arguments) => run::run_skill(arguments).await,
+                Command::Runs(arguments) => runs::execute(arguments).await,
+                Command::Trace(arguments) => trace::show(arguments).await,
+                Command::Bridge(arguments) => bridge::serve(arguments).await,
+            }
+        });
+        // A thread may still wait for a line that nobody types; it must not hold up the end.
+        runtime.shutdown_background();
+        match ended {
+            Ok(code) => code,
+            Err(failure) => failure.report(),
+        }
+    }
+}
+
+/// Logs are for us: they are written to stderr, and only when `IMPRESARIO_LOG` asks for them.
+fn start_logging() {
+    let Ok(filter) = std::env::var("IMPRESARIO_LOG") else {
+        return;
+    };
+    let filter = tracing_subscriber::EnvFilter::new(filter);
+    let _ = tracing_subscriber::fmt()
+        .with_env_filter(filter)
+        .with_writer(std::io::stderr)
+        .try_init();
+}
+
+impl StateArguments {
+    fn builder(&self) -> crate::RuntimeBuilder {
+        let builder = crate::Runtime::builder();
+        match &self.state_directory {
+            Some(directory) => builder.state_directory(directory),
+            None => builder,
+        }
+    }
+}

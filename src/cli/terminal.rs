@@ -1,0 +1,131 @@
+//! The command line as a host: progress on stderr, the answer on stdout, questions on the terminal.
+
+use async_trait::async_trait;
+use impresario_actors::gateways::{ChatMessage, Delivery, DeliveryReceipt, Host, HostError, Progress};
+use impresario_policies::domain::{RunId, TerminalState};
+use indicatif::{ProgressBar, ProgressStyle};
+use std::io::{BufRead, IsTerminal, Write};
+use std::time::{Duration, Instant};
+
+/// A line of progress has at most so many characters.
+const LINE_CHARACTERS_MAX: usize = 160;
+
+/// See the module.
+pub(super) struct TerminalHost {
+    started: Instant,
+    /// Draws on a terminal; elsewhere every line of progress is printed.
+    spinner: Option<ProgressBar>,
+    /// Events go to stdout, so the answer does not.
+    json: bool,
+}
+
+impl TerminalHost {
+    pub(super) fn new(json: bool) -> Self {
+        let spinner = std::io::stderr().is_terminal().then(spinner);
+        Self {
+            started: Instant::now(),
+            spinner,
+            json,
+        }
+    }
+
+    fn say(&self, line: &str) {
+        let line = one_line(line);
+        match &self.spinner {
+            Some(spinner) => spinner.set_message(line),
+            None => {
+                let elapsed = self.started.elapsed().as_secs_f64();
+                let _ = writeln!(std::io::stderr(), "[{elapsed:6.1}s] {line}");
+            }
+        }
+    }
+}
+
+fn spinner() -> ProgressBar {
+    let style = ProgressStyle::with_template("{spinner} {elapsed} {wide_msg}");
+    let spinner =
+        ProgressBar::new_spinner().with_style(style.unwrap_or_else(|_| ProgressStyle::default_spinner()));
+    spinner.enable_steady_tick(Duration::from_millis(120));
+    spinner
+}
+
+fn one_line(text: &str) -> String {
+    let visible = text
+        .chars()
+        .map(|letter| if letter.is_control() { ' ' } else { letter });
+    visible.take(LINE_CHARACTERS_MAX).collect()
+}
+
+#[async_trait(?Send)]
+impl Host for TerminalHost {
+    fn show(&self, progress: Progress) {
+        match progress.tool_calls {
+            0 => self.say(&progress.doing),
+            1 => self.say(&format!("{} (1 tool call)", progress.doing)),
+            many => self.say(&format!("{} ({many} tool calls)", progress.doing)),
+        }
+    }
+
+    fn notice(&self, text: String) {
+        let print = || {
+            let _ = writeln!(std::io::stderr(), "impresario: {text}");
+        };
+        match &self.spinner {
+            Some(spinner) => spinner.suspend(print),
+            None => print(),
+        }
+    }
+
+    async fn ask(&self, _: &RunId, question: String) -> Result<String, HostError> {
+        if !std::io::stdin().is_terminal() || !std::io::stderr().is_terminal() {
+            return Err(HostError::NobodyThere);
+        }
+        if let Some(spinner) = &self.spinner {
+            spinner.suspend(|| {
+                let _ = write!(std::io::stderr(), "{question}\n> ");
+            });
+        }
+        // The thread may outlive the question when nobody answers; the process does not wait for it.
+        let line = tokio::task::spawn_blocking(|| {
+            let mut line = String::new();
+            std::io::stdin()
+                .lock()
+                .read_line(&mut line)
+                .map(|read| (read, line))
+        });
+        match line.await {
+            Ok(Ok((read, line))) if read > 0 => Ok(line.trim().to_string()),
+            Ok(_) | Err(_) => Err(HostError::NobodyThere),
+        }
+    }
+
+    async fn history(&self, _: usize) -> Result<Vec<ChatMessage>, HostError> {
+        Ok(Vec::new())
+    }
+
+    /// Printed means kept: there is no later for a command.
+    async fn deliver(&self, delivery: Delivery) -> Result<DeliveryReceipt, HostError> {
+        if let Some(spinner) = &self.spinner {
+            spinner.finish_and_clear();
+        }
+        if self.json {
+            return Ok(DeliveryReceipt::Kept);
+        }
+        if let Some(answer) = &delivery.answer {
+            let partial = delivery.state != TerminalState::Succeeded;
+            if partial {
+                let _ = writeln!(std::io::stderr(), "impresario: what there was of an answer:");
+            }
+            let mut stdout = std::io::stdout().lock();
+            let written = writeln!(stdout, "{}", answer.trim_end()).and_then(|()| stdout.flush());
+            if written.is_err() {
+                return Err(HostError::Gone);
+            }
+        }
+        Ok(DeliveryReceipt::Kept)
+    }
+
+    async fn has(&self, _: &RunId) -> Result<bool, HostError> {
+        Ok(false)
+    }
+}

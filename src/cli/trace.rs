@@ -1,0 +1,93 @@
+//! `trace`: the story of a run, step by step, from the journal.
+
+use super::arguments::TraceArguments;
+use super::exit::Failure;
+use super::runs::{find, open};
+use super::wire::EventLine;
+use impresario_policies::domain::Step;
+use impresario_policies::progress::describe_step;
+use impresario_policies::projection::RecordedStep;
+use std::io::Write;
+use std::process::ExitCode;
+
+pub(super) async fn show(arguments: TraceArguments) -> Result<ExitCode, Failure> {
+    let runtime = open(&arguments.state, arguments.json).await?;
+    let told = async {
+        let run = find(&runtime, &arguments.run).await?;
+        let steps = runtime.steps(&run.run, 0).await?;
+        let mut stdout = std::io::stdout().lock();
+        let began = steps.first().map_or(0, |first| first.at_ms);
+        for step in &steps {
+            let line = match arguments.json {
+                true => EventLine::of(&run.run, step).to_json(),
+                false => in_words(step, began),
+            };
+            if writeln!(stdout, "{line}").is_err() {
+                break;
+            }
+        }
+        Ok(ExitCode::SUCCESS)
+    };
+    let told = told.await;
+    runtime.shutdown().await?;
+    told
+}
+
+fn in_words(recorded: &RecordedStep, began: u64) -> String {
+    let elapsed = recorded.at_ms.saturating_sub(began) as f64 / 1000.0;
+    let what = match &recorded.step {
+        Step::Accepted { request } => format!("accepted: {}", first_line(&request.task)),
+        Step::ToolEnded {
+            is_error: true,
+            preview,
+            ..
+        } => format!("  the tool failed: {}", first_line(preview)),
+        Step::ToolEnded {
+            bytes,
+            overflow: Some(handle),
+            ..
+        } => {
+            format!("  {bytes} bytes, kept aside as {handle}")
+        }
+        Step::ToolEnded { bytes, .. } => format!("  {bytes} bytes"),
+        Step::AttemptActive { attempt } => format!("attempt {attempt} said its first word"),
+        Step::AttemptEnded {
+            attempt,
+            ending,
+            detail,
+            proof,
+            ..
+        } => {
+            let detail = if detail.is_empty() {
+                String::new()
+            } else {
+                format!(": {}", first_line(detail))
+            };
+            let left = proof.processes_left;
+            format!("attempt {attempt} ended: {ending:?}{detail} ({left} processes left)")
+        }
+        Step::QuestionAnswered { answer } => format!("the user answered: {}", first_line(answer)),
+        Step::Ended {
+            reason: Some(reason), ..
+        } => {
+            format!(
+                "{}: {}",
+                describe_step(&recorded.step).unwrap_or_default(),
+                reason.message
+            )
+        }
+        Step::Delivered => "delivered".to_string(),
+        Step::DeliveryAcknowledged => "the host has it".to_string(),
+        step => describe_step(step).unwrap_or_default(),
+    };
+    format!("{elapsed:8.2}s  {what}")
+}
+
+fn first_line(text: &str) -> String {
+    text.lines()
+        .next()
+        .unwrap_or_default()
+        .chars()
+        .take(160)
+        .collect()
+}

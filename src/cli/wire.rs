@@ -1,0 +1,90 @@
+//! What `--json` prints: one object a line.
+
+use impresario_actors::journal::RunSummary;
+use impresario_policies::domain::{Reason, RunId, RunState, Step, WhatToRun};
+use impresario_policies::projection::RecordedStep;
+use serde::Serialize;
+use serde_json::{Map, Value, json};
+
+/// A durable step of a run.
+pub(super) struct EventLine(Value);
+
+impl EventLine {
+    /// `type`, `run`, `sequence`, `at_ms`, then what the step says.
+    pub(super) fn of(run: &RunId, recorded: &RecordedStep) -> Self {
+        let mut line = Map::new();
+        line.insert("type".into(), json!(event_type(&recorded.step)));
+        line.insert("run".into(), json!(run));
+        line.insert("sequence".into(), json!(recorded.sequence));
+        line.insert("at_ms".into(), json!(recorded.at_ms));
+        if let Ok(Value::Object(fields)) = serde_json::to_value(&recorded.step) {
+            line.extend(fields.into_iter().filter(|(name, _)| name != "step"));
+        }
+        Self(Value::Object(line))
+    }
+
+    pub(super) fn to_json(&self) -> String {
+        self.0.to_string()
+    }
+}
+
+fn event_type(step: &Step) -> &'static str {
+    match step {
+        Step::Accepted { .. } => "run_accepted",
+        Step::Judged { .. } => "brief_judged",
+        Step::QuestionAsked { .. } => "question_asked",
+        Step::QuestionAnswered { .. } => "question_answered",
+        Step::Briefed { .. } => "run_briefed",
+        Step::Admitted => "run_admitted",
+        Step::AttemptStarted { .. } => "attempt_started",
+        Step::AttemptActive { .. } => "attempt_active",
+        Step::ToolStarted { .. } => "tool_started",
+        Step::ToolEnded { .. } => "tool_ended",
+        Step::ToolIndeterminate { .. } => "tool_indeterminate",
+        Step::AttemptEnded { .. } => "attempt_ended",
+        Step::Answered { .. } => "run_answered",
+        Step::CancelRequested { .. } => "cancel_requested",
+        Step::Ended { .. } => "run_ended",
+        Step::Delivered => "run_delivered",
+        Step::DeliveryAcknowledged => "delivery_acknowledged",
+    }
+}
+
+/// A run in a list.
+#[derive(Debug, Serialize)]
+pub(super) struct RunLine<'a> {
+    run: &'a RunId,
+    state: RunState,
+    what: &'a WhatToRun,
+    task: &'a str,
+    host: &'a str,
+    accepted_at_ms: u64,
+    ended_at_ms: Option<u64>,
+    reason: Option<&'a Reason>,
+    resumes: Option<&'a RunId>,
+    delivered: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    answer: Option<String>,
+}
+
+impl<'a> RunLine<'a> {
+    pub(super) fn of(summary: &'a RunSummary, answer: Option<String>) -> Self {
+        Self {
+            run: &summary.run,
+            state: summary.state,
+            what: &summary.what,
+            task: &summary.task,
+            host: &summary.host,
+            accepted_at_ms: summary.accepted_at.0,
+            ended_at_ms: summary.ended_at.map(|at| at.0),
+            reason: summary.reason.as_ref(),
+            resumes: summary.resumes.as_ref(),
+            delivered: summary.acknowledged,
+            answer,
+        }
+    }
+
+    pub(super) fn to_json(&self) -> String {
+        serde_json::to_string(self).unwrap_or_default()
+    }
+}

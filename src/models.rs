@@ -1,0 +1,33 @@
+//! Which model client answers for which model.
+
+use crate::runtime::OFFLINE_MODEL;
+use async_trait::async_trait;
+use impresario_actors::gateways::{ModelClient, ModelError, ModelReply, ModelRequest};
+use impresario_actors::models::OfflineModel;
+use std::rc::Rc;
+
+/// The offline model for `offline`, somebody else's for every other name.
+pub struct OfflineOr {
+    offline: OfflineModel,
+    other: Rc<dyn ModelClient>,
+}
+
+impl OfflineOr {
+    /// `other` answers for every model but `offline`.
+    pub fn new(other: Rc<dyn ModelClient>) -> Self {
+        Self {
+            offline: OfflineModel,
+            other,
+        }
+    }
+}
+
+#[async_trait(?Send)]
+impl ModelClient for OfflineOr {
+    async fn complete(&self, request: ModelRequest) -> Result<ModelReply, ModelError> {
+        if request.model == OFFLINE_MODEL {
+            return self.offline.complete(request).await;
+        }
+        self.other.complete(request).await
+    }
+}

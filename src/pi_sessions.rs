@@ -1,0 +1,314 @@
+//! Where a host behind the bridge meets the runtime: its sessions, its skills, its own model credentials.
+
+use crate::bridge::wire::{
+    InputDecisionKind, MarkerEdit, MarkerPlan, MarkerSkeleton, MarkerTtl, ObservedEvent, QuestionAnswer,
+    SessionEnd, SessionStart, SkillCancel, SkillRun, SkillSummary, TypedInput,
+};
+use crate::bridge::{Bridge, BridgeError, BridgeSettings, HostEvents, PiHost, Refused, log_to_file};
+use crate::models::OfflineOr;
+use crate::runtime::{EMBEDDED_RUNNER, Run, Runtime, RuntimeError, StartError, state_directory};
+use crate::skills::{SkillSettings, list_skills};
+use async_trait::async_trait;
+use impresario_actors::gateways::Host;
+use impresario_actors::messages::session::SkillOrder;
+use impresario_policies::cache_markers::{Lifetime, Marker, MarkerEdit as PlannedEdit, Section};
+use impresario_policies::domain::{Reason, ReasonCode, RunId, RunState, SessionId};
+use impresario_policies::skill_command::{TypedInput as ReadInput, read_typed_input};
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::rc::Rc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+/// What a bridge is started with.
+#[derive(Debug, Clone, Default)]
+pub struct BridgeOptions {
+    /// Who runs sub-agents: `pi` or `embedded`.
+    pub runner: String,
+    /// The `pi` to run, when it is not the one on PATH.
+    pub pi: Option<PathBuf>,
+    /// Where the journal is kept; the user's by default.
+    pub state_directory: Option<PathBuf>,
+}
+
+/// Why a bridge could not be served.
+#[derive(Debug, thiserror::Error)]
+pub enum ServeError {
+    /// Stdin or stdout.
+    #[error(transparent)]
+    Bridge(#[from] BridgeError),
+    /// The runtime.
+    #[error(transparent)]
+    Start(#[from] StartError),
+}
+
+/// Serves the host on stdin and stdout until it goes.
+pub async fn serve_stdio(options: BridgeOptions) -> Result<(), ServeError> {
+    let directory = match &options.state_directory {
+        Some(directory) => directory.clone(),
+        None => state_directory().map_err(StartError::from)?,
+    };
+    let bridge = Bridge::open_stdio(BridgeSettings::default())?;
+    let session = Arc::<Mutex<Option<SessionId>>>::default();
+    let (host, model) = (bridge.host(), bridge.model());
+    let skills = SkillSettings {
+        runner: options.runner.clone(),
+        tools: tools_of(&options.runner),
+        ..SkillSettings::default()
+    };
+    let mut builder = Runtime::builder();
+    if let Some(pi) = options.pi {
+        builder = builder.pi(pi);
+    }
+    let runtime = builder
+        .state_directory(&directory)
+        .host("pi", {
+            let host = host.clone();
+            move || Rc::new(host)
+        })
+        .model(move || Rc::new(OfflineOr::new(Rc::new(model))))
+        .session(session.clone())
+        .skills(skills.clone())
+        .start()
+        .await?;
+    if let Err(error) = log_to_file(&directory) {
+        host.notice(format!("Impresario cannot write its log: {error}"));
+    }
+    let sessions = PiSessions {
+        runtime,
+        host,
+        session,
+        skills,
+        known: Mutex::default(),
+        requested: Mutex::default(),
+    };
+    bridge.serve(Arc::new(sessions)).await;
+    Ok(())
+}
+
+/// A skill in nested Pi has Pi's own tools; the embedded runner has its reading ones.
+fn tools_of(runner: &str) -> Vec<String> {
+    if runner == EMBEDDED_RUNNER {
+        return SkillSettings::default().tools;
+    }
+    ["read", "bash", "edit", "write"].map(str::to_string).to_vec()
+}
+
+/// See the module.
+struct PiSessions {
+    runtime: Runtime,
+    host: PiHost,
+    /// The session that is open now; the runtime looks here too.
+    session: Arc<Mutex<Option<SessionId>>>,
+    skills: SkillSettings,
+    known: Mutex<BTreeMap<SessionId, SessionStart>>,
+    requested: Mutex<BTreeMap<String, RunId>>,
+}
+
+impl PiSessions {
+    fn order(&self, session: &SessionId, name: String, task: String) -> SkillOrder {
+        let known = lock(&self.known);
+        let start = known.get(session);
+        SkillOrder {
+            name,
+            task,
+            session: Some(session.clone()),
+            workspace: start.map_or_else(|| PathBuf::from("."), |start| PathBuf::from(&start.cwd)),
+            // Before hosts had a notion of trust, they loaded what lay in the workspace.
+            workspace_trusted: start.is_none_or(|start| start.trusted.unwrap_or(true)),
+            model: start.and_then(|start| start.model.clone()),
+        }
+    }
+
+    fn run_id_of(&self, request: &str) -> RunId {
+        let mut requested = lock(&self.requested);
+        requested
+            .entry(request.to_string())
+            .or_insert_with(|| self.runtime.new_run_id())
+            .clone()
+    }
+
+    async fn runs_of(&self, session: &SessionId) -> Vec<Run> {
+        let filter = impresario_actors::journal::RunFilter {
+            session: Some(session.clone()),
+            ..impresario_actors::journal::RunFilter::unfinished()
+        };
+        let runs = self.runtime.runs(filter).await.unwrap_or_default();
+        runs.into_iter().map(|run| self.runtime.run(run.run)).collect()
+    }
+}
+
+#[async_trait]
+impl HostEvents for PiSessions {
+    async fn session_started(&self, start: SessionStart) {
+        *lock(&self.session) = Some(start.session.clone());
+        lock(&self.known).insert(start.session.clone(), start);
+        if let Err(error) = self.runtime.adopt().await {
+            tracing::warn!(%error, "runs of the session not adopted");
+        }
+    }
+
+    async fn session_ended(&self, end: SessionEnd) {
+        let mut open = lock(&self.session);
+        if open.as_ref() == Some(&end.session) {
+            *open = None;
+        }
+    }
+
+    async fn host_gone(&self) {
+        let reason = Reason {
+            code: ReasonCode::HostGone,
+            message: "The host went away while this run worked in the foreground. \
+                      `impresario runs resume` goes on."
+                .to_string(),
+        };
+        if let Err(error) = self.runtime.shutdown_because(reason).await {
+            tracing::warn!(%error, "runtime not stopped in order");
+        }
+    }
+
+    async fn input(&self, input: TypedInput) -> InputDecisionKind {
+        match read_typed_input(&input.text) {
+            ReadInput::Skill(command) if command.is_well_formed() => {
+                let run = self.runtime.new_run_id();
+                let order = self.order(&input.session, command.name, command.task);
+                if let Err(error) = self.runtime.spawn_skill_as(run, order).await {
+                    self.host.warn(format!("[System]: {}", in_words(&error)));
+                }
+                InputDecisionKind::Handled
+            }
+            _ => InputDecisionKind::Continue,
+        }
+    }
+
+    async fn run_skill(&self, request: SkillRun) -> Result<RunId, Refused> {
+        let run = self.run_id_of(&request.request);
+        let order = self.order(&request.session, request.name, request.task);
+        match self.runtime.spawn_skill_as(run.clone(), order).await {
+            Ok(_) => Ok(run),
+            Err(RuntimeError::Refused(reason)) => Err(Refused { reason, hint: None }),
+            Err(error) => {
+                let reason = Reason {
+                    code: ReasonCode::Internal,
+                    message: in_words(&error),
+                };
+                Err(Refused {
+                    reason,
+                    hint: Some("Try again; the runtime's log says more.".to_string()),
+                })
+            }
+        }
+    }
+
+    async fn cancel(&self, request: SkillCancel) -> Vec<RunId> {
+        let runs = match request.run {
+            Some(run) => vec![self.runtime.run(run)],
+            None => self.runs_of(&request.session).await,
+        };
+        let mut cancelled = Vec::new();
+        for run in runs {
+            if matches!(run.cancel(&request.by).await, Ok(true)) {
+                cancelled.push(run.id().clone());
+            }
+        }
+        cancelled
+    }
+
+    /// The run that asked waits for its question to be shown again in this process, so there is nobody to give it to.
+    async fn answer(&self, _: QuestionAnswer) -> bool {
+        false
+    }
+
+    async fn observe(&self, session: &SessionId, event: ObservedEvent) {
+        if event.name != "model_select" {
+            return;
+        }
+        let model = event
+            .data
+            .get("model")
+            .and_then(|model| model.as_str())
+            .map(str::to_string);
+        if let (Some(model), Some(start)) = (model, lock(&self.known).get_mut(session)) {
+            start.model = Some(model);
+        }
+    }
+
+    async fn plan_markers(&self, skeleton: MarkerSkeleton) -> MarkerPlan {
+        let marked = skeleton
+            .blocks
+            .iter()
+            .filter_map(|block| Some((&block.path, block.marker?)));
+        let marked = marked.collect::<Vec<_>>();
+        let markers = marked.iter().map(|(path, ttl)| Marker {
+            section: section_of(path),
+            lives: lifetime_of(*ttl),
+        });
+        let planned = self
+            .runtime
+            .plan_markers(markers.collect())
+            .await
+            .unwrap_or_default();
+        let edits = planned.into_iter().filter_map(|edit| {
+            let (place, marker) = match edit {
+                PlannedEdit::Drop { place } => (place, None),
+                PlannedEdit::Shorten { place } => (place, Some(MarkerTtl::FiveMinutes)),
+            };
+            let (path, _) = marked.get(place)?;
+            Some(MarkerEdit {
+                path: (*path).clone(),
+                marker,
+            })
+        });
+        MarkerPlan {
+            edits: edits.collect(),
+        }
+    }
+
+    /// What was only shown stands in the session now: delivering it once more finds it there.
+    async fn delivery_acknowledged(&self, run: RunId) {
+        let summary = self
+            .runtime
+            .runs(impresario_actors::journal::RunFilter::id_prefix(run.as_str()))
+            .await;
+        let ended = summary.is_ok_and(|runs| runs.iter().any(|run| run.state >= RunState::Succeeded));
+        if ended && let Err(error) = self.runtime.adopt().await {
+            tracing::warn!(%error, "delivery not acknowledged yet");
+        }
+    }
+
+    async fn skills(&self, session: &SessionId) -> Vec<SkillSummary> {
+        let order = self.order(session, String::new(), String::new());
+        let settings = self.skills.clone();
+        let listed = tokio::task::spawn_blocking(move || list_skills(&settings, &order)).await;
+        listed
+            .unwrap_or_default()
+            .into_iter()
+            .map(|(name, description)| SkillSummary { name, description })
+            .collect()
+    }
+}
+
+fn in_words(error: &RuntimeError) -> String {
+    match error {
+        RuntimeError::Refused(reason) => reason.message.clone(),
+        other => format!("Impresario failed to {other}."),
+    }
+}
+
+fn section_of(path: &str) -> Section {
+    match path.split('/').next() {
+        Some("tools") => Section::Tools,
+        Some("system") => Section::System,
+        _ => Section::Messages,
+    }
+}
+
+fn lifetime_of(ttl: MarkerTtl) -> Lifetime {
+    match ttl {
+        MarkerTtl::FiveMinutes => Lifetime::FiveMinutes,
+        MarkerTtl::OneHour => Lifetime::OneHour,
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

@@ -1,0 +1,292 @@
+//! How a runtime begins.
+
+use super::Runtime;
+use super::hosts::{HostFactory, Program};
+use super::inside::{COMMANDS_AHEAD_MAX, Inside, Thread, serve};
+use super::state_directory::{StateDirectoryError, make_private, state_directory};
+use super::sub_agent::{Defaults, EMBEDDED_RUNNER, PI_RUNNER};
+use crate::skills::SkillSettings;
+use crate::wiring::{Outside, TreeSettings, grow};
+use impresario_actors::context::local::LocalContextEngine;
+use impresario_actors::event_feed::EventFeed;
+use impresario_actors::gateways::{
+    Entropy, Host, ModelClient, SubAgentRunner, SystemEntropy, SystemWallClock, WallClock,
+};
+use impresario_actors::journal::{
+    JournalAccess, OpenError, RuntimeId, RuntimeIdentity, SetAside, SqliteStore, Writer,
+};
+use impresario_actors::models::OfflineModel;
+use impresario_actors::processes::{ContainmentSetting, find_keeper};
+use impresario_actors::runners::embedded::{EmbeddedParts, EmbeddedRunner, EmbeddedTool};
+use impresario_actors::runners::pi::{PiRunner, PiSettings};
+use impresario_actors::supervision::{Root, RootSettings, SupervisorSettings};
+use impresario_policies::admission::AdmissionSettings;
+use impresario_policies::domain::SessionId;
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::rc::Rc;
+use std::sync::{Arc, Mutex};
+use tokio::sync::{mpsc, oneshot};
+
+/// Why a runtime did not start.
+#[derive(Debug, thiserror::Error)]
+pub enum StartError {
+    /// The state directory.
+    #[error(transparent)]
+    StateDirectory(#[from] StateDirectoryError),
+    /// The journal.
+    #[error(transparent)]
+    Journal(#[from] OpenError),
+    /// A thread.
+    #[error("start a thread of the runtime: {0}")]
+    Thread(#[from] std::io::Error),
+    /// It ended before it was ready.
+    #[error("start the runtime: its thread ended before it was ready")]
+    Ended,
+}
+
+/// Makes a model client on the runtime's own thread.
+pub type ModelFactory = Box<dyn FnOnce() -> Rc<dyn ModelClient> + Send>;
+
+/// Says how a runtime shall be.
+pub struct RuntimeBuilder {
+    state_directory: Option<PathBuf>,
+    workspace: PathBuf,
+    host_kind: String,
+    host: HostFactory,
+    model: ModelFactory,
+    tools: Vec<Arc<dyn EmbeddedTool>>,
+    pi: Option<PathBuf>,
+    keeper: Option<PathBuf>,
+    containment: ContainmentSetting,
+    admission: AdmissionSettings,
+    restarts: SupervisorSettings,
+    session: Arc<Mutex<Option<SessionId>>>,
+    skills: SkillSettings,
+}
+
+impl Default for RuntimeBuilder {
+    fn default() -> Self {
+        Self {
+            state_directory: None,
+            workspace: std::env::current_dir().unwrap_or_else(|_| PathBuf::from(".")),
+            host_kind: "embedder".to_string(),
+            host: Box::new(|| Rc::new(Program)),
+            model: Box::new(|| Rc::new(OfflineModel)),
+            tools: Vec::new(),
+            pi: None,
+            keeper: None,
+            containment: ContainmentSetting::default(),
+            admission: AdmissionSettings::default(),
+            restarts: SupervisorSettings::default(),
+            session: Arc::default(),
+            skills: SkillSettings::default(),
+        }
+    }
+}
+
+impl RuntimeBuilder {
+    /// Where the journal and everything else is kept; the user's state directory by default.
+    pub fn state_directory(mut self, directory: impl Into<PathBuf>) -> Self {
+        self.state_directory = Some(directory.into());
+        self
+    }
+
+    /// Where sub-agents work when they do not say; the current directory by default.
+    pub fn workspace(mut self, workspace: impl Into<PathBuf>) -> Self {
+        self.workspace = workspace.into();
+        self
+    }
+
+    /// A host of another kind: `kind` goes into the journal, `host` is made on the runtime's own thread.
+    pub fn host(mut self, kind: &str, host: impl FnOnce() -> Rc<dyn Host> + Send + 'static) -> Self {
+        self.host_kind = kind.to_string();
+        self.host = Box::new(host);
+        self
+    }
+
+    /// The session the host has open. Change it and call [`Runtime::adopt`] when the host opens another.
+    pub fn session(mut self, session: Arc<Mutex<Option<SessionId>>>) -> Self {
+        self.session = session;
+        self
+    }
+
+    /// Another model for actor, judge and the embedded runner.
+    pub fn model(mut self, model: impl FnOnce() -> Rc<dyn ModelClient> + Send + 'static) -> Self {
+        self.model = Box::new(model);
+        self
+    }
+
+    /// A tool of the program's own for the embedded runner.
+    pub fn tool(mut self, tool: impl EmbeddedTool + 'static) -> Self {
+        self.tools.push(Arc::new(tool));
+        self
+    }
+
+    /// The `pi` to run, when it is not the one that `IMPRESARIO_PI` names or `PATH` finds.
+    pub fn pi(mut self, program: impl Into<PathBuf>) -> Self {
+        self.pi = Some(program.into());
+        self
+    }
+
+    /// The keeper's executable, when it does not lie beside ours or on `PATH`.
+    pub fn keeper(mut self, program: impl Into<PathBuf>) -> Self {
+        self.keeper = Some(program.into());
+        self
+    }
+
+    /// How strongly processes are held.
+    pub fn containment(mut self, containment: ContainmentSetting) -> Self {
+        self.containment = containment;
+        self
+    }
+
+    /// How many runs work at a time; the others wait.
+    pub fn width(mut self, width: usize) -> Self {
+        self.admission.width = width;
+        self
+    }
+
+    /// How restarts are paced and when a supervisor gives up.
+    pub fn restarts(mut self, restarts: SupervisorSettings) -> Self {
+        self.restarts = restarts;
+        self
+    }
+
+    /// What skills run with.
+    pub fn skills(mut self, skills: SkillSettings) -> Self {
+        self.skills = skills;
+        self
+    }
+
+    /// Starts the runtime. When this returns it has adopted what an earlier one left behind, or is about to.
+    pub async fn start(self) -> Result<Runtime, StartError> {
+        let directory = match &self.state_directory {
+            Some(directory) => directory.clone(),
+            None => state_directory()?,
+        };
+        for private in [
+            directory.clone(),
+            directory.join("scratch"),
+            directory.join("sessions"),
+        ] {
+            make_private(&private)?;
+        }
+        let defaults = Defaults {
+            host: self.host_kind.clone(),
+            workspace: self.workspace.clone(),
+            sessions: directory.join("sessions"),
+        };
+        let (commands, receiver) = mpsc::channel(COMMANDS_AHEAD_MAX);
+        let (ready, is_ready) = oneshot::channel();
+        let thread = std::thread::Builder::new()
+            .name("impresario-actors".to_string())
+            .spawn(move || {
+                let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+                match runtime {
+                    Ok(runtime) => {
+                        let local = tokio::task::LocalSet::new();
+                        local.block_on(&runtime, self.live(directory, receiver, ready));
+                    }
+                    Err(error) => drop(ready.send(Err(StartError::Thread(error)))),
+                }
+            })?;
+        let feed = is_ready.await.map_err(|_| StartError::Ended)??;
+        Ok(Runtime(Arc::new(Thread::new(commands, thread, feed, defaults))))
+    }
+
+    /// The life of the thread.
+    async fn live(
+        self,
+        directory: PathBuf,
+        commands: mpsc::Receiver<super::inside::Command>,
+        ready: oneshot::Sender<Result<EventFeed, StartError>>,
+    ) {
+        let identity = self.identity();
+        let (writer, set_aside) = match open_journal(&directory, &identity) {
+            Ok(opened) => opened,
+            Err(error) => return drop(ready.send(Err(error))),
+        };
+        let journal = JournalAccess::thread(writer.handle());
+        let tree_settings = TreeSettings {
+            runtime: identity.id,
+            admission: self.admission,
+            scratch: directory.join("scratch"),
+            sessions: directory.join("sessions"),
+            restarts: self.restarts.clone(),
+        };
+        let tree = grow(journal, self.outside(&directory), tree_settings);
+        let inside = Inside { ports: tree.ports };
+        if let Some(set_aside) = set_aside {
+            let text = set_aside.to_string();
+            let _ = inside
+                .ports
+                .notice
+                .tell(impresario_actors::messages::session::ShowNotice { text });
+        }
+        let settings = RootSettings {
+            seed: SystemEntropy.next(),
+            ..RootSettings::default()
+        };
+        let root = Root::start_local(tree.top, settings).await;
+        let _ = ready.send(Ok(tree.feed));
+        serve(root, inside, commands).await;
+        if let Err(error) = writer.close().await {
+            tracing::warn!(%error, "journal not closed in order");
+        }
+    }
+
+    fn pi_settings(&self, directory: &Path) -> PiSettings {
+        let us = std::env::current_exe().ok();
+        PiSettings {
+            pi: self.pi.clone(),
+            keeper: find_keeper(self.keeper.as_deref(), us.as_deref()).unwrap_or_default(),
+            containment: self.containment,
+            support_directory: directory.to_path_buf(),
+            environment: std::env::vars().collect(),
+            pass_environment: Vec::new(),
+        }
+    }
+
+    fn identity(&self) -> RuntimeIdentity {
+        let now = SystemWallClock.now();
+        RuntimeIdentity {
+            id: RuntimeId::new(now, SystemEntropy.next()),
+            host: self.host_kind.clone(),
+            session: lock(&self.session).clone(),
+            started_at: now,
+            process: std::process::id(),
+        }
+    }
+
+    fn outside(self, directory: &Path) -> Outside {
+        let pi = self.pi_settings(directory);
+        let model = (self.model)();
+        let mut parts = EmbeddedParts::new(model.clone(), Rc::new(LocalContextEngine::default()));
+        parts.tools = self.tools;
+        let mut runners = BTreeMap::<String, Rc<dyn SubAgentRunner>>::new();
+        runners.insert(EMBEDDED_RUNNER.to_string(), Rc::new(EmbeddedRunner::new(parts)));
+        runners.insert(PI_RUNNER.to_string(), Rc::new(PiRunner::new(pi)));
+        let (host_kind, session) = (self.host_kind, self.session);
+        Outside {
+            host: (self.host)(),
+            model,
+            runners,
+            clock: Rc::new(SystemWallClock),
+            resolve: crate::skills::resolver(self.skills, host_kind.clone()),
+            our_host: Rc::new(move || (host_kind.clone(), lock(&session).clone())),
+        }
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
+}
+
+fn open_journal(
+    directory: &Path,
+    identity: &RuntimeIdentity,
+) -> Result<(Writer, Option<SetAside>), StartError> {
+    let opened = SqliteStore::open(directory, identity)?;
+    Ok((Writer::start(opened.store)?, opened.set_aside))
+}

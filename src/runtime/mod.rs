@@ -1,0 +1,233 @@
+//! The runtime as a Rust program holds it: start it, spawn sub-agents, watch them, read results, shut down.
+//!
+//! Everything inside lives on one thread of its own; what is held here is `Send + Sync + Clone` and talks to that thread
+//! over a bounded channel.
+//!
+//! ```no_run
+//! # async fn example() -> Result<(), Box<dyn std::error::Error>> {
+//! use impresario::{Runtime, SubAgent};
+//!
+//! let runtime = Runtime::builder().start().await?;
+//! let run = runtime.spawn(SubAgent::explore("How does a crashed actor come back?")).await?;
+//! let outcome = run.outcome().await?;
+//! println!("{}", outcome.answer.unwrap_or_default());
+//! runtime.shutdown().await?;
+//! # Ok(())
+//! # }
+//! ```
+
+mod builder;
+mod events;
+mod hosts;
+mod inside;
+mod run;
+mod state_directory;
+mod sub_agent;
+
+pub use builder::{ModelFactory, RuntimeBuilder, StartError};
+pub use events::{RunEvent, RunEvents};
+pub use hosts::HostFactory;
+pub use run::{Outcome, Run, RunError};
+pub use state_directory::{StateDirectoryError, state_directory};
+pub use sub_agent::{EMBEDDED_RUNNER, OFFLINE_MODEL, PI_RUNNER, SubAgent};
+
+use impresario_actors::journal::{JournalError, Pruned, Retention, RunFilter, RunSummary};
+use impresario_actors::messages::journal::{Prune, ReadRun, ReadRuns};
+use impresario_actors::messages::run::{AdoptDue, CancelReply, CancelRun, ParkRuns, StartRun};
+use impresario_actors::messages::session::{PlanMarkers, SkillOrder, StartSkill};
+use impresario_actors::supervision::{AskError, Message};
+use impresario_policies::cache_markers::{Marker, MarkerEdit};
+use impresario_policies::domain::{Origin, Reason, ReasonCode, RunId, RunRequest};
+use impresario_policies::projection::{RecordedStep, RunProjection};
+use inside::{Inside, Thread};
+use std::sync::Arc;
+use std::time::Duration;
+
+const ASK: Duration = Duration::from_secs(60);
+
+/// A running runtime. Clones share it; when the last one is dropped it shuts down by itself, without waiting.
+#[derive(Debug, Clone)]
+pub struct Runtime(Arc<Thread>);
+
+/// The runtime's thread is gone, or does not answer.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum RuntimeError {
+    /// It was shut down, or it died.
+    #[error("reach the runtime: it is gone")]
+    Gone,
+    /// Somebody inside did not answer; the text says who and why.
+    #[error("get an answer from the runtime: {0}")]
+    Inside(String),
+    /// The journal did not do what was asked.
+    #[error("use the journal: {0}")]
+    Journal(#[from] JournalError),
+    /// The run was not accepted. Nothing of it is in the journal.
+    #[error("accept the run: {}", .0.message)]
+    Refused(Reason),
+}
+
+impl Runtime {
+    /// Begins with the defaults: the embedded runner, the offline model, the user's state directory.
+    pub fn builder() -> RuntimeBuilder {
+        RuntimeBuilder::default()
+    }
+
+    /// Spawns a sub-agent. When this returns the run is on disk and reaches a terminal state, whatever happens.
+    pub async fn spawn(&self, sub_agent: SubAgent) -> Result<Run, RuntimeError> {
+        let request = sub_agent
+            .into_request(&self.0.defaults)
+            .map_err(RuntimeError::Refused)?;
+        self.spawn_request(request).await
+    }
+
+    /// The same for a request that is complete.
+    pub async fn spawn_request(&self, request: RunRequest) -> Result<Run, RuntimeError> {
+        self.spawn_request_as(self.0.new_run_id(), request).await
+    }
+
+    /// Starts a skill as a person ordered it: one in flight per session.
+    pub async fn spawn_skill(&self, order: SkillOrder) -> Result<Run, RuntimeError> {
+        self.spawn_skill_as(self.0.new_run_id(), order).await
+    }
+
+    /// The same with an id chosen by the caller, so that asking twice starts one run.
+    pub async fn spawn_skill_as(&self, run: RunId, order: SkillOrder) -> Result<Run, RuntimeError> {
+        let start = StartSkill {
+            run: run.clone(),
+            order,
+        };
+        let accepted = self
+            .ask(move |inside| inside.ports.start_skill.ask_again(start, ASK))
+            .await?;
+        accepted.map_err(|refusal| RuntimeError::Refused(refusal.0))?;
+        Ok(Run::new(self.clone(), run))
+    }
+
+    /// A handle on a run that is in the journal.
+    pub fn run(&self, run: RunId) -> Run {
+        Run::new(self.clone(), run)
+    }
+
+    /// A new run id, for [`Self::spawn_skill_as`].
+    pub fn new_run_id(&self) -> RunId {
+        self.0.new_run_id()
+    }
+
+    /// Lists runs, newest first.
+    pub async fn runs(&self, filter: RunFilter) -> Result<Vec<RunSummary>, RuntimeError> {
+        Ok(self
+            .ask(move |inside| inside.ports.read_runs.ask_again(ReadRuns { filter }, ASK))
+            .await??)
+    }
+
+    /// The steps of a run after the sequence `after`.
+    pub async fn steps(&self, run: &RunId, after: u64) -> Result<Vec<RecordedStep>, RuntimeError> {
+        let read = ReadRun {
+            run: run.clone(),
+            after,
+        };
+        Ok(self
+            .ask(move |inside| inside.ports.read_run.ask_again(read, ASK))
+            .await??)
+    }
+
+    /// Forgets old runs.
+    pub async fn prune(&self, retention: Retention) -> Result<Pruned, RuntimeError> {
+        Ok(self
+            .ask(move |inside| inside.ports.prune.ask_again(Prune { retention }, ASK))
+            .await??)
+    }
+
+    /// Plans what has to change in the prompt-cache markers of a request.
+    pub async fn plan_markers(&self, markers: Vec<Marker>) -> Result<Vec<MarkerEdit>, RuntimeError> {
+        self.ask(move |inside| inside.ports.plan_markers.ask_again(PlanMarkers { markers }, ASK))
+            .await
+    }
+
+    /// Looks for runs to go on with, at the start or when the host opened a session. Returns when they are under way.
+    pub async fn adopt(&self) -> Result<(), RuntimeError> {
+        self.ask(|inside| inside.ports.adopt.ask_again(AdoptDue, ASK))
+            .await
+    }
+
+    /// Goes on with a parked run, as a new run that names it. The nested session goes on too, where there is one.
+    pub async fn resume(&self, parked: &RunId) -> Result<Run, RuntimeError> {
+        let steps = self.steps(parked, 0).await?;
+        let projection = RunProjection::of(&steps);
+        let Some(accepted) = &projection.accepted else {
+            return Err(RuntimeError::Inside(format!(
+                "run {parked} has no beginning in the journal"
+            )));
+        };
+        let run = self.0.new_run_id();
+        let mut request = (*accepted.request).clone();
+        request.origin = Origin {
+            host: self.0.defaults.host.clone(),
+            resumes: Some(parked.clone()),
+            ..request.origin
+        };
+        request.continues = self.0.continue_session(parked, &run, &projection);
+        self.spawn_request_as(run, request).await
+    }
+
+    async fn spawn_request_as(&self, run: RunId, request: RunRequest) -> Result<Run, RuntimeError> {
+        let start = StartRun {
+            run: run.clone(),
+            request: Box::new(request),
+        };
+        let accepted = self
+            .ask(move |inside| inside.ports.start.ask_again(start, ASK))
+            .await?;
+        accepted.map_err(|refusal| RuntimeError::Refused(refusal.0))?;
+        Ok(Run::new(self.clone(), run))
+    }
+
+    /// Parks everything that is under way, waits for it, and stops. Returns when nothing is left.
+    pub async fn shutdown(&self) -> Result<(), RuntimeError> {
+        let reason = Reason {
+            code: ReasonCode::HostGone,
+            message: "The program shut its runtime down while this run worked. \
+                      `impresario runs resume` goes on."
+                .to_string(),
+        };
+        self.shutdown_because(reason).await
+    }
+
+    /// The same with a reason of the caller's for the runs that are parked.
+    pub async fn shutdown_because(&self, reason: Reason) -> Result<(), RuntimeError> {
+        let park = ParkRuns { reason };
+        let _ = self
+            .ask(move |inside| inside.ports.park.ask_again(park, ASK))
+            .await;
+        self.0.stop().await
+    }
+
+    async fn cancel(&self, run: RunId, by: String) -> Result<bool, RuntimeError> {
+        let cancel = CancelRun { run, by };
+        let reply = self
+            .ask(move |inside| inside.ports.cancel.ask_again(cancel, ASK))
+            .await?;
+        Ok(reply == CancelReply::Cancelling)
+    }
+
+    /// Asks an actor inside.
+    async fn ask<M, Asked>(
+        &self,
+        ask: impl FnOnce(&Inside) -> Asked + Send + 'static,
+    ) -> Result<M::Reply, RuntimeError>
+    where
+        M: Message,
+        M::Reply: Send,
+        Asked: Future<Output = Result<M::Reply, AskError<M>>> + 'static,
+    {
+        let asked = self.0.call(move |inside| {
+            let asked = ask(inside);
+            async move {
+                asked
+                    .await
+                    .map_err(|error| RuntimeError::Inside(error.to_string()))
+            }
+        });
+        asked.await?
+    }
+}

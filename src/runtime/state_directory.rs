@@ -1,0 +1,46 @@
+//! Where the journal, nested sessions, scratch directories and logs are kept.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// Why there is no state directory.
+#[derive(Debug, thiserror::Error)]
+pub enum StateDirectoryError {
+    /// Neither `XDG_STATE_HOME` nor `HOME` says where.
+    #[error("find the state directory: set HOME or XDG_STATE_HOME, or give --state-directory")]
+    Unknown,
+    /// It cannot be made ready.
+    #[error("prepare the state directory {path}: {why}")]
+    Unusable {
+        /// Which.
+        path: PathBuf,
+        /// The system's words.
+        why: io::Error,
+    },
+}
+
+/// `$XDG_STATE_HOME/impresario`, else `$HOME/.local/state/impresario`.
+pub fn state_directory() -> Result<PathBuf, StateDirectoryError> {
+    let absolute = |name: &str| {
+        std::env::var_os(name)
+            .map(PathBuf::from)
+            .filter(|path| path.is_absolute())
+    };
+    let base = absolute("XDG_STATE_HOME").or_else(|| Some(absolute("HOME")?.join(".local/state")));
+    Ok(base.ok_or(StateDirectoryError::Unknown)?.join("impresario"))
+}
+
+/// Makes a directory that only its owner can look into.
+pub(super) fn make_private(path: &Path) -> Result<(), StateDirectoryError> {
+    use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
+    let unusable = |why| StateDirectoryError::Unusable {
+        path: path.to_path_buf(),
+        why,
+    };
+    std::fs::DirBuilder::new()
+        .recursive(true)
+        .mode(0o700)
+        .create(path)
+        .map_err(unusable)?;
+    std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o700)).map_err(unusable)
+}

@@ -1,0 +1,469 @@
+//! Who is who: builds the tree and gives everyone the ports they need. The one file that knows all actors.
+//!
+//! ```text
+//! impresario (one_for_one)
+//! ├── journal
+//! ├── session (one_for_one)
+//! │   ├── conversation (rest_for_one): host, judge, router
+//! │   └── cache markers
+//! └── sub-agents (one_for_all): run trees (nursery), runs
+//!     └── run R (one_for_one)
+//!         ├── overflow R
+//!         ├── trace R
+//!         └── work R (one_for_all): attempts R (nursery), run R
+//! ```
+
+use futures_util::FutureExt;
+use futures_util::future::LocalBoxFuture;
+use impresario_actors::attempt::{Attempt, AttemptPorts};
+use impresario_actors::cache_markers::CacheMarkers;
+use impresario_actors::event_feed::EventFeed;
+use impresario_actors::gateways::{AttemptRequest, Host, ModelClient, SubAgentRunner, WallClock};
+use impresario_actors::host_port::HostPort;
+use impresario_actors::journal::{Journal, JournalAccess, RuntimeId};
+use impresario_actors::judge::{Judge, JudgePorts};
+use impresario_actors::messages::journal::{
+    Commit, FetchOverflow, KeepOverflow, ListOverflow, Prune, ReadRun, ReadRuns,
+};
+use impresario_actors::messages::run::{
+    AdoptDue, AskForRoom, AwaitRun, CancelRun, ParkRuns, RunClosed, StartRun,
+};
+use impresario_actors::messages::session::{
+    AskUser, DeliverResult, JudgeTask, PlanMarkers, ShowNotice, ShowProgress, StartSkill,
+};
+use impresario_actors::overflow::{Overflow, OverflowPorts};
+use impresario_actors::router::{Resolve, Router, RouterPorts};
+use impresario_actors::run::{AttemptSeed, GrownAttempt, Run, RunPorts, RunTools, attempt_name};
+use impresario_actors::runs::{GrownRun, Runs, RunsPorts, RunsTools, tree_name};
+use impresario_actors::supervision::{
+    Child, Place, Port, Restart, Spec, Strategy, Supervisor, SupervisorSettings, nursery, supervisor,
+};
+use impresario_actors::trace_recorder::{TracePorts, TraceRecorder};
+use impresario_policies::admission::AdmissionSettings;
+use impresario_policies::domain::{Containment, Proof, Reason, ReasonCode, RunId, RunRequest, SessionId};
+use impresario_policies::render_brief::render_brief;
+use impresario_policies::sub_agent_prompt::system_prompt;
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::rc::Rc;
+use std::time::Duration;
+
+/// Everything outside that the actors reach.
+#[derive(Clone)]
+pub struct Outside {
+    /// Shows the conversation, owns the person.
+    pub host: Rc<dyn Host>,
+    /// Calls models for actor and judge.
+    pub model: Rc<dyn ModelClient>,
+    /// Run sub-agents, by name.
+    pub runners: BTreeMap<String, Rc<dyn SubAgentRunner>>,
+    /// Says what time it is for people.
+    pub clock: Rc<dyn WallClock>,
+    /// Makes requests of orders: files and settings.
+    pub resolve: Resolve,
+    /// The kind of host, and the session it has open now.
+    pub our_host: Rc<dyn Fn() -> (String, Option<SessionId>)>,
+}
+
+/// What the tree is told when it grows.
+#[derive(Debug, Clone)]
+pub struct TreeSettings {
+    /// This runtime, as the owner of runs.
+    pub runtime: RuntimeId,
+    /// How many runs work at a time.
+    pub admission: AdmissionSettings,
+    /// Below this every run has a directory of its own.
+    pub scratch: PathBuf,
+    /// Where nested sessions are kept.
+    pub sessions: PathBuf,
+    /// How restarts are paced.
+    pub restarts: SupervisorSettings,
+}
+
+/// What whoever holds the tree can reach in it.
+#[derive(Clone)]
+pub struct Ports {
+    /// Takes on a run.
+    pub start: Port<StartRun>,
+    /// Takes on a skill, one in flight per session.
+    pub start_skill: Port<StartSkill>,
+    /// Cancels a run.
+    pub cancel: Port<CancelRun>,
+    /// Parks all runs.
+    pub park: Port<ParkRuns>,
+    /// Waits until a run is over.
+    pub await_run: Port<AwaitRun>,
+    /// Looks again for runs to adopt: a session came.
+    pub adopt: Port<AdoptDue>,
+    /// Steps of a run.
+    pub read_run: Port<ReadRun>,
+    /// Lists of runs.
+    pub read_runs: Port<ReadRuns>,
+    /// Retention.
+    pub prune: Port<Prune>,
+    /// Cache markers of a request.
+    pub plan_markers: Port<PlanMarkers>,
+    /// A word to the person.
+    pub notice: Port<ShowNotice>,
+}
+
+/// A tree that has not begun to live.
+pub struct Tree {
+    /// What to start.
+    pub top: Child<Supervisor>,
+    /// What to talk to.
+    pub ports: Ports,
+    /// Announces durable steps.
+    pub feed: EventFeed,
+}
+
+/// Builds the tree.
+pub fn grow(journal: JournalAccess, outside: Outside, settings: TreeSettings) -> Tree {
+    let feed = EventFeed::default();
+    let places = Places::new();
+    let ports = places.ports();
+    let with = |strategy| SupervisorSettings {
+        strategy,
+        ..settings.restarts.clone()
+    };
+
+    let (run_trees, trees) = nursery("run trees", settings.restarts.clone());
+    let runs_ports = RunsPorts {
+        commit: places.journal.port(),
+        read: places.journal.port(),
+        claimable: places.journal.port(),
+        claim: places.journal.port(),
+        trees,
+        tree_exited: places.runs.port(),
+    };
+    let runs_tools = RunsTools {
+        runtime: settings.runtime.clone(),
+        grow_run: Rc::new(RunGrower::new(&places, &outside, &settings, &feed).into_function()),
+        clock: outside.clock.clone(),
+        check: check(&outside),
+        contain: contain(&outside),
+        our_host: outside.our_host.clone(),
+    };
+    let router_ports = RouterPorts {
+        start: places.runs.port(),
+        await_run: places.runs.port(),
+        read: places.journal.port(),
+    };
+    let judge_ports = JudgePorts {
+        history: places.host.port(),
+    };
+
+    let (host, model, resolve) = (
+        outside.host.clone(),
+        outside.model.clone(),
+        outside.resolve.clone(),
+    );
+    let (runtime, admission) = (settings.runtime.clone(), settings.admission);
+    let conversation = vec![
+        places.host.child(move |_| HostPort::new(host.clone())).spec(),
+        places
+            .judge
+            .child(move |_| Judge::new(model.clone(), judge_ports.clone()))
+            .spec(),
+        places
+            .router
+            .child(move |_| Router::new(runtime.clone(), router_ports.clone(), resolve.clone()))
+            .spec(),
+    ];
+    let session = vec![
+        supervisor("conversation", with(Strategy::RestForOne), conversation).spec(),
+        places.markers.child(|_| CacheMarkers).spec(),
+    ];
+    let sub_agents = vec![
+        run_trees.spec(),
+        places
+            .runs
+            .child(move |_| Runs::new(admission, runs_ports.clone(), runs_tools.clone()))
+            .spec(),
+    ];
+    let top = vec![
+        places
+            .journal
+            .child(move |_| Journal::new(journal.clone()))
+            .mailbox(256)
+            .spec(),
+        supervisor("session", with(Strategy::OneForOne), session).spec(),
+        supervisor("sub-agents", with(Strategy::OneForAll), sub_agents).spec(),
+    ];
+    Tree {
+        top: supervisor("impresario", with(Strategy::OneForOne), top),
+        ports,
+        feed,
+    }
+}
+
+/// Where the lasting actors stand, before they do.
+struct Places {
+    journal: Place<Journal>,
+    host: Place<HostPort>,
+    judge: Place<Judge>,
+    router: Place<Router>,
+    markers: Place<CacheMarkers>,
+    runs: Place<Runs>,
+}
+
+impl Places {
+    fn new() -> Self {
+        Self {
+            journal: Place::new("journal"),
+            host: Place::new("host"),
+            judge: Place::new("judge"),
+            router: Place::new("router"),
+            markers: Place::new("cache markers"),
+            runs: Place::new("runs"),
+        }
+    }
+
+    fn ports(&self) -> Ports {
+        Ports {
+            start: self.runs.port(),
+            start_skill: self.router.port(),
+            cancel: self.runs.port(),
+            park: self.runs.port(),
+            await_run: self.runs.port(),
+            adopt: self.runs.port(),
+            read_run: self.journal.port(),
+            read_runs: self.journal.port(),
+            prune: self.journal.port(),
+            plan_markers: self.markers.port(),
+            notice: self.host.port(),
+        }
+    }
+}
+
+/// Makes the tree of a run.
+struct RunGrower {
+    journal: JournalPorts,
+    judge: Port<JudgeTask>,
+    ask_user: Port<AskUser>,
+    deliver: Port<DeliverResult>,
+    show: Port<ShowProgress>,
+    room: Port<AskForRoom>,
+    closed: Port<RunClosed>,
+    outside: Outside,
+    settings: TreeSettings,
+    feed: EventFeed,
+}
+
+/// What a run needs of the journal.
+#[derive(Clone)]
+struct JournalPorts {
+    commit: Port<Commit>,
+    read: Port<ReadRun>,
+    keep_overflow: Port<KeepOverflow>,
+    fetch_overflow: Port<FetchOverflow>,
+    list_overflow: Port<ListOverflow>,
+}
+
+impl RunGrower {
+    fn new(places: &Places, outside: &Outside, settings: &TreeSettings, feed: &EventFeed) -> Self {
+        let journal = JournalPorts {
+            commit: places.journal.port(),
+            read: places.journal.port(),
+            keep_overflow: places.journal.port(),
+            fetch_overflow: places.journal.port(),
+            list_overflow: places.journal.port(),
+        };
+        Self {
+            journal,
+            judge: places.judge.port(),
+            ask_user: places.host.port(),
+            deliver: places.host.port(),
+            show: places.host.port(),
+            room: places.runs.port(),
+            closed: places.runs.port(),
+            outside: outside.clone(),
+            settings: settings.clone(),
+            feed: feed.clone(),
+        }
+    }
+
+    fn into_function(self) -> impl Fn(RunId, u64, Option<Reason>) -> GrownRun {
+        move |id, generation, must_park| self.grow(id, generation, must_park)
+    }
+
+    fn grow(&self, id: RunId, generation: u64, must_park: Option<Reason>) -> GrownRun {
+        let with = |strategy| SupervisorSettings {
+            strategy,
+            ..self.settings.restarts.clone()
+        };
+        let run = Place::<Run>::new(&format!("run {id}"));
+        let overflow = Place::<Overflow>::new(&format!("overflow {id}"));
+        let trace = Place::<TraceRecorder>::new(&format!("trace {id}"));
+        let (attempts, nursery) = nursery(&format!("attempts {id}"), with(Strategy::OneForOne));
+        let grow_attempt = self.attempt_grower(&run, &overflow);
+        let ports = RunPorts {
+            commit: self.journal.commit.clone(),
+            read: self.journal.read.clone(),
+            judge: self.judge.clone(),
+            ask_user: self.ask_user.clone(),
+            deliver: self.deliver.clone(),
+            show: self.show.clone(),
+            room: self.room.clone(),
+            closed: self.closed.clone(),
+            trace: trace.port(),
+            attempts: nursery,
+            attempt_exited: run.port(),
+        };
+        let tools = self.run_tools(grow_attempt);
+        let (cancel, park) = (run.port(), run.port());
+        let run_id = id.clone();
+        let run = run
+            .child(move |_| {
+                Run::new(
+                    run_id.clone(),
+                    generation,
+                    must_park.clone(),
+                    ports.clone(),
+                    tools.clone(),
+                )
+            })
+            .restart(Restart::Transient);
+        let work = supervisor(
+            &format!("work {id}"),
+            with(Strategy::OneForAll),
+            vec![attempts.spec(), run.spec()],
+        )
+        .restart(Restart::Transient);
+        let children = vec![self.overflow(&id, overflow), self.trace(&id, trace), work.spec()];
+        let tree =
+            supervisor(&tree_name(&id), with(Strategy::OneForOne), children).restart(Restart::Temporary);
+        GrownRun {
+            spec: tree.spec(),
+            cancel,
+            park,
+        }
+    }
+
+    fn run_tools(&self, grow_attempt: Rc<dyn Fn(AttemptSeed) -> GrownAttempt>) -> RunTools {
+        let runners = self.outside.runners.clone();
+        let our_host = self.outside.our_host.clone();
+        RunTools {
+            grow_attempt,
+            runner: Rc::new(move |name| runners.get(name).cloned()),
+            feed: self.feed.clone(),
+            clock: self.outside.clock.clone(),
+            host_is_here: Rc::new(move |request| {
+                let (host, session) = our_host();
+                request.origin.host == host && request.origin.session == session
+            }),
+            sessions: self.settings.sessions.clone(),
+        }
+    }
+
+    fn overflow(&self, id: &RunId, place: Place<Overflow>) -> Spec {
+        let ports = OverflowPorts {
+            keep: self.journal.keep_overflow.clone(),
+            fetch: self.journal.fetch_overflow.clone(),
+            list: self.journal.list_overflow.clone(),
+        };
+        let (id, clock) = (id.clone(), self.outside.clock.clone());
+        place
+            .child(move |_| Overflow::new(id.clone(), clock.clone(), ports.clone()))
+            .spec()
+    }
+
+    fn trace(&self, id: &RunId, place: Place<TraceRecorder>) -> Spec {
+        let ports = TracePorts {
+            read: self.journal.read.clone(),
+        };
+        let id = id.clone();
+        place
+            .child(move |_| TraceRecorder::new(id.clone(), ports.clone()))
+            .spec()
+    }
+
+    fn attempt_grower(
+        &self,
+        run: &Place<Run>,
+        overflow: &Place<Overflow>,
+    ) -> Rc<dyn Fn(AttemptSeed) -> GrownAttempt> {
+        let ports = AttemptPorts {
+            record: run.port(),
+            over: run.port(),
+            review: overflow.port(),
+            overflow: overflow.port(),
+        };
+        let (runners, settings) = (self.outside.runners.clone(), self.settings.clone());
+        Rc::new(move |seed| {
+            let name = attempt_name(&seed.run, seed.number);
+            let (clocks, ceiling) = (seed.request.clocks, seed.request.overflow_ceiling_bytes);
+            let runner = runners.get(&seed.request.runner).cloned();
+            let request = attempt_request(seed, &settings);
+            let ports = ports.clone();
+            let attempt = Place::<Attempt>::new(&name);
+            let stop = attempt.port();
+            let child = attempt
+                .child(move |_| Attempt::new(request.clone(), ceiling, clocks, ports.clone(), runner.clone()))
+                .restart(Restart::Temporary);
+            GrownAttempt {
+                spec: child.spec(),
+                stop,
+            }
+        })
+    }
+}
+
+fn attempt_request(seed: AttemptSeed, settings: &TreeSettings) -> AttemptRequest {
+    AttemptRequest {
+        scratch: settings.scratch.join(seed.run.as_str()),
+        session_file: settings.sessions.join(format!("{}.jsonl", seed.run)),
+        run: seed.run,
+        attempt: seed.number,
+        model: seed.model,
+        system_prompt: system_prompt(&seed.request.instructions, None),
+        user_prompt: render_brief(&seed.brief),
+        tools: seed.request.tools,
+        workspace: seed.request.workspace,
+        resume: seed.resume,
+        temperature: seed.request.temperature,
+        environment: BTreeMap::new(),
+        grace: seed.request.clocks.grace,
+    }
+}
+
+/// A request is accepted only if there is a runner for it.
+fn check(outside: &Outside) -> Rc<dyn Fn(&RunRequest) -> Result<(), Reason>> {
+    let runners = outside.runners.clone();
+    Rc::new(move |request| match runners.contains_key(&request.runner) {
+        true => Ok(()),
+        false => Err(Reason {
+            code: ReasonCode::SpawnFailed,
+            message: format!(
+                "There is no runner called {:?}. There are: {}.",
+                request.runner,
+                runners.keys().map(String::as_str).collect::<Vec<_>>().join(", ")
+            ),
+        }),
+    })
+}
+
+/// Every runner looks: the run's own may have been configured by another runtime.
+fn contain(outside: &Outside) -> Rc<dyn Fn(RunId) -> LocalBoxFuture<'static, Proof>> {
+    let runners = outside.runners.clone();
+    Rc::new(move |run| {
+        let runners = runners.clone();
+        async move {
+            let mut proof = Proof {
+                method: Containment::InProcess,
+                no_children: true,
+                processes_left: 0,
+            };
+            for runner in runners.values() {
+                let seen = runner.contain(&run, CONTAIN_GRACE).await;
+                if seen.method != Containment::InProcess {
+                    proof = seen;
+                }
+            }
+            proof
+        }
+        .boxed_local()
+    })
+}
+
+const CONTAIN_GRACE: Duration = Duration::from_secs(2);
