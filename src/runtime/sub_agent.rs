@@ -1,6 +1,6 @@
 //! What a program says to spawn a sub-agent.
 
-use impresario_policies::agents::find_agent;
+use impresario_policies::agents::{built_in_agents, find_built_in_agent, nearest_agent_name};
 use impresario_policies::domain::{
     Briefing, Clocks, Origin, Persistence, Reason, ReasonCode, RunId, RunRequest, SessionId, WhatToRun,
 };
@@ -186,12 +186,10 @@ impl SubAgent {
     }
 
     pub(super) fn into_request(self, defaults: &Defaults) -> Result<RunRequest, Reason> {
-        let Some(agent) = find_agent(&self.agent) else {
+        let Some(agent) = find_built_in_agent(&self.agent) else {
             return Err(unknown_agent(&self.agent));
         };
-        let tools = self
-            .tools
-            .unwrap_or_else(|| agent.tools.iter().map(ToString::to_string).collect());
+        let tools = self.tools.unwrap_or_else(|| agent.tools.clone());
         Ok(RunRequest {
             what: WhatToRun::Agent(self.agent),
             task: self.task,
@@ -200,7 +198,7 @@ impl SubAgent {
                 session: self.session,
                 resumes: self.resumes,
             },
-            instructions: agent.instructions.to_string(),
+            instructions: agent.instructions,
             tools: [tools, self.more_tools].concat(),
             chain: self.chain,
             runner: self.runner,
@@ -218,14 +216,17 @@ impl SubAgent {
 }
 
 fn unknown_agent(name: &str) -> Reason {
-    let known = impresario_policies::agents::AGENTS
-        .iter()
+    let known = built_in_agents()
+        .into_iter()
         .map(|agent| agent.name)
         .collect::<Vec<_>>()
         .join(", ");
+    let nearest = nearest_agent_name(name)
+        .map(|nearest| format!(" Did you mean {nearest:?}?"))
+        .unwrap_or_default();
     let name = name.chars().take(60).collect::<String>();
     Reason {
         code: ReasonCode::UnknownAgent,
-        message: format!("There is no agent called {name:?}. There are: {known}."),
+        message: format!("There is no agent called {name:?}.{nearest} There are: {known}."),
     }
 }

@@ -66,6 +66,7 @@ fn accepted_as(resumes: Option<RunId>) -> Step {
         briefing: Briefing::Direct,
         clocks: Clocks::default(),
         persistence: Persistence::default(),
+        continues: None,
         temperature: None,
         overflow_ceiling_bytes: 1000,
         answer_chars_max: 0,

@@ -70,6 +70,7 @@ pub fn accepted_for(session: &str) -> Step {
         },
         clocks: Clocks::default(),
         persistence: Persistence::default(),
+        continues: None,
         temperature: Some(0.1),
         overflow_ceiling_bytes: 1000,
         answer_chars_max: 0,
