@@ -240,6 +240,76 @@ fn artefacts_the_json_schema_is_that_of_the_wire() {
     check_artefact("docs/protocol.schema.json", &(schema + "\n"));
 }
 
+const PROTOCOL: &str = include_str!("../docs/protocol.md");
+
+/// Checks one example against the types of its method; what does not survive the way through them is no message.
+fn check_example(example: &Value, asked: &mut String) {
+    fn same<T: serde::Serialize + serde::de::DeserializeOwned>(value: &Value) {
+        let read: T =
+            serde_json::from_value(value.clone()).unwrap_or_else(|error| panic!("{error} in {value}"));
+        let written = serde_json::to_value(read).expect("a JSON form");
+        assert_eq!(&written, value, "a field is missing or unknown");
+    }
+    if let Some(method) = example["method"].as_str() {
+        *asked = method.to_owned();
+    }
+    macro_rules! check_each {
+        (requests: $($request:ident),*; notifications: $($note:ident),*) => {
+            match asked.as_str() {
+                $(name if name == <wire::$request as wire::Request>::METHOD.name => {
+                    if example.get("params").is_some() { same::<wire::$request>(&example["params"]); }
+                    if example.get("result").is_some() { same::<<wire::$request as wire::Request>::Reply>(&example["result"]); }
+                })*
+                $(name if name == <wire::$note as wire::Notification>::METHOD.name => same::<wire::$note>(&example["params"]),)*
+                unknown => panic!("{unknown} is documented and is no method"),
+            }
+        };
+    }
+    check_each!(
+        requests: Hello, Ping, TypedInput, SkillRun, SkillCancel, QuestionAnswer, MarkerSkeleton, Completions,
+            QuestionAsk, ModelComplete, DeliveryOffer, SessionHistory, SessionHasRun;
+        notifications: RequestCancel, SessionStart, SessionEnd, ObservedEvents, DeliveryAcknowledged, UiStatus,
+            UiProgress, UiNotice
+    );
+}
+
+#[test]
+fn every_example_of_the_documentation_is_a_message_and_every_method_has_one() {
+    let mut asked = String::new();
+    let mut shown = std::collections::BTreeSet::new();
+    for line in PROTOCOL.lines().filter(|line| line.starts_with("{\"jsonrpc\"")) {
+        let example: Value = serde_json::from_str(line).unwrap_or_else(|error| panic!("{error} in {line}"));
+        check_example(&example, &mut asked);
+        shown.insert(asked.clone());
+    }
+    let methods: std::collections::BTreeSet<String> =
+        wire::METHODS.iter().map(|method| method.name.into()).collect();
+    assert_eq!(shown, methods);
+}
+
+#[test]
+fn the_documentation_names_every_error_and_deadline() {
+    for code in ErrorCode::ALL {
+        let row = format!("| `{code:?}` | {} |", code.number());
+        assert!(PROTOCOL.contains(&row), "missing: {row}");
+    }
+    for method in wire::METHODS {
+        let Some(deadline_ms) = method.deadline_ms else {
+            continue;
+        };
+        let deadline = if deadline_ms % 1000 == 0 {
+            format!("{} s", deadline_ms / 1000)
+        } else {
+            format!("{deadline_ms} ms")
+        };
+        let heading = PROTOCOL
+            .lines()
+            .find(|line| line.starts_with("###") && line.contains(&format!("`{}`", method.name)));
+        let heading = heading.unwrap_or_else(|| panic!("{} has no heading", method.name));
+        assert!(heading.contains(&deadline), "{heading} does not say {deadline}");
+    }
+}
+
 // --- the handshake ---------------------------------------------------------------------------------------------
 
 #[test]
@@ -511,6 +581,39 @@ fn markers_come_back_as_edits() {
     });
 }
 
+#[test]
+fn what_concerns_a_run_goes_to_the_session_that_asked_for_it() {
+    let (accepted, wait_for_acceptance) = tokio::sync::oneshot::channel();
+    converse_while(
+        |host| {
+            host.hello();
+            host.call(
+                2,
+                "skill.run",
+                json!({"session": "S1", "request": "r1", "name": "demo", "task": "do it"}),
+            );
+            accepted.send(()).expect("the runtime waits");
+            let progress = host.read();
+            assert_eq!(
+                (&progress["method"], &progress["params"]["session"]),
+                (&json!("ui.progress"), &json!("S1"))
+            );
+        },
+        |bridge| {
+            let host = bridge.host();
+            async move {
+                wait_for_acceptance.await.expect("the script goes on");
+                host.show(Progress {
+                    run: run_id(),
+                    at: UnixMillis(0),
+                    doing: "x".into(),
+                    tool_calls: 0,
+                });
+            }
+        },
+    );
+}
+
 // --- what the runtime asks -------------------------------------------------------------------------------------
 
 fn judge_request() -> ModelRequest {
@@ -671,8 +774,9 @@ fn a_delivery_is_offered_for_its_session_and_answered_with_a_receipt() {
             host.say(json!({"jsonrpc": "2.0", "id": offer["id"], "result": {"receipt": "shown"}}));
         },
         |bridge| {
-            let host = bridge.host().for_session(SessionId("S1".into()));
+            let host = bridge.host();
             async move {
+                host.remember(run_id(), SessionId("S1".into()));
                 let reason = Reason {
                     code: ReasonCode::TotalTimeout,
                     message: "too slow".into(),

@@ -132,7 +132,9 @@ export class Impresario {
   #notifications(): NotificationHandlers {
     return {
       "ui.status": ({ text }) => this.progress.status(text),
-      "ui.progress": (progress) => this.progress.show(progress),
+      "ui.progress": (progress) => {
+        if (progress.session === null || progress.session === this.#session?.id) this.progress.show(progress);
+      },
       "ui.notice": ({ level, text }) => this.#session?.notice(level, text),
     };
   }

@@ -37,7 +37,7 @@ const sleep = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
 
 async function work(run) {
   const { name, task } = state.runs[run];
-  const doing = (text, tool_calls) => tell("ui.progress", { run, doing: text, tool_calls, at_ms: Date.now() });
+  const doing = (text, tool_calls) => tell("ui.progress", { run, session, doing: text, tool_calls, at_ms: Date.now() });
   doing("reading src/lib.rs", 1);
   let answer = `answer of ${name} to: ${task}`;
   if (name === "crash" && state.starts === 1) {

@@ -15,51 +15,69 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio::sync::oneshot;
 
-/// Questions that are open, and who waits for the answer.
-#[derive(Debug, Clone, Default)]
-pub(super) struct OpenQuestions(Arc<Mutex<BTreeMap<RunId, oneshot::Sender<Option<String>>>>>);
+/// Runs whose session is remembered; the oldest are forgotten first.
+const RUNS_MAX: usize = 4096;
 
-impl OpenQuestions {
+/// What both halves of the bridge know of runs: whose they are, and who waits for an answer about them.
+#[derive(Debug, Clone, Default)]
+pub(super) struct RunBook(Arc<Mutex<Pages>>);
+
+#[derive(Debug, Default)]
+struct Pages {
+    sessions: BTreeMap<RunId, SessionId>,
+    questions: BTreeMap<RunId, oneshot::Sender<Option<String>>>,
+}
+
+impl RunBook {
     /// Whether somebody waited for this answer.
     pub(super) fn answer(&self, answer: QuestionAnswer) -> bool {
-        let waiting = self.open().remove(&answer.run);
+        let waiting = self.pages().questions.remove(&answer.run);
         waiting.is_some_and(|waiting| waiting.send(answer.answer).is_ok())
+    }
+
+    /// The run was asked for in this session: only there are its questions asked and its result shown.
+    pub(super) fn remember(&self, run: RunId, session: SessionId) {
+        let sessions = &mut self.pages().sessions;
+        sessions.insert(run, session);
+        if sessions.len() > RUNS_MAX {
+            sessions.pop_first();
+        }
+    }
+
+    fn session_of(&self, run: &RunId) -> Option<SessionId> {
+        self.pages().sessions.get(run).cloned()
     }
 
     fn wait_for(&self, run: &RunId) -> oneshot::Receiver<Option<String>> {
         let (sender, receiver) = oneshot::channel();
-        self.open().insert(run.clone(), sender);
+        self.pages().questions.insert(run.clone(), sender);
         receiver
     }
 
-    fn open(&self) -> MutexGuard<'_, BTreeMap<RunId, oneshot::Sender<Option<String>>>> {
+    fn pages(&self) -> MutexGuard<'_, Pages> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 /// Pi, or whoever speaks the protocol. Cheap to clone; used from any thread.
+///
+/// What concerns a run goes to the run's own session only: when another one is open, the host refuses with
+/// [`HostError::NobodyThere`], and the result waits. Runs of this process are known by themselves;
+/// [`PiHost::remember`] names those of an earlier one.
 #[derive(Debug, Clone)]
 pub struct PiHost {
     peer: Peer,
-    questions: OpenQuestions,
-    session: Option<SessionId>,
+    runs: RunBook,
 }
 
 impl PiHost {
-    pub(super) fn new(peer: Peer, questions: OpenQuestions) -> Self {
-        Self {
-            peer,
-            questions,
-            session: None,
-        }
+    pub(super) fn new(peer: Peer, runs: RunBook) -> Self {
+        Self { peer, runs }
     }
 
-    /// The same host, speaking of one session only: what is meant for it is refused when another one is open.
-    pub fn for_session(&self, session: SessionId) -> Self {
-        Self {
-            session: Some(session),
-            ..self.clone()
-        }
+    /// This run, accepted by an earlier process, belongs to that session.
+    pub fn remember(&self, run: RunId, session: SessionId) {
+        self.runs.remember(run, session);
     }
 
     /// One short line about the runtime itself; none clears it.
@@ -80,6 +98,7 @@ impl PiHost {
 impl Host for PiHost {
     fn show(&self, progress: Progress) {
         self.peer.notify(&UiProgress {
+            session: self.runs.session_of(&progress.run),
             run: progress.run,
             doing: progress.doing,
             tool_calls: progress.tool_calls,
@@ -95,10 +114,10 @@ impl Host for PiHost {
     }
 
     async fn ask(&self, run: &RunId, question: String) -> Result<String, HostError> {
-        let answer = self.questions.wait_for(run);
+        let answer = self.runs.wait_for(run);
         let ask = QuestionAsk {
             run: run.clone(),
-            session: self.session.clone(),
+            session: self.runs.session_of(run),
             question,
         };
         let shown = self.peer.ask(&ask).await.map_err(host_error)?;
@@ -134,8 +153,8 @@ impl Host for PiHost {
 
     async fn deliver(&self, delivery: Delivery) -> Result<DeliveryReceipt, HostError> {
         let offer = DeliveryOffer {
+            session: self.runs.session_of(&delivery.run),
             run: delivery.run,
-            session: self.session.clone(),
             state: delivery.state.into(),
             answer: delivery.answer.map(cut_to_fit),
             reason: delivery.reason.map(Into::into),
@@ -150,7 +169,7 @@ impl Host for PiHost {
     async fn has(&self, run: &RunId) -> Result<bool, HostError> {
         let ask = SessionHasRun {
             run: run.clone(),
-            session: self.session.clone(),
+            session: self.runs.session_of(run),
         };
         Ok(self.peer.ask(&ask).await.map_err(host_error)?.has)
     }

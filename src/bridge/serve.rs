@@ -4,7 +4,7 @@
 use super::connection::Peer;
 use super::events::HostEvents;
 use super::framing::{LineEvent, LineReader};
-use super::host::{OpenQuestions, PiHost};
+use super::host::{PiHost, RunBook};
 use super::model::BridgedModel;
 use super::wire::{
     Completions, DeliveryAcknowledged, Envelope, ErrorCode, ErrorObject, Hello, InputDecision, KNOWN_EVENTS,
@@ -60,7 +60,7 @@ pub enum BridgeError {
 #[derive(Debug)]
 pub struct Bridge {
     peer: Peer,
-    questions: OpenQuestions,
+    runs: RunBook,
     incoming: mpsc::Receiver<Incoming>,
     settings: BridgeSettings,
 }
@@ -87,7 +87,7 @@ impl Bridge {
             })?;
         Ok(Self {
             peer,
-            questions: OpenQuestions::default(),
+            runs: RunBook::default(),
             incoming,
             settings,
         })
@@ -109,7 +109,7 @@ impl Bridge {
 
     /// The host behind it.
     pub fn host(&self) -> PiHost {
-        PiHost::new(self.peer.clone(), self.questions.clone())
+        PiHost::new(self.peer.clone(), self.runs.clone())
     }
 
     /// The models behind it.
@@ -121,7 +121,7 @@ impl Bridge {
     pub async fn serve(mut self, events: Arc<dyn HostEvents>) {
         let mut service = Service {
             peer: self.peer.clone(),
-            questions: self.questions.clone(),
+            runs: self.runs.clone(),
             events: events.clone(),
             settings: self.settings,
             greeted: false,
@@ -215,7 +215,7 @@ struct Finished {
 
 struct Service {
     peer: Peer,
-    questions: OpenQuestions,
+    runs: RunBook,
     events: Arc<dyn HostEvents>,
     settings: BridgeSettings,
     greeted: bool,
@@ -236,7 +236,7 @@ impl Service {
         if let Some(answer) = self.answer_itself(&method, &params) {
             return self.peer.answer(id, answer).await;
         }
-        let answering = answer_call(self.events.clone(), self.questions.clone(), method, params);
+        let answering = answer_call(self.events.clone(), self.runs.clone(), method, params);
         let (abort, registration) = AbortHandle::new_pair();
         let answered_id = id.clone();
         let mut finished = Abortable::new(AssertUnwindSafe(answering).catch_unwind(), registration)
@@ -353,7 +353,7 @@ impl Service {
 
 async fn answer_call(
     events: Arc<dyn HostEvents>,
-    questions: OpenQuestions,
+    runs: RunBook,
     method: String,
     params: Box<RawValue>,
 ) -> Answer {
@@ -363,14 +363,17 @@ async fn answer_call(
     } else if method == <MarkerSkeleton as Request>::METHOD.name {
         encode(&events.plan_markers(parse(&params)?).await)
     } else if method == <SkillRun as Request>::METHOD.name {
-        let run = events.run_skill(parse(&params)?).await.map_err(refusal)?;
+        let request: SkillRun = parse(&params)?;
+        let session = request.session.clone();
+        let run = events.run_skill(request).await.map_err(refusal)?;
+        runs.remember(run.clone(), session);
         encode(&SkillRunAccepted { run })
     } else if method == <SkillCancel as Request>::METHOD.name {
-        let runs = events.cancel(parse(&params)?).await;
-        encode(&SkillCancelled { runs })
+        let cancelled = events.cancel(parse(&params)?).await;
+        encode(&SkillCancelled { runs: cancelled })
     } else if method == <QuestionAnswer as Request>::METHOD.name {
         let answer: QuestionAnswer = parse(&params)?;
-        let taken = questions.answer(answer.clone()) || events.answer(answer).await;
+        let taken = runs.answer(answer.clone()) || events.answer(answer).await;
         encode(&QuestionAnswered { taken })
     } else if method == <Completions as Request>::METHOD.name {
         let Completions { session } = parse(&params)?;

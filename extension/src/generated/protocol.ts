@@ -247,6 +247,8 @@ export type UiStatus = {
 export type UiProgress = {
   /** Which run. */
   run: string,
+  /** Of which session; none means whichever is open. */
+  session: string | null,
   /** One short line. */
   doing: string,
   /** Tool calls begun so far. */

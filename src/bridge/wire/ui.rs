@@ -1,6 +1,6 @@
 //! The handshake, and what a person sees.
 
-use impresario_policies::domain::RunId;
+use impresario_policies::domain::{RunId, SessionId};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use ts_rs::TS;
@@ -78,6 +78,11 @@ pub struct UiProgress {
     #[schemars(with = "String")]
     #[ts(type = "string")]
     pub run: RunId,
+    /// Of which session; none means whichever is open.
+    #[serde(default)]
+    #[schemars(with = "Option<String>")]
+    #[ts(type = "string | null")]
+    pub session: Option<SessionId>,
     /// One short line.
     pub doing: String,
     /// Tool calls begun so far.
