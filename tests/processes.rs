@@ -21,8 +21,9 @@ const KEEPER: &str = env!("CARGO_BIN_EXE_impresario-keeper");
 const LONG: Duration = Duration::from_secs(60);
 const SHORT: Duration = Duration::from_millis(100);
 
-/// One of every kind that outlives a careless parent: plain, its own session, daemon, chain, deaf, frozen, and one
-/// without environment in a session of its own.
+/// Ends when it is given a line, and not when nobody is there to give one. Leaves behind what it started: one of every
+/// kind that outlives a careless parent: plain, its own session, daemon, chain, deaf, frozen, and two
+/// without environment, one of them in a session of its own.
 const ORPHANS: &str = r#"
     sleep "$NAP" &
     setsid sleep "$NAP" &
@@ -30,14 +31,15 @@ const ORPHANS: &str = r#"
     sh -c 'sh -c "sleep $0; true" "$0"; true' "$NAP" &
     sh -c 'trap "" TERM INT HUP; sleep "$0"; true' "$NAP" &
     env -i setsid sleep "$NAP" &
+    env -i nohup sleep "$NAP" &
     sh -c 'kill -STOP $$; sleep "$0"' "$NAP" &
     echo ready
-    read -r _
+    until read -r _; do sleep 0.1; done
 "#;
 /// The shell itself carries the argument too, and so do the two shells of the chain, the deaf and the frozen one.
 const ORPHANS_SHELLS: usize = 5;
 /// All but the frozen one sleep.
-const ORPHANS_SLEEPERS: usize = 6;
+const ORPHANS_SLEEPERS: usize = 7;
 const ORPHANS_COUNT: usize = ORPHANS_SHELLS + ORPHANS_SLEEPERS;
 
 /// A run with the argument that marks its processes for the eyes of a test.
@@ -119,10 +121,10 @@ impl Scene {
 
 impl Scene {
     /// The written limit of a keeper without a namespace: when it is killed itself, what has neither the mark nor its
-    /// session is out of sight.
-    fn assert_only_the_traceless_is_left(&self) {
+    /// session is out of sight; and for a later runtime, that does not know the session, what has not the mark.
+    fn assert_only_the_traceless_are_left(&self, count: usize) {
         let left: Vec<String> = self.living().into_iter().map(|(_, command)| command).collect();
-        assert_eq!(left, [format!("sleep {} ", self.nap)]);
+        assert_eq!(left, vec![format!("sleep {} ", self.nap); count]);
         assert_eq!(self.keepers(), Vec::<i32>::new());
         assert!(marked_processes().iter().all(|marked| marked.run != self.run));
     }
@@ -185,7 +187,7 @@ async fn holds() -> Vec<(ContainmentSetting, Containment)> {
 async fn gives_namespaces() -> bool {
     let scene = Scene::new();
     match ContainedProcess::start(scene.spec(ContainmentSetting::Namespace, "true")).await {
-        Ok((process, _)) => process.ended().await.no_children,
+        Ok((process, _)) => ended(&process).await.no_children,
         Err(StartError::NoNamespace { why }) => {
             eprintln!("not tested here: this system gives no PID namespace ({why})");
             false
@@ -201,6 +203,21 @@ async fn start_ready(spec: ProcessSpec) -> (ContainedProcess, Streams) {
     streams.stdout.read_exact(&mut line).await.expect("a line");
     assert_eq!(&line, b"ready\n");
     (process, streams)
+}
+
+/// A test that waits in vain fails, and says so.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+async fn ended(process: &ContainedProcess) -> Proof {
+    tokio::time::timeout(PATIENCE, process.ended())
+        .await
+        .expect("it never ended")
+}
+
+async fn exited(process: &ContainedProcess) -> ExitFacts {
+    tokio::time::timeout(PATIENCE, process.exited())
+        .await
+        .expect("the program never ended")
 }
 
 fn empty(method: Containment) -> Proof {
@@ -224,7 +241,7 @@ async fn a_stop_ends_every_kind_of_orphan_and_proves_it() {
         assert_eq!(proof, empty(method));
         scene.assert_nothing_left();
         assert_eq!(
-            process.exited().await,
+            exited(&process).await,
             ExitFacts {
                 code: None,
                 signal: Some(15)
@@ -244,13 +261,13 @@ async fn what_a_program_leaves_behind_ends_with_it() {
         streams.stdin.write_all(b"go\n").await.expect("it reads");
 
         assert_eq!(
-            process.exited().await,
+            exited(&process).await,
             ExitFacts {
                 code: Some(0),
                 signal: None
             }
         );
-        assert_eq!(process.ended().await, empty(method));
+        assert_eq!(ended(&process).await, empty(method));
         scene.assert_nothing_left();
     }
 }
@@ -266,7 +283,7 @@ async fn a_program_that_ignores_the_question_is_killed_after_the_grace() {
         assert_eq!(process.stop(SHORT).await, empty(method));
 
         assert_eq!(
-            process.exited().await,
+            exited(&process).await,
             ExitFacts {
                 code: None,
                 signal: Some(9)
@@ -286,7 +303,7 @@ async fn a_program_that_obeys_is_not_killed() {
         assert_eq!(process.stop(LONG).await, empty(method));
 
         assert_eq!(
-            process.exited().await,
+            exited(&process).await,
             ExitFacts {
                 code: Some(7),
                 signal: None
@@ -314,10 +331,9 @@ async fn the_shortest_grace_counts() {
 async fn a_storm_of_daemons_does_not_outrun_the_keeper() {
     for (setting, method) in holds().await {
         let scene = Scene::new();
-        // Each generation leaves its parent, starts the next one, and ends.
-        let storm = "storm() { (setsid sh -c \"$0\" \"$0\" \"$NAP\" &) ; }; storm";
-        let script = format!("storm='{storm}'; sh -c \"$storm\" \"$storm\" \"$NAP\"; echo ready; read -r _");
-        let (process, _streams) = start_ready(scene.spec(setting, &script)).await;
+        // Each generation starts the next one and ends, and none of them waits for anything.
+        let script = "trap '' TERM; storm() { storm & }; storm; storm; storm; storm; echo ready; read -r _";
+        let (process, _streams) = start_ready(scene.spec(setting, script)).await;
         let first: Vec<i32> = scene.living().into_iter().map(|(pid, _)| pid).collect();
         let moved_on = || scene.living().iter().any(|(pid, _)| !first.contains(pid));
         wait_until("a new generation", moved_on, || format!("{:#?}", scene.living()));
@@ -384,17 +400,34 @@ async fn a_killed_keeper_is_stood_in_for() {
             processes_left: 0,
         };
         assert_eq!(
-            process.ended().await,
+            ended(&process).await,
             seen_empty,
             "nobody saw ECHILD, and the sweep found nothing more"
         );
-        assert_eq!(process.exited().await, ExitFacts::default());
+        assert_eq!(exited(&process).await, ExitFacts::default());
         if setting == ContainmentSetting::Namespace {
             scene.assert_nothing_left();
         } else {
-            scene.assert_only_the_traceless_is_left();
+            scene.assert_only_the_traceless_are_left(1);
         }
     }
+}
+
+#[tokio::test]
+async fn the_kernel_asks_the_program_of_a_killed_keeper_to_end() {
+    let scene = Scene::new();
+    let script = "trap '' HUP; trap 'exit' TERM; echo ready; while :; do sleep 0.01; done";
+    let (process, _streams) = start_ready(scene.spec(ContainmentSetting::Keeper, script)).await;
+
+    signal(scene.keepers()[0], Signal::KILL);
+
+    // Nothing of ours can run while this one thread waits.
+    wait_until(
+        "the program's end",
+        || scene.living().is_empty(),
+        || format!("{:?}", scene.living()),
+    );
+    assert_eq!(ended(&process).await.processes_left, 0);
 }
 
 #[tokio::test]
@@ -414,7 +447,7 @@ async fn a_frozen_keeper_is_given_up_and_stood_in_for() {
             processes_left: 0
         }
     );
-    scene.assert_only_the_traceless_is_left();
+    scene.assert_only_the_traceless_are_left(1);
 }
 
 /// The other process of the tests below: starts the orphans and waits to be killed. Run by them, never by itself.
@@ -431,7 +464,7 @@ async fn a_runtime_to_be_killed() {
         _ => ContainmentSetting::Keeper,
     };
     let (process, _streams) = start_ready(scene.spec(setting, ORPHANS)).await;
-    process.ended().await;
+    ended(&process).await;
 }
 
 fn start_runtime(scene: &Scene, setting: ContainmentSetting) -> Child {
@@ -512,7 +545,7 @@ async fn killed_with_its_keeper_a_namespace_is_empty_at_once_and_a_keeper_leaves
             let report = reports.get(&scene.run).copied().expect("a report on the run");
             assert_eq!(report.processes_left, 0);
             assert!(report.killed > 0);
-            scene.assert_only_the_traceless_is_left();
+            scene.assert_only_the_traceless_are_left(2);
         } else {
             until_empty(&scene).await;
             scene.assert_nothing_left();
@@ -557,7 +590,7 @@ async fn the_program_gets_its_streams_its_place_and_its_environment_and_nothing_
             .read_to_string(&mut complained)
             .await
             .expect("text");
-        process.ended().await;
+        ended(&process).await;
         fs::remove_dir(&place).expect("nothing in it");
 
         let mut lines = said.lines();
@@ -648,7 +681,7 @@ async fn what_a_dead_runtime_left_is_contained_by_the_next_one() {
             processes_left: 0
         }
     );
-    scene.assert_only_the_traceless_is_left();
+    scene.assert_only_the_traceless_are_left(2);
 }
 
 #[tokio::test]
@@ -690,7 +723,7 @@ async fn the_end_of_its_output_is_seen_although_the_keeper_lives() {
     assert_eq!(said, "bye\n");
     assert_eq!(scene.keepers().len(), 1, "the keeper is still there");
     drop(streams.stdin);
-    assert_eq!(process.ended().await, empty(Containment::Keeper));
+    assert_eq!(ended(&process).await, empty(Containment::Keeper));
 }
 
 #[tokio::test]
@@ -710,7 +743,7 @@ async fn a_large_environment_and_many_arguments_arrive() {
         .await
         .expect("a line");
     assert!(line == "60000 5001\n" || line == "30000 5001\n", "{line}");
-    assert_eq!(process.ended().await.processes_left, 0);
+    assert_eq!(ended(&process).await.processes_left, 0);
 }
 
 async fn refusal(change: impl Fn(&mut ProcessSpec)) -> String {
