@@ -11,6 +11,24 @@ pub trait Message: 'static {
 }
 
 /// State that handles one message at a time, and is rebuilt when it dies.
+///
+/// What is not listed cannot be sent, so a chaos test knows every boundary there is:
+///
+/// ```compile_fail,E0080
+/// use impresario_actors::supervision::*;
+/// message!(Ping);
+/// struct Forgetful;
+/// impl Actor for Forgetful {
+///     const KIND: &'static str = "forgetful";
+///     const HANDLES: &'static [&'static str] = &[];
+/// }
+/// impl Handles<Ping> for Forgetful {
+///     fn handle(&mut self, _: Ping, _: &mut Context<Self>) -> Answer<Self, ()> {
+///         Answer::now(())
+///     }
+/// }
+/// let port = Child::new("forgetful", |_| Forgetful).port::<Ping>();
+/// ```
 pub trait Actor: Sized + 'static {
     /// What kind of actor this is: `run`, `journal`.
     const KIND: &'static str;

@@ -9,6 +9,47 @@
 //!   known about the message.
 //! - Everything of one tree lives on one thread. With a paused clock, [`Blocking::Inline`] and a seed, the same
 //!   seed gives the same story.
+//!
+//! ```
+//! use impresario_actors::supervision::*;
+//! use std::time::Duration;
+//!
+//! message!(Greet { name: String } -> String);
+//!
+//! #[derive(Default)]
+//! struct Greeter {
+//!     greeted: u32,
+//! }
+//!
+//! impl Actor for Greeter {
+//!     const KIND: &'static str = "greeter";
+//!     const HANDLES: &'static [&'static str] = &[Greet::NAME];
+//! }
+//!
+//! impl Handles<Greet> for Greeter {
+//!     fn handle(&mut self, greet: Greet, ctx: &mut Context<Self>) -> Answer<Self, String> {
+//!         assert!(!greet.name.is_empty(), "nobody to greet");
+//!         self.greeted += 1;
+//!         Answer::now(format!("Hello {}, says life {}", greet.name, ctx.incarnation()))
+//!     }
+//! }
+//!
+//! # let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+//! # tokio::task::LocalSet::new().block_on(&runtime, async {
+//! install_panic_hook();
+//! let greeter = Child::new("greeter", |_| Greeter::default());
+//! let port = greeter.port::<Greet>();
+//! let tree = supervisor("root", SupervisorSettings::default(), vec![greeter.spec()]);
+//! let root = Root::start_local(tree, RootSettings::default()).await;
+//!
+//! let within = Duration::from_secs(5);
+//! let died = port.ask(Greet { name: String::new() }, within).await;
+//! assert!(matches!(died, Err(AskError::Died { incarnation: 1, .. })));
+//! let greeting = port.ask(Greet { name: "Anna".into() }, within).await;
+//! assert_eq!(greeting.unwrap(), "Hello Anna, says life 2");
+//! assert_eq!(root.shutdown(within).await, Exit::Shutdown);
+//! # });
+//! ```
 
 mod actor;
 mod answer;

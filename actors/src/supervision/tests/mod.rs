@@ -2,9 +2,12 @@
 
 mod boundaries;
 mod cast;
+mod escalation;
 mod faults;
 mod linked;
 mod messages;
 mod nursery;
+mod pauses;
 mod restarts;
+mod shutdown;
 mod watchdog;

@@ -1,112 +1,22 @@
-//! Children that come and go. Each is restarted on its own account, and its owner is told once when it is gone.
+//! The nursery itself.
 //!
-//! Receives: `StartChild` and `StopChild` from anyone with the [`Nursery`], `ChildGone` from its children, `RetryDue`
-//! from itself. A nursery that dies takes its children with it; their owners are told that they were killed.
+//! Receives: `StartChild` and `StopChild` from anyone with a [`Nursery`](super::Nursery), `ChildGone` from its
+//! children, `RetryDue` from itself. Sends: [`ChildExited`] to the owners of its children.
 
-use super::incarnation::Incarnation;
-use super::restart::{Ended, RestartHistory};
-use super::{
-    Actor, Answer, AskError, Child, Context, Event, Exit, Handles, Message, Name, Port, Spec,
-    SupervisorSettings,
-};
+use super::{ChildExited, StartChild, StartError, StopChild, StopError};
 use crate::message;
+use crate::supervision::incarnation::Incarnation;
+use crate::supervision::restart::{Ended, RestartHistory};
+use crate::supervision::{
+    Actor, Answer, Context, Event, Exit, Handles, Message, Name, Port, Spec, SupervisorSettings,
+};
 use impresario_policies::restart::RestartDecision;
 use std::collections::BTreeMap;
 use std::rc::Rc;
+use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::{Notify, oneshot};
 
-const START_WITHIN: Duration = Duration::from_secs(60);
-const STOP_WITHIN: Duration = Duration::from_secs(600);
-
-/// A nursery, as a child, and what others hold to start and stop children in it.
-///
-/// The settings hold for each child by itself: one that is restarted too often is given up alone.
-pub fn nursery(name: &str, settings: SupervisorSettings) -> (Child<NurseryActor>, Nursery) {
-    let child = Child::new(name, move |_| NurseryActor::new(settings.clone())).above(Rc::from([]));
-    let nursery = Nursery {
-        start: child.port(),
-        stop: child.port(),
-    };
-    (child, nursery)
-}
-
-/// Starts and stops children in a nursery; it survives restarts of the nursery, the children do not.
-#[derive(Clone, Debug)]
-pub struct Nursery {
-    start: Port<StartChild>,
-    stop: Port<StopChild>,
-}
-
-/// Why a child was not started.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum StartError {
-    /// A child of this name is there.
-    #[error("a child called {0} is there already")]
-    NameTaken(Name),
-    /// Its builder or its `started` failed.
-    #[error("it did not come up: it {0}")]
-    Failed(Exit),
-    /// The nursery is going, or gone, or died over it; the child does not run.
-    #[error("the nursery is not there: it {0}")]
-    NurseryDown(Exit),
-    /// The nursery has more to do than it can.
-    #[error("the nursery did not take it in time")]
-    NurseryBusy,
-}
-
-/// Why a child was not stopped.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum StopError {
-    /// No child of this name is there.
-    #[error("no child called {0} is there")]
-    NotThere(Name),
-    /// The nursery died, and the child with it.
-    #[error("the nursery is not there: it {0}")]
-    NurseryDown(Exit),
-    /// The nursery has more to do than it can, or the child does not go.
-    #[error("the child did not stop in time")]
-    NurseryBusy,
-}
-
-impl Nursery {
-    /// Starts a child. When it is gone for good, `on_exit` is told, exactly once.
-    pub async fn start(&self, spec: Spec, on_exit: Option<Port<ChildExited>>) -> Result<(), StartError> {
-        match self.start.ask(StartChild { spec, on_exit }, START_WITHIN).await {
-            Ok(started) => started,
-            Err(AskError::Died { cause, .. } | AskError::Down { cause, .. }) => {
-                Err(StartError::NurseryDown(cause))
-            }
-            Err(AskError::Busy(_) | AskError::Timeout { .. }) => Err(StartError::NurseryBusy),
-        }
-    }
-
-    /// Tells a child to go, and waits until it is gone. Says how it ended.
-    pub async fn stop(&self, name: &str) -> Result<Exit, StopError> {
-        match self.stop.ask(StopChild { name: name.into() }, STOP_WITHIN).await {
-            Ok(stopped) => stopped,
-            Err(AskError::Died { cause, .. } | AskError::Down { cause, .. }) => {
-                Err(StopError::NurseryDown(cause))
-            }
-            Err(AskError::Busy(_) | AskError::Timeout { .. }) => Err(StopError::NurseryBusy),
-        }
-    }
-}
-
-message!(
-    /// A child of a nursery is gone for good.
-    #[derive(Debug, Clone, PartialEq, Eq)]
-    pub ChildExited {
-        /// Which one.
-        name: Name,
-        /// Its last life.
-        incarnation: u64,
-        /// How that ended; `Escalated` when the nursery gave it up.
-        exit: Exit,
-    }
-);
-message!(StartChild { spec: Spec, on_exit: Option<Port<ChildExited>> } -> Result<(), StartError>);
-message!(StopChild { name: Name } -> Result<Exit, StopError>);
 message!(ChildGone {
     name: Name,
     ended: Ended
@@ -116,7 +26,7 @@ message!(RetryDue {
     ticket: u64
 });
 
-/// The actor behind [`nursery`].
+/// The actor behind [`nursery`](super::nursery).
 pub struct NurseryActor {
     settings: SupervisorSettings,
     wards: BTreeMap<Name, Ward>,
@@ -139,7 +49,7 @@ struct Ward {
 }
 
 impl NurseryActor {
-    fn new(settings: SupervisorSettings) -> Self {
+    pub(super) fn new(settings: SupervisorSettings) -> Self {
         Self {
             settings,
             wards: BTreeMap::new(),
@@ -295,8 +205,7 @@ impl NurseryActor {
             RestartDecision::Rest(_) => self.let_go(name, ended.life, ended.exit),
             RestartDecision::Restart { delay } => self.restart_after(name, delay, ctx),
             RestartDecision::GiveUp(reason) => {
-                let why: std::sync::Arc<str> =
-                    format!("{}, the last time it {}", reason.as_str(), ended.exit).into();
+                let why: Arc<str> = format!("{}, the last time it {}", reason.as_str(), ended.exit).into();
                 let supervisor = ctx.slot.name().clone();
                 ctx.surroundings.emit(Event::Escalated {
                     supervisor,

@@ -1,5 +1,10 @@
 //! What an actor holds to reach another: typed by message, alive across restarts, honest about what it knows.
 
+mod desk;
+mod errors;
+
+pub use errors::{AskError, TellError};
+
 use super::letter::{Fate, Letter, Manner};
 use super::{Exit, Message, Name};
 use std::fmt;
@@ -27,44 +32,6 @@ pub(super) enum Posted {
     Down(Exit),
 }
 
-/// Why an ask has no reply, by what is known.
-pub enum AskError<M> {
-    /// Handling had begun and was cut off: send it again only if that does no harm.
-    Died {
-        /// The life that was handling it.
-        incarnation: u64,
-        /// How that life ended.
-        cause: Exit,
-    },
-    /// Never handled, and nobody comes back.
-    Down {
-        /// How the last life ended.
-        cause: Exit,
-        /// The message, untouched.
-        message: M,
-    },
-    /// Never handled: the mailbox is full, and so is the line before it.
-    Busy(M),
-    /// No reply in time.
-    Timeout {
-        /// The message, if its handling never began.
-        message: Option<M>,
-    },
-}
-
-/// Why a message was not taken.
-pub enum TellError<M> {
-    /// Nobody comes back.
-    Down {
-        /// How the last life ended.
-        cause: Exit,
-        /// The message, untouched.
-        message: M,
-    },
-    /// The mailbox is full.
-    Busy(M),
-}
-
 impl<M: Message> Port<M> {
     pub(super) fn new(place: Rc<dyn Accept<M>>) -> Self {
         Self(place)
@@ -73,10 +40,7 @@ impl<M: Message> Port<M> {
     /// A port with no actor behind it: each message is given to `answer` at once. For tests, and for the edge
     /// of a tree.
     pub fn answered_by(name: &str, answer: impl FnMut(M) -> M::Reply + 'static) -> Self {
-        Self(Rc::new(Desk {
-            name: name.into(),
-            answer: std::cell::RefCell::new(Box::new(answer)),
-        }))
+        Self(Rc::new(desk::Desk::new(name, answer)))
     }
 
     /// Who stands there.
@@ -216,36 +180,6 @@ async fn wait_for_reply<M: Message>(
     }
 }
 
-/// A place where a function stands instead of an actor.
-struct Desk<M: Message> {
-    name: Name,
-    answer: std::cell::RefCell<AnswerFunction<M>>,
-}
-
-type AnswerFunction<M> = Box<dyn FnMut(M) -> <M as Message>::Reply>;
-
-impl<M: Message> Accept<M> for Desk<M> {
-    fn name(&self) -> Name {
-        self.name.clone()
-    }
-
-    fn post(&self, letter: &Rc<Letter<M>>) -> Posted {
-        let Ok(mut answer) = self.answer.try_borrow_mut() else {
-            return Posted::Busy;
-        };
-        if let Some(message) = letter.take_message() {
-            letter.settle(Fate::Answered(answer(message)));
-        }
-        Posted::Queued
-    }
-
-    fn post_always(&self, letter: &Rc<Letter<M>>) {
-        self.post(letter);
-    }
-
-    fn forget(&self, _: &Letter<M>) {}
-}
-
 impl<M: Message> Clone for Port<M> {
     fn clone(&self) -> Self {
         Self(self.0.clone())
@@ -257,56 +191,3 @@ impl<M: Message> fmt::Debug for Port<M> {
         write!(f, "Port<{}>({})", M::NAME, self.name())
     }
 }
-
-impl<M: Message> fmt::Display for AskError<M> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Died { incarnation, cause } => {
-                write!(
-                    f,
-                    "{}: the actor died while handling it (life {incarnation} of it {cause})",
-                    M::NAME
-                )
-            }
-            Self::Down { cause, .. } => write!(
-                f,
-                "{}: nobody is there to handle it (the last life {cause})",
-                M::NAME
-            ),
-            Self::Busy(_) => write!(f, "{}: the mailbox is full", M::NAME),
-            Self::Timeout { message: Some(_) } => {
-                write!(f, "{}: its handling did not begin in time", M::NAME)
-            }
-            Self::Timeout { message: None } => write!(f, "{}: no answer in time", M::NAME),
-        }
-    }
-}
-
-impl<M: Message> fmt::Debug for AskError<M> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "AskError({self})")
-    }
-}
-
-impl<M: Message> std::error::Error for AskError<M> {}
-
-impl<M: Message> fmt::Display for TellError<M> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Down { cause, .. } => write!(
-                f,
-                "{}: nobody is there to handle it (the last life {cause})",
-                M::NAME
-            ),
-            Self::Busy(_) => write!(f, "{}: the mailbox is full", M::NAME),
-        }
-    }
-}
-
-impl<M: Message> fmt::Debug for TellError<M> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "TellError({self})")
-    }
-}
-
-impl<M: Message> std::error::Error for TellError<M> {}

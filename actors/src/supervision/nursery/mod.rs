@@ -1,0 +1,122 @@
+//! Children that come and go. Each is restarted on its own account, and its owner is told once when it is gone.
+//!
+//! A nursery that dies takes its children with it; their owners are told that they were killed.
+
+mod actor;
+
+pub use actor::NurseryActor;
+
+use super::{AskError, Child, Exit, Message, Name, Port, Spec, SupervisorSettings};
+use crate::message;
+use std::future::Future;
+use std::rc::Rc;
+use std::time::Duration;
+
+const START_WITHIN: Duration = Duration::from_secs(60);
+const STOP_WITHIN: Duration = Duration::from_secs(600);
+
+/// A nursery, as a child, and what others hold to start and stop children in it.
+///
+/// The settings hold for each child by itself: one that is restarted too often is given up alone.
+pub fn nursery(name: &str, settings: SupervisorSettings) -> (Child<NurseryActor>, Nursery) {
+    let child = Child::new(name, move |_| NurseryActor::new(settings.clone())).above(Rc::from([]));
+    let nursery = Nursery {
+        start: child.port(),
+        stop: child.port(),
+    };
+    (child, nursery)
+}
+
+/// Starts and stops children in a nursery; it survives restarts of the nursery, the children do not.
+#[derive(Clone, Debug)]
+pub struct Nursery {
+    start: Port<StartChild>,
+    stop: Port<StopChild>,
+}
+
+/// Why a child was not started.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum StartError {
+    /// A child of this name is there.
+    #[error("a child called {0} is there already")]
+    NameTaken(Name),
+    /// Its builder or its `started` failed.
+    #[error("it did not come up: it {0}")]
+    Failed(Exit),
+    /// The nursery is going, or gone, or died over it; the child does not run.
+    #[error("the nursery is not there: it {0}")]
+    NurseryDown(Exit),
+    /// The nursery has more to do than it can.
+    #[error("the nursery did not take it in time")]
+    NurseryBusy,
+}
+
+/// Why a child was not stopped.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum StopError {
+    /// No child of this name is there.
+    #[error("no child called {0} is there")]
+    NotThere(Name),
+    /// The nursery died, and the child with it.
+    #[error("the nursery is not there: it {0}")]
+    NurseryDown(Exit),
+    /// The nursery has more to do than it can, or the child does not go.
+    #[error("the child did not stop in time")]
+    NurseryBusy,
+}
+
+impl Nursery {
+    /// Starts a child. Once it was up, `on_exit` is told when it is gone for good, exactly once; also when this
+    /// reply got lost with the nursery.
+    pub fn start(
+        &self,
+        spec: Spec,
+        on_exit: Option<Port<ChildExited>>,
+    ) -> impl Future<Output = Result<(), StartError>> + use<> + 'static {
+        let asked = self.start.ask(StartChild { spec, on_exit }, START_WITHIN);
+        async {
+            asked.await.unwrap_or_else(|error| {
+                Err(match no_reply(error) {
+                    Some(cause) => StartError::NurseryDown(cause),
+                    None => StartError::NurseryBusy,
+                })
+            })
+        }
+    }
+
+    /// Tells a child to go, and waits until it is gone. Says how it ended.
+    pub fn stop(&self, name: &str) -> impl Future<Output = Result<Exit, StopError>> + use<> + 'static {
+        let asked = self.stop.ask(StopChild { name: name.into() }, STOP_WITHIN);
+        async {
+            asked.await.unwrap_or_else(|error| {
+                Err(match no_reply(error) {
+                    Some(cause) => StopError::NurseryDown(cause),
+                    None => StopError::NurseryBusy,
+                })
+            })
+        }
+    }
+}
+
+/// How the nursery ended, if that is why there is no reply.
+fn no_reply<M: Message>(error: AskError<M>) -> Option<Exit> {
+    match error {
+        AskError::Died { cause, .. } | AskError::Down { cause, .. } => Some(cause),
+        AskError::Busy(_) | AskError::Timeout { .. } => None,
+    }
+}
+
+message!(
+    /// A child of a nursery is gone for good.
+    #[derive(Debug, Clone, PartialEq, Eq)]
+    pub ChildExited {
+        /// Which one.
+        name: Name,
+        /// Its last life.
+        incarnation: u64,
+        /// How that ended; `Escalated` when the nursery gave it up.
+        exit: Exit,
+    }
+);
+message!(StartChild { spec: Spec, on_exit: Option<Port<ChildExited>> } -> Result<(), StartError>);
+message!(StopChild { name: Name } -> Result<Exit, StopError>);
