@@ -265,7 +265,10 @@ fn a_failing_provider_ends_the_attempt_after_one_call_with_the_right_reason() {
                     assert_eq!(outcome.ending, ending, "{name} of {model}: {outcome:?}");
                     outcome.check(ending);
                     assert!(!outcome.detail.is_empty());
-                    assert_eq!(stage.calls(), 1, "{name} of {model}: no retries of Pi's own");
+                    // Pi summarises an overflowing conversation and tries once more; that is no retry of a failed call.
+                    if ending != AttemptEnding::ContextOverflow {
+                        assert_eq!(stage.calls(), 1, "{name} of {model}: no retries of Pi's own");
+                    }
                 },
             );
         }
