@@ -58,8 +58,8 @@ pub const READING_TOOLS: [&str; 6] = [
     "read",
     "grep",
     "find",
-    "list_overflow",
-    "read_overflow",
+    "overflow_list",
+    "overflow_read",
 ];
 
 /// The built-in agent of this name.

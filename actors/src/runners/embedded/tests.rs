@@ -508,11 +508,11 @@ async fn a_workspace_that_is_gone_starts_nothing() {
 #[tokio::test]
 async fn the_overflow_memory_is_read_through_the_gate() {
     let mut stage = stage(vec![
-        calls("a", "read_overflow", json!({ "id": "overflow_1" })),
+        calls("a", "overflow_read", json!({ "id": "overflow_1" })),
         says("done"),
     ]);
-    stage.tools = vec!["read_overflow"];
+    stage.tools = vec!["overflow_read"];
     stage.play().await;
     assert_eq!(stage.model.requests.borrow()[1].messages[2].text, "overflow read");
-    assert_eq!(*stage.gate.seen.borrow(), ["start a read_overflow Safe"]);
+    assert_eq!(*stage.gate.seen.borrow(), ["start a overflow_read Safe"]);
 }

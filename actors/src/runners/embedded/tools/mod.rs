@@ -219,12 +219,12 @@ fn built_in(name: &str) -> Option<(ToolDefinition, Tool)> {
         "find" => (Tool::Find, find::DESCRIPTION, find::parameters()),
         // The second name is the one that instructions written for a retrieval server use.
         "retrieve" | "codebase-retrieval" => (Tool::Retrieve, retrieve::DESCRIPTION, retrieve::parameters()),
-        "list_overflow" => (
+        "overflow_list" => (
             Tool::ListOverflow,
             "Lists the tool results that were too large to show, with their handles and sizes.",
             json!({ "type": "object", "properties": {}, "additionalProperties": false }),
         ),
-        "read_overflow" => (
+        "overflow_read" => (
             Tool::ReadOverflow,
             "Reads a part of a tool result that was too large to show.",
             json!({
