@@ -20,6 +20,8 @@ pub fn accepts(defect: &str, case: &Case, ours: &Answer) -> bool {
         "D22" => only_its_own_traces_newest_first(case, ours),
         "D26" => no_sixty_seconds(case, ours),
         "D29" => foreign_files_stay(case, ours),
+        "D30" => partial_pool_is_possible(case, ours),
+        "D31" => absolute_program_is_taken(case, ours),
         "D33" => more_is_redacted(case, ours),
         "D47" => whole_word_is_refused(case, ours),
         "D49" => reply_in_prose_is_read(case, ours),
@@ -45,6 +47,9 @@ fn number(value: &Json, key: &str) -> f64 {
 
 /// A trace command that cannot be meant is explained, not looked up as a skill.
 fn usage_is_explained(case: &Case, ours: &Answer) -> bool {
+    if !case.list("commands").is_empty() {
+        return trace_commands_work(ours);
+    }
     let typed = case.text("text").contains("/skill:trace-");
     let usage = ours.get("usage").as_str().unwrap_or("");
     typed && ours.get("kind").as_str() == Some("usage") && usage.starts_with("/skill trace-")
@@ -281,4 +286,61 @@ fn foreign_files_stay(case: &Case, ours: &Answer) -> bool {
             .iter()
             .filter(|name| trace.is_match(name))
             .all(|name| deleted.contains(name))
+}
+
+/// Run as commands of the host, they report, or say how they are written; none is taken for a skill.
+fn trace_commands_work(ours: &Answer) -> bool {
+    let steps = ours.get("steps").as_array().unwrap_or_default();
+    let sent = steps
+        .iter()
+        .flat_map(|step| step.get("sent").and_then(Json::as_array).unwrap_or_default());
+    let texts: Vec<&str> = sent.map(|sent| text(sent, "text")).collect();
+    let good = |text: &&str| {
+        text.starts_with("📊 ")
+            || text.contains("Trace file \"")
+            || text.starts_with("[System]: Usage: /skill trace-")
+    };
+    texts.len() == steps.len() && texts.iter().all(good)
+}
+
+/// A tier given as null is taken out without a word; everything else is as recorded.
+fn partial_pool_is_possible(case: &Case, ours: &Answer) -> bool {
+    let given = Json::parse(case.text("file")).unwrap_or(Json::Null);
+    let models = given
+        .get("auggieRouter")
+        .and_then(|router| router.get("executionRouting")?.get("models"));
+    let out: Vec<String> = models
+        .and_then(Json::as_object)
+        .unwrap_or_default()
+        .iter()
+        .filter(|(_, value)| *value == Json::Null)
+        .map(|(tier, _)| format!("executionRouting.models.{tier}"))
+        .collect();
+    let kept = answer_value(ours);
+    let removed = kept.get("removed").and_then(Json::as_array).unwrap_or_default();
+    let warned = |value: &Json| -> Vec<String> {
+        let warnings = value.get("warnings").and_then(Json::as_array).unwrap_or_default();
+        let keys = warnings.iter().map(|warning| text(warning, "key").to_string());
+        keys.filter(|key| !out.contains(key)).collect()
+    };
+    !out.is_empty()
+        && kept.get("changed") == expected(case).get("changed")
+        && removed
+            .iter()
+            .filter_map(Json::as_str)
+            .eq(out.iter().map(String::as_str))
+        && warned(&kept) == warned(expected(case))
+}
+
+/// The absolute path of a program is used as it is.
+fn absolute_program_is_taken(case: &Case, ours: &Answer) -> bool {
+    let given = Json::parse(case.text("file")).unwrap_or(Json::Null);
+    let path = given
+        .get("auggieRouter")
+        .map_or("", |router| text(router, "auggieBinPath"));
+    let kept = answer_value(ours);
+    let changed = kept
+        .get("changed")
+        .map_or("", |changed| text(changed, "auggieBinPath"));
+    path.starts_with('/') && changed == path && kept.get("warnings") == Some(&Json::Array(vec![]))
 }

@@ -1,10 +1,12 @@
 //! The functions of pi-auggie-router 1.4.1.
 
 mod defects;
+mod host;
 mod judging;
 mod overflow;
 mod parallel;
 mod routing;
+mod settings;
 mod skills;
 mod texts;
 mod traces;
@@ -21,12 +23,14 @@ pub fn functions() -> Vec<Function> {
         ("child_stderr", texts::child_stderr),
         ("coerce_route", judging::coerce_route_of),
         ("compose_middleware", overflow::compose_middleware),
+        ("config", settings::config),
         ("context_budget", routing::context_budget),
         ("context_memory", overflow::context_memory),
         ("context_memory_mcp", overflow::context_memory_mcp),
         ("degradation_alert", traces::degradation_alert),
         ("execution_message", routing::execution_message),
         ("execution_router", routing::execution_router),
+        ("extension_commands", host::extension_commands),
         ("history_assembler", judging::history_assembler),
         ("input_dispatch", skills::input_dispatch),
         ("model_mapper", texts::model_mapper),
@@ -36,6 +40,8 @@ pub fn functions() -> Vec<Function> {
         ("parallel_prompt", parallel::parallel_prompt),
         ("parallel_run", parallel::parallel_run),
         ("parallel_synthesis", parallel::parallel_synthesis),
+        ("preflight", host::preflight),
+        ("prompt_injection", host::prompt_injection),
         ("prompt_prefix", judging::prompt_prefix),
         ("redact_secrets", texts::redact_secrets),
         ("render_brief", judging::render_brief),

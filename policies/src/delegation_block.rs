@@ -1,0 +1,61 @@
+//! What does the main agent need to know to hand work to a skill?
+//!
+//! The same text every turn, so that a provider's cache holds.
+
+/// The block, to be added to the system prompt of the main agent.
+pub const DELEGATION_BLOCK: &str = "\
+## Delegating to skills
+
+A skill is a prepared way of doing one kind of work. It runs as a sub-agent with a context of its own, looks up \
+what it needs in the workspace by itself, and hands back a finished answer.
+
+- Delegate when what the user wants is what a skill is for. Go by the intent, not by a word that happens to match. \
+If no skill fits, do the work yourself.
+- To delegate, send `/skill:<name> <task>`, and nothing else in that message.
+- Write the task so that somebody who has not seen this conversation can do it: the path or the part of the \
+project, the outcome that is wanted, and the constraints the user gave. Add none of your own.
+- Before you delegate, do not read the files the skill will work on. Afterwards, do not do its work again and do \
+not look up again what it found.
+- Do not open the list of skills and do not run `trace-report` or `trace-view` for the user. Those are theirs.
+- Three limits. The user can go on typing while a skill runs. A skill may have to ask the user something; where \
+the request is unclear, ask once yourself before you delegate. The answer holds the result, not the way to it.
+- When a skill fails, repeat its error line word for word. Then suggest one of: a more precise task, a check of \
+the retrieval engine, `/skill:trace-report <name>`. Never try again silently, and never do the work yourself or \
+with another skill without saying so.";
+
+/// The system prompt with the block; none for something that is no text.
+pub fn with_delegation_block(system_prompt: Option<&str>) -> Option<String> {
+    system_prompt.map(|prompt| format!("{prompt}\n\n{DELEGATION_BLOCK}"))
+}
+
+/// Whether the hook that adds the block is put in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum HookDecision {
+    /// Yes.
+    Install,
+    /// It is there already.
+    AlreadyThere,
+    /// The host has no such hook.
+    NotPossible,
+}
+
+/// Decides about the hook: once for a host, and only where there is one.
+pub fn decide_hook(host_has_hooks: bool, installed: bool) -> HookDecision {
+    match (host_has_hooks, installed) {
+        (false, _) => HookDecision::NotPossible,
+        (true, true) => HookDecision::AlreadyThere,
+        (true, false) => HookDecision::Install,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_block_says_how_to_delegate_and_names_no_peer() {
+        assert!(DELEGATION_BLOCK.contains("/skill:<name> <task>"));
+        assert!(!DELEGATION_BLOCK.to_lowercase().contains("auggie"));
+        assert_eq!(with_delegation_block(None), None);
+    }
+}

@@ -1,0 +1,199 @@
+//! Every key, with its default and its bounds. The order is the order of warnings and of `config show`.
+
+/// What a value must be.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Kind {
+    /// A text that is not blank.
+    Text,
+    /// The name of a program, or the absolute path of one.
+    Program,
+    /// A whole number.
+    Int {
+        /// The smallest.
+        min: u32,
+        /// The largest.
+        max: u32,
+        /// 0 means no limit.
+        zero_is_off: bool,
+    },
+    /// Any number.
+    Number {
+        /// The smallest.
+        min: f64,
+        /// The largest.
+        max: f64,
+    },
+    /// True or false.
+    Flag,
+    /// One of these words.
+    Word(&'static [&'static str]),
+    /// A list of texts that are not blank.
+    Texts,
+    /// A path below the workspace.
+    PathInside,
+    /// A text for each tier, merged over the defaults; `null` takes a tier out.
+    TierTexts,
+    /// A whole number for each tier, replacing all of them.
+    TierInts {
+        /// The smallest.
+        min: u32,
+        /// The largest.
+        max: u32,
+    },
+    /// A whole number for each tool.
+    ToolInts {
+        /// The smallest.
+        min: u32,
+        /// The largest.
+        max: u32,
+    },
+}
+
+/// What a workspace that is not trusted may say.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Trust {
+    /// Anything.
+    Free,
+    /// Only what is no more than before.
+    Limit,
+    /// Nothing: it names something outside, or spends.
+    Outside,
+}
+
+/// One key.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Key {
+    /// With dots between sections.
+    pub path: &'static str,
+    /// What its value must be.
+    pub kind: Kind,
+    /// The default, as JSON.
+    pub default: &'static str,
+    /// What an untrusted workspace may say.
+    pub trust: Trust,
+    /// What it is for, in one line.
+    pub about: &'static str,
+}
+
+const fn key(
+    path: &'static str,
+    kind: Kind,
+    default: &'static str,
+    trust: Trust,
+    about: &'static str,
+) -> Key {
+    Key {
+        path,
+        kind,
+        default,
+        trust,
+        about,
+    }
+}
+
+const fn int(min: u32, max: u32) -> Kind {
+    Kind::Int {
+        min,
+        max,
+        zero_is_off: false,
+    }
+}
+
+const fn cap(max: u32) -> Kind {
+    Kind::Int {
+        min: 0,
+        max,
+        zero_is_off: true,
+    }
+}
+
+const MODELS: &str = r#"{"cheap":"anthropic/claude-3-5-haiku","balanced":"anthropic/claude-3-5-sonnet","frontier":"anthropic/claude-3-7-sonnet"}"#;
+const CEILINGS: &str = r#"{"cheap":15000,"balanced":25000,"frontier":50000}"#;
+const CEILING: Kind = Kind::TierInts {
+    min: 1_000,
+    max: 10_000_000,
+};
+
+/// The sections, each an object.
+pub const SECTIONS: [&str; 10] = [
+    "executionRouting",
+    "outputSanitizer",
+    "contextBudgets",
+    "historyAssembly",
+    "contextMemory",
+    "parallelSubagents",
+    "executionTrace",
+    "traceObservability",
+    "promptInjection",
+    "retrieval",
+];
+
+use Kind::{Flag, Number, PathInside, Program, Text, Texts, TierTexts, ToolInts, Word};
+use Trust::{Free, Limit, Outside};
+
+/// Every key, in order. Up to `promptInjection.enabled` they are the peer's too.
+#[rustfmt::skip]
+pub const KEYS: [Key; 62] = [
+    key("defaultProvider", Text, r#""openrouter""#, Outside, "whose models bare names are"),
+    key("routingModel", Text, r#""anthropic/claude-3-5-haiku""#, Outside, "the model that writes and judges briefs"),
+    key("historyWindow", int(1, 500), "20", Limit, "how many messages of the conversation are looked at"),
+    key("maxJudgeIterations", int(0, 10), "2", Limit, "passes of actor and judge; 0 skips the judge"),
+    key("routingTimeoutMs", int(10, 600_000), "60000", Limit, "time for one call of actor or judge"),
+    key("qaTimeoutMs", int(10, 3_600_000), "300000", Limit, "time for the user to answer a question"),
+    key("totalTimeoutMs", int(10_000, 3_600_000), "300000", Limit, "time for a run"),
+    key("inactivityTimeoutMs", int(5_000, 600_000), "60000", Limit, "time without an event of the sub-agent"),
+    key("subAgentTemperature", Number { min: 0.0, max: 2.0 }, "0", Free, "sampling temperature of sub-agents"),
+    key("overflowCeilingBytes", int(1_000, 10_000_000), "25000", Limit, "larger results of tools are kept aside"),
+    key("auggieBinPath", Program, r#""auggie""#, Outside, "the program of the auggie engine"),
+    key("allowedProviderPrefixes", Texts, "[]", Outside, "the providers that may be used; all when empty"),
+    key("executionRouting.enabled", Flag, "false", Free, "adapt the model to the work"),
+    key("executionRouting.preference", Word(&["preferCheap", "balanced", "preferBest"]), r#""balanced""#, Outside, "which way to lean"),
+    key("executionRouting.surfaceDecision", Flag, "false", Free, "say which model runs, and why"),
+    key("executionRouting.skillModelPolicy", Word(&["pin", "ignore"]), r#""pin""#, Free, "what a model in a skill's file means"),
+    key("executionRouting.models", TierTexts, MODELS, Outside, "the model of each tier; null takes a tier out"),
+    key("debugPromptPrefixHash", Flag, "false", Free, "log a hash of the sub-agent's system prompt"),
+    key("outputSanitizer.enabled", Flag, "true", Free, "clean answers before they are shown"),
+    key("outputSanitizer.finalOutputMaxChars", cap(10_000_000), "120000", Limit, "cut answers to so many characters; 0 for no limit"),
+    key("outputSanitizer.stripToolTraces", Flag, "true", Free, "remove traces of tools from answers"),
+    key("contextBudgets.enabled", Flag, "false", Free, "a ceiling for each tier"),
+    key("contextBudgets.overflowCeilingBytes", CEILING, CEILINGS, Limit, "the ceiling of each tier"),
+    key("historyAssembly.strategy", Word(&["recent", "headTail"]), r#""recent""#, Free, "which messages actor and judge see"),
+    key("historyAssembly.headMessages", int(0, 500), "2", Limit, "with headTail, so many from the start"),
+    key("historyAssembly.tailMessages", int(0, 500), "12", Limit, "with headTail, so many from the end"),
+    key("historyAssembly.middleMode", Word(&["marker", "omit"]), r#""marker""#, Free, "with headTail, what stands for the rest"),
+    key("historyAssembly.maxCharsPerMessage", cap(1_000_000), "10000", Limit, "cut messages to so many characters; 0 for no limit"),
+    key("historyAssembly.maxTotalChars", cap(10_000_000), "60000", Limit, "all messages together; 0 for no limit"),
+    key("contextMemory.enabled", Flag, "false", Free, "keep large results for reading in parts"),
+    key("contextMemory.maxEntries", int(1, 1_000), "8", Limit, "so many results of a run"),
+    key("contextMemory.maxBytesPerRun", int(1_000, 100_000_000), "1000000", Limit, "so many bytes of a run"),
+    key("contextMemory.previewHeadChars", int(0, 100_000), "4000", Limit, "so much of the start is shown"),
+    key("contextMemory.previewTailChars", int(0, 100_000), "4000", Limit, "so much of the end is shown"),
+    key("parallelSubagents.enabled", Flag, "false", Outside, "run sub-tasks side by side"),
+    key("parallelSubagents.maxSubagents", int(1, 16), "3", Limit, "so many at the same time"),
+    key("parallelSubagents.perWorkerOutputCharCap", cap(1_000_000), "8000", Limit, "cut answers of sub-tasks; 0 for no limit"),
+    key("executionTrace.enabled", Flag, "true", Free, "write a trace of every run"),
+    key("executionTrace.maxResultPreviewChars", int(100, 100_000), "2000", Limit, "so much of a result stands in a trace"),
+    key("executionTrace.traceDirectory", PathInside, r#"".pi/traces""#, Outside, "where traces are written, below the workspace"),
+    key("traceObservability.enabled", Flag, "true", Free, "classify traces, report and warn"),
+    key("traceObservability.showReportAfterExecution", Flag, "false", Free, "a short report after every run"),
+    key("traceObservability.degradationAlertEnabled", Flag, "true", Free, "warn when a skill stops working"),
+    key("traceObservability.degradationConsecutiveFailures", int(2, 20), "3", Free, "after so many failures in a row"),
+    key("traceObservability.degradationAlertCooldownHours", int(1, 720), "24", Free, "not again within so many hours"),
+    key("traceObservability.reportMaxTraces", int(1, 100), "10", Limit, "so many traces in a report"),
+    key("traceObservability.reportMaxInlineTraces", int(1, 50), "5", Limit, "so many listed by name"),
+    key("traceObservability.regressionWindowSize", int(3, 50), "10", Limit, "how far back a regression is looked for"),
+    key("traceObservability.maxTracesPerSkill", int(5, 200), "20", Limit, "so many traces of a skill are kept"),
+    key("promptInjection.enabled", Flag, "true", Free, "teach the main agent when to delegate"),
+    key("startUpTimeoutMs", int(1_000, 600_000), "60000", Limit, "time until the sub-agent's first event"),
+    key("toolTimeoutMs", int(1_000, 3_600_000), "240000", Limit, "time for one call of a tool"),
+    key("graceMs", int(100, 60_000), "2000", Limit, "between being asked to stop and being killed"),
+    key("maxQuestions", int(0, 10), "3", Limit, "how often the user is asked for one skill"),
+    key("runner", Word(&["embedded", "pi"]), r#""embedded""#, Outside, "what sub-agents run in"),
+    key("fallbackModels", Texts, "[]", Outside, "models to go on with when one cannot be had"),
+    key("toolCeilingBytes", ToolInts { min: 1_000, max: 10_000_000 }, "{}", Limit, "a ceiling for single tools, by name"),
+    key("retrieval.engine", Word(&["local", "auggie", "mcp"]), r#""local""#, Outside, "what answers questions about the workspace"),
+    key("retrieval.command", Texts, "[]", Outside, "with mcp, the program of the server and its arguments"),
+    key("retrieval.timeoutMs", int(100, 600_000), "30000", Limit, "time for one retrieval"),
+    key("parallelSubagents.totalTimeoutMs", int(1_000, 3_600_000), "600000", Limit, "time for all sub-tasks together"),
+    key("traceObservability.trendWindow", int(2, 50), "5", Free, "so many runs make a trend"),
+];

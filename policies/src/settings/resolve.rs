@@ -1,0 +1,345 @@
+//! From the texts of files to one value for every key.
+
+use super::check::check_value;
+use super::keys::{KEYS, Key, Kind, SECTIONS, Trust};
+use super::nearest::nearest_key;
+use super::{OUR_SECTION, PEER_SECTION};
+use crate::compat::{Json, number_text};
+
+/// A settings file larger than this is not read.
+const FILE_BYTES_MAX: usize = 1024 * 1024;
+
+/// Whose settings a file holds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Place {
+    /// The user's.
+    Home,
+    /// The workspace's.
+    Workspace,
+}
+
+/// A settings file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct SettingsFile<'a> {
+    /// Whose.
+    pub place: Place,
+    /// The host trusts it; home settings always are.
+    pub trusted: bool,
+    /// Its text; none when there is no file.
+    pub text: Option<&'a str>,
+}
+
+/// Where a value comes from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Origin {
+    /// Nobody said anything.
+    Default,
+    /// A section of a file.
+    File(Place, &'static str),
+}
+
+/// One value.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ResolvedValue {
+    /// Its key.
+    pub key: &'static Key,
+    /// The value.
+    pub value: Json,
+    /// Where it comes from.
+    pub origin: Origin,
+}
+
+/// Something a person should know about a file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Notice {
+    /// Which file.
+    pub place: Place,
+    /// Which section; none for the whole file.
+    pub section: Option<&'static str>,
+    /// What kind.
+    pub kind: NoticeKind,
+}
+
+/// What is wrong with a file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum NoticeKind {
+    /// It is not JSON; nothing of it is used.
+    ParseFailed {
+        /// What and where.
+        why: String,
+    },
+    /// The section is no object; nothing of it is used.
+    SectionNotObject {
+        /// What it is.
+        got: &'static str,
+    },
+    /// One value cannot be meant and is left out.
+    Invalid {
+        /// Its place below the section.
+        key: String,
+        /// Why.
+        why: String,
+    },
+    /// No key of that name.
+    Unknown {
+        /// As written.
+        key: String,
+        /// What may have been meant.
+        nearest: Option<&'static str>,
+    },
+    /// An untrusted workspace may not say this.
+    Untrusted {
+        /// The key.
+        key: String,
+        /// Why not.
+        why: &'static str,
+    },
+}
+
+impl Notice {
+    /// One line for a person.
+    pub fn line(&self) -> String {
+        let file = match self.place {
+            Place::Home => "home settings",
+            Place::Workspace => ".pi/settings.json",
+        };
+        let section = self.section.unwrap_or(OUR_SECTION);
+        match &self.kind {
+            NoticeKind::ParseFailed { why } => format!("failed to parse {file} ({why}); defaults are used"),
+            NoticeKind::SectionNotObject { got } => {
+                format!("{file}: {section} must be an object, got {got}; defaults are used")
+            }
+            NoticeKind::Invalid { key, why } => {
+                format!("{file}: invalid setting ignored — {section}.{key}: {why}")
+            }
+            NoticeKind::Unknown {
+                key,
+                nearest: Some(nearest),
+            } => {
+                format!("{file}: unknown setting {section}.{key}; did you mean {nearest}?")
+            }
+            NoticeKind::Unknown { key, nearest: None } => format!("{file}: unknown setting {section}.{key}"),
+            NoticeKind::Untrusted { key, why } => {
+                format!("{file}: setting ignored in an untrusted workspace — {section}.{key}: {why}")
+            }
+        }
+    }
+}
+
+/// Every value, and what was wrong.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Resolved {
+    /// One for each key, in order.
+    pub values: Vec<ResolvedValue>,
+    /// In the order of files, sections and keys.
+    pub notices: Vec<Notice>,
+}
+
+impl Resolved {
+    /// The value of a key.
+    pub fn get(&self, path: &str) -> &Json {
+        self.values
+            .iter()
+            .find(|value| value.key.path == path)
+            .map_or(&Json::Null, |value| &value.value)
+    }
+}
+
+/// Resolves every key over the files, in the order given: home, then workspace.
+pub fn resolve_settings(files: &[SettingsFile<'_>]) -> Resolved {
+    let defaults = KEYS.iter().map(|key| ResolvedValue {
+        key,
+        value: Json::parse(key.default).unwrap_or(Json::Null),
+        origin: Origin::Default,
+    });
+    let mut resolved = Resolved {
+        values: defaults.collect(),
+        notices: Vec::new(),
+    };
+    for file in files {
+        apply_file(file, &mut resolved);
+    }
+    resolved
+}
+
+fn apply_file(file: &SettingsFile<'_>, resolved: &mut Resolved) {
+    let Some(text) = file.text else { return };
+    let failed = |why: String| Notice {
+        place: file.place,
+        section: None,
+        kind: NoticeKind::ParseFailed { why },
+    };
+    if text.len() > FILE_BYTES_MAX {
+        resolved
+            .notices
+            .push(failed(format!("more than {FILE_BYTES_MAX} bytes")));
+        return;
+    }
+    let root = match Json::parse(text) {
+        Ok(Json::Null) => return resolved.notices.push(failed("the file holds null".to_string())),
+        Ok(root) => root,
+        Err(error) => return resolved.notices.push(failed(error.to_string())),
+    };
+    for section in [PEER_SECTION, OUR_SECTION] {
+        match root.get(section) {
+            None | Some(Json::Null) => {}
+            Some(values @ Json::Object(_)) => Section {
+                file,
+                section,
+                resolved,
+            }
+            .apply(values),
+            Some(other) => {
+                let kind = NoticeKind::SectionNotObject {
+                    got: other.type_name(),
+                };
+                resolved.notices.push(Notice {
+                    place: file.place,
+                    section: Some(section),
+                    kind,
+                });
+            }
+        }
+    }
+}
+
+/// One section of one file, being laid over what is there.
+struct Section<'a, 'b> {
+    file: &'a SettingsFile<'a>,
+    section: &'static str,
+    resolved: &'b mut Resolved,
+}
+
+impl Section<'_, '_> {
+    fn apply(&mut self, values: &Json) {
+        let mut complained: Vec<&str> = Vec::new();
+        for at in 0..KEYS.len() {
+            let path = KEYS[at].path;
+            let (holder, name) = match path.split_once('.') {
+                None => (values, path),
+                Some((section, name)) => match values.get(section) {
+                    None => continue,
+                    Some(holder @ Json::Object(_)) => (holder, name),
+                    Some(other) => {
+                        if !complained.contains(&section) {
+                            complained.push(section);
+                            let why = format!("expected object, got {}", other.type_name());
+                            self.notice(NoticeKind::Invalid {
+                                key: section.to_string(),
+                                why,
+                            });
+                        }
+                        continue;
+                    }
+                },
+            };
+            if let Some(value) = holder.get(name) {
+                self.apply_value(at, value);
+            }
+        }
+        self.unknown_keys(values);
+    }
+
+    fn apply_value(&mut self, at: usize, value: &Json) {
+        let key = &KEYS[at];
+        let below = self.resolved.values[at].value.clone();
+        let checked = check_value(key, value, &below);
+        for (place, why) in checked.complaints {
+            self.notice(NoticeKind::Invalid { key: place, why });
+        }
+        let Some(value) = checked.value else { return };
+        if !self.file.trusted
+            && let Some(why) = refused(key, &below, &value)
+        {
+            self.notice(NoticeKind::Untrusted {
+                key: key.path.to_string(),
+                why,
+            });
+            return;
+        }
+        let origin = Origin::File(self.file.place, self.section);
+        self.resolved.values[at] = ResolvedValue { key, value, origin };
+    }
+
+    fn unknown_keys(&mut self, values: &Json) {
+        for (name, value) in values.as_object().unwrap_or_default() {
+            if SECTIONS.contains(&name.as_str()) {
+                for (inner, _) in value.as_object().unwrap_or_default() {
+                    self.unknown_unless_known(format!("{name}.{inner}"));
+                }
+            } else {
+                self.unknown_unless_known(name.clone());
+            }
+        }
+    }
+
+    fn unknown_unless_known(&mut self, written: String) {
+        if KEYS.iter().all(|key| key.path != written) {
+            let nearest = nearest_key(&written);
+            self.notice(NoticeKind::Unknown {
+                key: written,
+                nearest,
+            });
+        }
+    }
+
+    fn notice(&mut self, kind: NoticeKind) {
+        self.resolved.notices.push(Notice {
+            place: self.file.place,
+            section: Some(self.section),
+            kind,
+        });
+    }
+}
+
+/// Why an untrusted workspace may not set this.
+fn refused(key: &Key, below: &Json, value: &Json) -> Option<&'static str> {
+    if value == below {
+        return None;
+    }
+    match key.trust {
+        Trust::Free => None,
+        Trust::Outside => Some("it names a program, a path, a provider or a model, or spends more"),
+        Trust::Limit => raises(key.kind, below, value).then_some("it raises a limit"),
+    }
+}
+
+fn raises(kind: Kind, below: &Json, value: &Json) -> bool {
+    let off = matches!(
+        kind,
+        Kind::Int {
+            zero_is_off: true,
+            ..
+        }
+    );
+    let limit = |value: &Json| match value.as_number() {
+        Some(number) if off && number == 0.0 => f64::INFINITY,
+        Some(number) => number,
+        None => f64::INFINITY,
+    };
+    match (below, value) {
+        (Json::Object(_), Json::Object(entries)) => {
+            // A part that is not there falls back to the common ceiling, which is no lower than any default.
+            let raised =
+                |(name, item): &(String, Json)| below.get(name).is_none_or(|old| limit(item) > limit(old));
+            entries.iter().any(raised) || below.as_object().is_some_and(|old| old.len() > entries.len())
+        }
+        _ => limit(value) > limit(below),
+    }
+}
+
+impl ResolvedValue {
+    /// One line for `config show`.
+    pub fn line(&self) -> String {
+        let from = match self.origin {
+            Origin::Default => "default".to_string(),
+            Origin::File(Place::Home, section) => format!("home, {section}"),
+            Origin::File(Place::Workspace, section) => format!("workspace, {section}"),
+        };
+        let value = match &self.value {
+            Json::Number(number) => number_text(*number),
+            other => other.to_text(),
+        };
+        format!("{} = {value}  ({from})", self.key.path)
+    }
+}

@@ -1,0 +1,57 @@
+//! The settings as JSON Schema, for editors.
+
+use super::keys::{KEYS, Key, Kind};
+use serde_json::{Map, Value, json};
+
+/// The schema of our section.
+pub fn settings_schema() -> Value {
+    let mut root = Map::new();
+    for key in &KEYS {
+        let schema = schema_of(key);
+        match key.path.split_once('.') {
+            None => {
+                root.insert(key.path.to_string(), schema);
+            }
+            Some((section, name)) => {
+                let empty = json!({"type": "object", "additionalProperties": false, "properties": {}});
+                let section = root.entry(section.to_string()).or_insert(empty);
+                section["properties"][name] = schema;
+            }
+        }
+    }
+    json!({
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": "impresario",
+        "type": "object",
+        "additionalProperties": false,
+        "properties": Value::Object(root),
+    })
+}
+
+fn schema_of(key: &Key) -> Value {
+    let mut schema = match key.kind {
+        Kind::Text | Kind::Program | Kind::PathInside => json!({"type": "string", "minLength": 1}),
+        Kind::Int { min, max, .. } => json!({"type": "integer", "minimum": min, "maximum": max}),
+        Kind::Number { min, max } => json!({"type": "number", "minimum": min, "maximum": max}),
+        Kind::Flag => json!({"type": "boolean"}),
+        Kind::Word(words) => json!({"type": "string", "enum": words}),
+        Kind::Texts => json!({"type": "array", "items": {"type": "string", "minLength": 1}}),
+        Kind::TierTexts => tiers(&json!({"type": ["string", "null"], "minLength": 1})),
+        Kind::TierInts { min, max } => tiers(&json!({"type": "integer", "minimum": min, "maximum": max})),
+        Kind::ToolInts { min, max } => json!({
+            "type": "object",
+            "additionalProperties": {"type": "integer", "minimum": min, "maximum": max},
+        }),
+    };
+    schema["description"] = json!(key.about);
+    schema["default"] = serde_json::from_str(key.default).unwrap_or(Value::Null);
+    schema
+}
+
+fn tiers(item: &Value) -> Value {
+    json!({
+        "type": "object",
+        "additionalProperties": false,
+        "properties": {"cheap": item, "balanced": item, "frontier": item},
+    })
+}

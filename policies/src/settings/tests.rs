@@ -1,0 +1,150 @@
+//! Layers, trust, unknown keys.
+
+use super::*;
+use crate::compat::Json;
+use std::time::Duration;
+
+fn home(text: &str) -> SettingsFile<'_> {
+    SettingsFile {
+        place: Place::Home,
+        trusted: true,
+        text: Some(text),
+    }
+}
+
+fn workspace(text: &str, trusted: bool) -> SettingsFile<'_> {
+    SettingsFile {
+        place: Place::Workspace,
+        trusted,
+        text: Some(text),
+    }
+}
+
+fn lines(resolved: &Resolved) -> Vec<String> {
+    resolved.notices.iter().map(Notice::line).collect()
+}
+
+#[test]
+fn every_default_is_valid() {
+    let resolved = resolve_settings(&[]);
+    for value in &resolved.values {
+        let text = format!("{{\"impresario\":{}}}", nested(value.key.path, value.key.default));
+        let again = resolve_settings(&[home(&text)]);
+        assert_eq!(again.notices, [], "{}", value.key.path);
+        assert_eq!(again.get(value.key.path), &value.value, "{}", value.key.path);
+    }
+}
+
+fn nested(path: &str, value: &str) -> String {
+    match path.split_once('.') {
+        None => format!("{{\"{path}\":{value}}}"),
+        Some((section, name)) => format!("{{\"{section}\":{{\"{name}\":{value}}}}}"),
+    }
+}
+
+#[test]
+fn the_workspace_wins_over_home_and_ours_over_the_peer() {
+    let resolved = resolve_settings(&[
+        home(r#"{"impresario":{"historyWindow":5,"graceMs":500}}"#),
+        workspace(
+            r#"{"auggieRouter":{"historyWindow":6},"impresario":{"historyWindow":7}}"#,
+            true,
+        ),
+    ]);
+    assert_eq!(resolved.get("historyWindow"), &Json::Number(7.0));
+    let window = resolved
+        .values
+        .iter()
+        .find(|value| value.key.path == "historyWindow")
+        .unwrap();
+    assert_eq!(window.origin, Origin::File(Place::Workspace, OUR_SECTION));
+    assert_eq!(window.line(), "historyWindow = 7  (workspace, impresario)");
+    assert_eq!(RouterSettings::from(&resolved).grace, Duration::from_millis(500));
+}
+
+#[test]
+fn an_untrusted_workspace_cannot_name_or_raise() {
+    let text = r#"{"impresario":{
+        "auggieBinPath":"/tmp/evil","routingModel":"x/y","totalTimeoutMs":3600000,"historyWindow":3,
+        "outputSanitizer":{"finalOutputMaxChars":0},"contextBudgets":{"overflowCeilingBytes":{"cheap":9000000}},
+        "executionRouting":{"surfaceDecision":true}}}"#;
+    let untrusted = resolve_settings(&[workspace(text, false)]);
+    let defaults = resolve_settings(&[]);
+    let refused = [
+        "auggieBinPath",
+        "routingModel",
+        "totalTimeoutMs",
+        "outputSanitizer.finalOutputMaxChars",
+        "contextBudgets.overflowCeilingBytes",
+    ];
+    for path in refused {
+        assert_eq!(untrusted.get(path), defaults.get(path), "{path}");
+    }
+    assert_eq!(untrusted.notices.len(), refused.len(), "{:?}", lines(&untrusted));
+    assert_eq!(untrusted.get("historyWindow"), &Json::Number(3.0));
+    assert_eq!(
+        untrusted.get("executionRouting.surfaceDecision"),
+        &Json::Bool(true)
+    );
+    assert_eq!(resolve_settings(&[workspace(text, true)]).notices, []);
+}
+
+#[test]
+fn an_unknown_key_is_named_with_the_nearest_one() {
+    let resolved = resolve_settings(&[home(
+        r#"{"impresario":{"histroyWindow":5,"retrieval":{"engin":"mcp"}}}"#,
+    )]);
+    assert_eq!(
+        lines(&resolved),
+        [
+            "home settings: unknown setting impresario.histroyWindow; did you mean historyWindow?",
+            "home settings: unknown setting impresario.retrieval.engin; did you mean retrieval.engine?",
+        ]
+    );
+}
+
+#[test]
+fn null_takes_a_tier_out_of_the_models() {
+    let text = r#"{"impresario":{"executionRouting":{"models":{"frontier":null,"cheap":"a/b"}}}}"#;
+    let models = RouterSettings::from(&resolve_settings(&[home(text)]))
+        .route
+        .models;
+    assert_eq!(models.frontier, None);
+    assert_eq!(models.cheap.as_deref(), Some("a/b"));
+    assert!(models.balanced.is_some());
+}
+
+#[test]
+fn a_large_file_is_not_read() {
+    let text = format!("{{\"impresario\":{{\"x\":\"{}\"}}}}", "x".repeat(2_000_000));
+    assert!(matches!(
+        resolve_settings(&[home(&text)]).notices[0].kind,
+        NoticeKind::ParseFailed { .. }
+    ));
+}
+
+#[test]
+fn the_schema_knows_every_key() {
+    let schema = settings_schema();
+    for key in &KEYS {
+        let mut at = &schema["properties"];
+        for (depth, part) in key.path.split('.').enumerate() {
+            at = if depth == 0 {
+                &at[part]
+            } else {
+                &at["properties"][part]
+            };
+        }
+        assert_eq!(at["description"], key.about, "{}", key.path);
+    }
+}
+
+proptest::proptest! {
+    #[test]
+    fn any_file_is_read_or_refused(
+        text in r#"\{"(impresario|auggieRouter)":(\{|"historyWindow":|"executionRouting":|"models":|\{|\}|"cheap":|null|5|,|\[|\]){0,12}\}{0,3}"#,
+    ) {
+        let resolved = resolve_settings(&[home(&text), workspace(&text, false)]);
+        let _ = (RouterSettings::from(&resolved), lines(&resolved));
+    }
+}
