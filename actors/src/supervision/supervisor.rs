@@ -203,6 +203,9 @@ impl Supervisor {
     fn child_ended(&mut self, ChildEnded { child, ended }: ChildEnded, ctx: &mut Context<Self>) {
         let spec = &self.specs[child];
         self.wards[child].history.observe(&ended, &self.settings);
+        if ended.progressed {
+            ctx.progress(); // what was reached below counts above
+        }
         let period = self.settings.period;
         let restarts = self
             .wards

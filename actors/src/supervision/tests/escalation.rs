@@ -216,3 +216,32 @@ fn a_top_that_was_killed_is_started_again_and_one_that_gave_up_is_not() {
         assert!(matches!(root.wait().await, Exit::Escalated { .. }));
     });
 }
+
+#[test]
+fn progress_below_counts_above() {
+    let lives = |progresses: bool| {
+        let log = Log::default();
+        let shared = log.clone();
+        tell_story(async move {
+            let child = worker("a", &shared);
+            let (port, boom) = (child.port::<Work>(), child.port::<Boom>());
+            let strict = SupervisorSettings {
+                intensity: 1,
+                ..settings(Strategy::OneForOne)
+            };
+            let below = supervisor("below", strict.clone(), vec![child.spec()]);
+            let _root = start(&shared, strict, vec![below.spec()]).await;
+            for round in 0..9 {
+                // Every second crash escalates.
+                if progresses && round % 2 == 0 {
+                    let _ = port.ask(work(|_, ctx| ctx.progress()), SOON).await;
+                }
+                let _ = boom.ask(Boom, SOON).await;
+            }
+            pass(1000).await;
+        });
+        log.take().iter().filter(|line| line.starts_with("up a#")).count()
+    };
+    assert_eq!(lives(false), 4);
+    assert_eq!(lives(true), 10);
+}
