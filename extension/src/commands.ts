@@ -34,9 +34,9 @@ export async function runColonForm(impresario: Impresario, session: HostSession,
     return true;
   }
   const outcome = await impresario.runSkill(session, name, task ?? "");
-  if (outcome === "no runtime" || outcome === "unknown skill") {
+  if (outcome.is === "no runtime" || outcome.is === "unknown skill") {
     if (piKnows(session, name)) return false;
-    explain(impresario, session, name, outcome);
+    explain(impresario, session, outcome);
   }
   return true;
 }
@@ -52,16 +52,19 @@ async function runTyped(impresario: Impresario, session: HostSession, ctx: Conte
   if (!name) return;
   const task = rest || (await askTask(session, ctx, name));
   if (task === undefined) return;
-  explain(impresario, session, name, await impresario.runSkill(session, name, task));
+  explain(impresario, session, await impresario.runSkill(session, name, task));
 }
 
-function explain(impresario: Impresario, session: HostSession, name: string, outcome: SkillOutcome): void {
-  if (outcome === "accepted" || outcome === "failed") return;
-  const names = impresario.skills.map((skill) => skill.name).join(", ");
-  const known = names ? `There are: ${names}.` : "None is known: a skill is a directory with a SKILL.md in .pi/skills.";
-  const why = outcome === "unknown skill" ? `No skill is called ${name}. ${known}` : (impresario.runtime.offBecause ?? "Impresario's runtime is not ready yet; try again in a moment.");
-  session.notice("error", why);
+function explain(impresario: Impresario, session: HostSession, outcome: SkillOutcome): void {
+  if (outcome.is === "accepted" || outcome.is === "failed") return;
+  const notReady = impresario.runtime.offBecause ?? "Impresario's runtime is not ready yet; try again in a moment.";
+  session.notice("error", outcome.is === "unknown skill" ? unknownSkill(session, outcome.words) : notReady);
   if (!session.hasUI) process.exitCode = 1;
+}
+
+function unknownSkill(session: HostSession, words: string): string {
+  const trusted = session.read((ctx) => typeof ctx.isProjectTrusted !== "function" || ctx.isProjectTrusted(), true);
+  return trusted ? words : `${words} Skills of this workspace are not loaded because Pi does not trust it (pi --approve).`;
 }
 
 async function pickSkill(impresario: Impresario, session: HostSession, ctx: Context): Promise<string | undefined> {

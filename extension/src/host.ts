@@ -104,19 +104,37 @@ function modeFromArguments(hasUI: boolean): SessionMode {
   return hasUI ? "tui" : "print";
 }
 
-let hostVersionFound: string | null | undefined;
+export interface HostProgram {
+  /** Pi's own script, as it runs now. */
+  script: string;
+  version: string | null;
+}
 
-/** The version of the Pi that runs us, from the package its program lies in. */
-export function hostVersion(): string | null {
-  hostVersionFound ??= guarded(() => {
-    let directory = dirname(realpathSync(process.argv[1] ?? ""));
+let programFound: HostProgram | null | undefined;
+
+/** The Pi that runs us, from the package its script lies in. */
+function hostProgram(): HostProgram | null {
+  programFound ??= guarded(() => {
+    const script = realpathSync(process.argv[1] ?? "");
+    let directory = dirname(script);
     for (let up = 0; up < 5; up += 1, directory = dirname(directory)) {
       const manifest = join(directory, "package.json");
       if (!existsSync(manifest)) continue;
       const { name, version } = JSON.parse(readFileSync(manifest, "utf8")) as { name?: string; version?: string };
-      if (name?.endsWith("/pi-coding-agent")) return version ?? null;
+      if (name?.endsWith("/pi-coding-agent")) return { script, version: version ?? null };
     }
     return null;
   }, null);
-  return hostVersionFound;
+  return programFound;
+}
+
+export function hostVersion(): string | null {
+  return hostProgram()?.version ?? null;
+}
+
+/** The runtime's environment: sub-agents run in the same Pi, on the same Node, unless the person says otherwise. */
+export function runtimeEnvironment(): NodeJS.ProcessEnv {
+  const program = hostProgram();
+  if (!program || process.env["IMPRESARIO_PI"]) return process.env;
+  return { ...process.env, IMPRESARIO_PI: program.script, IMPRESARIO_NODE: process.execPath };
 }

@@ -5,7 +5,7 @@ import { EscapeKey } from "./escape.ts";
 import { ERROR_CODES } from "./generated/protocol.ts";
 import type { DeliveryOffer, InputDecisionKind, MarkerPlan, MarkerSkeleton, OfferReceipt, SkillSummary } from "./generated/protocol.ts";
 import { history } from "./history.ts";
-import { hostVersion } from "./host.ts";
+import { hostVersion, runtimeEnvironment } from "./host.ts";
 import type { HostSession } from "./host.ts";
 import { Refusal } from "./connection.ts";
 import type { Connection, Failure, NotificationHandlers, RequestHandlers } from "./connection.ts";
@@ -19,7 +19,7 @@ import type { RuntimeSettings } from "./runtime-process.ts";
 const READY_MS = 10_000;
 
 /** What became of a request to run a skill. */
-export type SkillOutcome = "accepted" | "unknown skill" | "failed" | "no runtime";
+export type SkillOutcome = { is: "accepted" } | { is: "failed" } | { is: "no runtime" } | { is: "unknown skill"; words: string };
 
 export class Impresario {
   readonly runtime: RuntimeProcess;
@@ -40,7 +40,7 @@ export class Impresario {
         connected: (connection, again) => this.#connected(connection, again),
         lost: (sentence) => this.#lost(sentence),
       },
-      { hostVersion: hostVersion(), ...settings },
+      { hostVersion: hostVersion(), environment: runtimeEnvironment, ...settings },
     );
   }
 
@@ -81,14 +81,14 @@ export class Impresario {
     const release = this.runtime.hold();
     try {
       const connection = await this.runtime.ready(READY_MS);
-      if (!connection) return "no runtime";
+      if (!connection) return { is: "no runtime" };
       const request = { session: session.id, request: crypto.randomUUID(), name, task };
       const accepted = await connection.ask("skill.run", request, { holds: true });
       if (!accepted.ok) return this.#refused(session, name, accepted);
       const { run } = accepted.result;
       this.progress.begin(run, name, task);
       if (!session.hasUI) await this.#ended(run);
-      return "accepted";
+      return { is: "accepted" };
     } finally {
       release();
     }
@@ -185,12 +185,12 @@ export class Impresario {
 
   #refused(session: HostSession, name: string, failure: Failure): SkillOutcome {
     const data = failure.why === "error" ? (failure.error.data as { code?: string; hint?: string | null } | undefined) : undefined;
-    if (data?.code === "unknown_skill") return "unknown skill";
+    if (data?.code === "unknown_skill") return { is: "unknown skill", words: wordsFor(failure) };
     const uncertain = failure.why === "error" ? "" : " If it was accepted nevertheless, its result will appear here.";
     const hint = data?.hint ? ` ${data.hint}` : "";
     session.notice("error", `Skill ${name} was not started: ${wordsFor(failure)}.${hint}${uncertain}`);
     if (!session.hasUI) process.exitCode = 1;
-    return "failed";
+    return { is: "failed" };
   }
 
   #escape(): boolean {

@@ -18,6 +18,7 @@ export interface RuntimeSettings {
   extensionVersion: string;
   hostVersion: string | null;
   find(): FoundBinary;
+  environment(): NodeJS.ProcessEnv;
   limiter: RestartLimiter;
 }
 
@@ -48,7 +49,7 @@ export class RuntimeProcess {
 
   constructor(listener: RuntimeListener, settings: Partial<RuntimeSettings> = {}) {
     this.#listener = listener;
-    this.#settings = { extensionVersion: "0.0.0", hostVersion: null, find: findBinary, limiter: new RestartLimiter(), ...settings };
+    this.#settings = { extensionVersion: "0.0.0", hostVersion: null, find: findBinary, environment: () => process.env, limiter: new RestartLimiter(), ...settings };
   }
 
   /** The connection, once the handshake is done. */
@@ -101,6 +102,8 @@ export class RuntimeProcess {
     if (state.is === "waiting") clearTimeout(state.timer);
     if (state.is !== "starting" && state.is !== "ready") return;
     state.child.stdin?.end();
+    // One that has not said hello yet holds nothing that would have to be parked, and may not be listening.
+    if (state.is === "starting") state.child.kill("SIGTERM");
     state.connection.close();
   }
 
@@ -109,7 +112,7 @@ export class RuntimeProcess {
     if (!path) return this.#giveUp(`Impresario is off: its program was not found (looked at: ${looked.join(", ")}).`);
     let child: ChildProcess;
     try {
-      child = spawn(path, ["bridge"], { stdio: ["pipe", "pipe", "ignore"], detached: true, env: process.env });
+      child = spawn(path, ["bridge"], { stdio: ["pipe", "pipe", "ignore"], detached: true, env: this.#settings.environment() });
     } catch (error) {
       return this.#giveUp(`Impresario is off: ${path} could not be started (${textOf(error)}).`);
     }
@@ -143,7 +146,6 @@ export class RuntimeProcess {
     if (!welcome.ok) {
       const why = welcome.why === "error" ? welcome.error.message : "it did not answer";
       this.stop();
-      child.kill("SIGTERM");
       return this.#giveUp(`Impresario is off: its runtime and this extension do not understand each other (${why}).`);
     }
     const again = this.#starts > 0;
