@@ -9,7 +9,7 @@ use crate::messages::run::{AwaitRun, Refusal, StartRun};
 use crate::messages::session::{RecoverDue, SkillOrder, SkillOver, StartSkill};
 use crate::supervision::{Actor, Answer, Context, Handles, Port};
 use futures_util::future::LocalBoxFuture;
-use impresario_policies::domain::{Reason, ReasonCode, RunId, RunRequest, SessionId, WhatToRun};
+use impresario_policies::domain::{Reason, ReasonCode, RunId, RunRequest, RunState, SessionId, WhatToRun};
 use std::collections::BTreeMap;
 use std::rc::Rc;
 use std::time::Duration;
@@ -134,7 +134,7 @@ impl Router {
         let session = order.session.clone();
         match self.in_flight.get(&session) {
             Some(same) if *same == run => return drop(answer.send(Ok(()))),
-            Some(_) => return drop(answer.send(Err(busy()))),
+            Some(other) => return self.start_if_over(other.clone(), StartSkill { run, order }, answer, ctx),
             None => self.in_flight.insert(session.clone(), run.clone()),
         };
         let (resolve, port, id) = (self.resolve.clone(), self.ports.start.clone(), run.clone());
@@ -149,6 +149,28 @@ impl Router {
                 Err(_) => router.in_flight.retain(|_, in_flight| *in_flight != run),
             }
             let _ = answer.send(accepted);
+        });
+    }
+
+    /// A result is seen a moment before the end of its run is told here: the journal knows.
+    fn start_if_over(
+        &mut self,
+        other: RunId,
+        start: StartSkill,
+        answer: oneshot::Sender<Result<(), Refusal>>,
+        ctx: &mut Context<Self>,
+    ) {
+        let read = self.ports.read.clone();
+        let filter = RunFilter::id_prefix(other.as_str());
+        let asked = async move { read.ask_again(ReadRuns { filter }, ASK).await };
+        ctx.spawn_then(asked, move |router, reply, ctx| {
+            let over =
+                matches!(reply, Ok(Ok(runs)) if runs.iter().any(|run| run.state >= RunState::Succeeded));
+            if !over {
+                return drop(answer.send(Err(busy())));
+            }
+            router.in_flight.retain(|_, run| *run != other);
+            router.start(start, answer, ctx);
         });
     }
 
