@@ -1,15 +1,14 @@
 //! Finding and ending processes by the mark of their run, where no keeper does it any more.
 //!
-//! A mark is an environment variable, seen in `/proc/<pid>/environ`. Every signal goes through a pidfd opened
-//! before the mark was read, so that a number used again by the system never hits a stranger.
+//! A mark is an environment variable, seen in `/proc/<pid>/environ`. Every signal goes through a pidfd that was opened
+//! before the mark was read a second time, so that a number used again by the system never hits a stranger.
 
 use impresario_policies::domain::{Containment, Proof, RunId};
 use rustix::io::Errno;
 use rustix::process::{Pid, PidfdFlags, Signal, getpid, pidfd_open, pidfd_send_signal};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File};
 use std::io::Read;
-use std::os::fd::OwnedFd;
 use std::time::{Duration, Instant};
 
 /// In the environment of every process of a run.
@@ -66,15 +65,15 @@ pub fn marked_processes() -> Vec<Marked> {
 /// This process is never killed, even when it carries the mark itself.
 pub fn sweep(sweep: &Sweep, within: Duration) -> SweepReport {
     let until = Instant::now() + within;
-    let mut killed = BTreeMap::new();
+    let mut killed = BTreeSet::new();
     let mut empty_looks = 0;
     loop {
         let mut found = 0;
         for_each_process(|candidate| {
             if candidate.belongs_to(sweep) {
                 found += 1;
-                if candidate.kill() {
-                    killed.insert(candidate.pid, ());
+                if candidate.kill(sweep) {
+                    killed.insert(candidate.pid);
                 }
             }
         });
@@ -136,39 +135,30 @@ fn wait_and_sweep(run: RunId, grace: Duration) -> SweepReport {
     sweep(&Sweep { run, session: None }, CONTAINING_WITHIN)
 }
 
-/// A process, pinned: its pidfd was opened before anything else was asked of it.
+/// A process that may be one of those looked for.
+#[derive(Clone, Copy)]
 struct Candidate {
     pid: i32,
-    pidfd: OwnedFd,
 }
 
-fn for_each_process(mut look: impl FnMut(&Candidate)) {
+fn for_each_process(mut look: impl FnMut(Candidate)) {
     let Ok(entries) = fs::read_dir("/proc") else {
         return;
     };
-    let own = getpid();
+    let own = getpid().as_raw_nonzero().get();
     for entry in entries.flatten() {
-        let number = entry
-            .file_name()
-            .to_str()
-            .and_then(|name| name.parse::<i32>().ok());
-        let Some(pid) = number.and_then(Pid::from_raw) else {
+        let name = entry.file_name();
+        let Some(pid) = name.to_str().and_then(|name| name.parse().ok()) else {
             continue;
         };
-        if pid == own {
-            continue;
-        }
-        if let Ok(pidfd) = pidfd_open(pid, PidfdFlags::empty()) {
-            look(&Candidate {
-                pid: pid.as_raw_nonzero().get(),
-                pidfd,
-            });
+        if pid != own {
+            look(Candidate { pid });
         }
     }
 }
 
 impl Candidate {
-    fn mark(&self) -> Option<Marked> {
+    fn mark(self) -> Option<Marked> {
         let environ = self.read("environ")?;
         let value = |name: &str| {
             let mut variables = environ.split(|byte| *byte == 0);
@@ -187,28 +177,36 @@ impl Candidate {
         self.is_running().then_some(marked)
     }
 
-    fn belongs_to(&self, sweep: &Sweep) -> bool {
+    fn belongs_to(self, sweep: &Sweep) -> bool {
         let in_session = sweep.session.is_some() && self.session() == sweep.session;
         (in_session && self.is_running()) || self.mark().is_some_and(|marked| marked.run == sweep.run)
     }
 
     /// The state is the first field after the name, which may hold anything; the session the fourth.
-    fn stat(&self, field: usize) -> Option<String> {
+    fn stat(self, field: usize) -> Option<String> {
         let stat = String::from_utf8_lossy(&self.read("stat")?).into_owned();
         let (_, after_name) = stat.rsplit_once(')')?;
         after_name.split_whitespace().nth(field).map(str::to_string)
     }
 
-    fn session(&self) -> Option<i32> {
+    fn session(self) -> Option<i32> {
         self.stat(3)?.parse().ok()
     }
 
-    fn is_running(&self) -> bool {
+    fn is_running(self) -> bool {
         !matches!(self.stat(0).as_deref(), Some("Z" | "X") | None)
     }
 
-    fn kill(&self) -> bool {
-        match pidfd_send_signal(&self.pidfd, Signal::KILL) {
+    /// Pins the process first and looks again: a number that the system used again in between is never hit.
+    fn kill(self, sweep: &Sweep) -> bool {
+        let pinned = Pid::from_raw(self.pid).map(|pid| pidfd_open(pid, PidfdFlags::empty()));
+        let Some(Ok(pidfd)) = pinned else {
+            return false;
+        };
+        if !self.belongs_to(sweep) {
+            return false;
+        }
+        match pidfd_send_signal(&pidfd, Signal::KILL) {
             Ok(()) => true,
             Err(Errno::SRCH) => false,
             Err(error) => {
@@ -218,7 +216,7 @@ impl Candidate {
         }
     }
 
-    fn read(&self, file: &str) -> Option<Vec<u8>> {
+    fn read(self, file: &str) -> Option<Vec<u8>> {
         let mut content = Vec::new();
         let file = File::open(format!("/proc/{}/{file}", self.pid)).ok()?;
         file.take(ENVIRON_BYTES_MAX).read_to_end(&mut content).ok()?;
