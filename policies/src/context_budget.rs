@@ -1,6 +1,7 @@
 //! How large may a tool's result be for the tier that runs?
 
 use crate::domain::Tier;
+use crate::execution_route::{RouteDecision, RouteSource};
 
 /// What is configured, in bytes, as numbers are written in settings.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -69,6 +70,15 @@ pub fn choose_context_budget(tier: Tier, settings: &ContextBudgetSettings) -> Co
         tier,
         active: settings.enabled,
         source,
+    }
+}
+
+/// The tier a budget is asked for: the chosen one where the judge's route chose it, else the judge's.
+pub fn budget_tier(decision: &RouteDecision) -> Tier {
+    if decision.source == RouteSource::ExecutionRouting {
+        decision.tier
+    } else {
+        decision.effective_tier
     }
 }
 

@@ -37,6 +37,7 @@ pub mod redact;
 pub mod render_brief;
 pub mod restart;
 pub mod retrieval;
+pub mod router_log;
 pub mod router_phase;
 pub mod settings;
 pub mod skill_command;

@@ -133,6 +133,16 @@ pub fn trace_file_name(skill: &str, timestamp_ms: u64) -> String {
     format!("{skill}_{timestamp_ms}.json")
 }
 
+/// The same, told apart from a trace of the same millisecond.
+pub fn free_trace_file_name(skill: &str, timestamp_ms: u64, taken: impl Fn(&str) -> bool) -> String {
+    let first = trace_file_name(skill, timestamp_ms);
+    if !taken(&first) {
+        return first;
+    }
+    let numbered = (2u32..).map(|number| format!("{skill}_{timestamp_ms}-{number}.json"));
+    numbered.into_iter().find(|name| !taken(name)).unwrap_or(first)
+}
+
 /// The start of a result, with its length where it was cut.
 pub fn result_preview(result: &str, units_max: usize) -> String {
     let total = units(result);

@@ -80,7 +80,6 @@ impl Case {
     }
 
     /// A flag argument; false when absent.
-    #[allow(dead_code)]
     pub fn flag(&self, key: &str) -> bool {
         self.get(key) == &Json::Bool(true)
     }

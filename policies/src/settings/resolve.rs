@@ -213,8 +213,8 @@ struct Section<'a, 'b> {
 impl Section<'_, '_> {
     fn apply(&mut self, values: &Json) {
         let mut complained: Vec<&str> = Vec::new();
-        for at in 0..KEYS.len() {
-            let path = KEYS[at].path;
+        for (at, key) in KEYS.iter().enumerate() {
+            let path = key.path;
             let (holder, name) = match path.split_once('.') {
                 None => (values, path),
                 Some((section, name)) => match values.get(section) {

@@ -1,5 +1,6 @@
 //! What we do instead of the peer's faults. Ids as in its description; a predicate sees the case and our answer.
 
+use super::scenario_defects;
 use crate::compare::same_without_halves;
 use crate::vectors::{Answer, Case};
 use impresario_policies::compat::{Json, units};
@@ -8,6 +9,9 @@ use regex::Regex;
 
 /// Whether our answer is the one we want where the peer shows this fault.
 pub fn accepts(defect: &str, case: &Case, ours: &Answer) -> bool {
+    if !case.list("sub_agent").is_empty() {
+        return scenario_defects::accepts(defect, case, ours);
+    }
     match defect {
         "D06" => usage_is_explained(case, ours),
         "D09" | "D10" => newest_message_is_kept(case, ours),

@@ -6,6 +6,8 @@ mod judging;
 mod overflow;
 mod parallel;
 mod routing;
+mod scenario;
+mod scenario_defects;
 mod settings;
 mod skills;
 mod texts;
@@ -45,6 +47,7 @@ pub fn functions() -> Vec<Function> {
         ("prompt_prefix", judging::prompt_prefix),
         ("redact_secrets", texts::redact_secrets),
         ("render_brief", judging::render_brief),
+        ("router_scenario", scenario::router_scenario),
         ("routing_message_truncate", judging::routing_message_truncate),
         ("signal_prefix", traces::signal_prefix),
         ("skill_command", skills::skill_command),
