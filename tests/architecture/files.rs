@@ -9,8 +9,8 @@ const RECORDED: [&str; 2] = ["tests/transcripts/", "tests/vectors/"];
 #[test]
 fn no_file_knows_a_machine() {
     // Put together here, so that this file does not contain them.
-    let places = ["work", "root", "home", "Users", "tmp"].map(|directory| format!("/{directory}/"));
-    let shown = ["/home/user", "/home/me", "/home/you", "/tmp/pi-"];
+    let places = ["work", "root", "home", "Users"].map(|directory| format!("/{directory}/"));
+    let shown = ["/home/user", "/home/a/", "/home/me", "/home/you"];
     let mut violations = Vec::new();
     for file in files(&[""])
         .iter()
