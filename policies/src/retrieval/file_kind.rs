@@ -43,6 +43,8 @@ pub fn classify_path(path: &str) -> FileKind {
     } else if has_part(&[
         "vendor",
         "vendored",
+        "_vendor",
+        "_vendored",
         "third_party",
         "third-party",
         "thirdparty",
@@ -113,7 +115,9 @@ fn is_generated_name(name: &str) -> bool {
         ".map",
         ".snap",
     ];
-    marks.iter().any(|mark| name.contains(mark)) || stem(name).contains("bindgen")
+    marks.iter().any(|mark| name.contains(mark))
+        || stem(name).contains("bindgen")
+        || stem(name).starts_with("bindings")
 }
 
 fn is_legal_name(name: &str) -> bool {
@@ -176,6 +180,7 @@ fn classify_extension(name: &str) -> FileKind {
         "md" | "markdown" | "mdx" | "rst" | "adoc" | "org" | "txt" | "pod" | "tex" | "texi" => {
             FileKind::Documentation
         }
+        "1" | "2" | "3" | "5" | "7" | "8" | "man" => FileKind::Documentation,
         "" if ["readme", "todo", "install", "contributing"].contains(&name) => FileKind::Documentation,
         "toml" | "yaml" | "yml" | "ini" | "cfg" | "conf" | "env" | "properties" | "gradle" | "nix"
         | "cmake" | "mk" | "am" | "ac" | "in" | "bazel" | "bzl" | "plist" => FileKind::Configuration,

@@ -1,6 +1,6 @@
 //! What a question asks for: its telling words, what they may be called in code, and the names it spells out.
 
-use super::concepts::{KINSHIPS, PHRASES};
+use super::concepts::SAYINGS;
 use super::file_kind::{FileKind, kinds_asked_for};
 use super::words::{for_each_word, stem};
 use std::collections::{BTreeMap, BTreeSet};
@@ -32,12 +32,18 @@ pub struct Question {
 const QUESTION_BYTES_MAX: usize = 4_000;
 /// More notions than this do not make an answer better.
 const NOTIONS_MAX: usize = 24;
-/// What the first word of a line of kin lends to the others.
-const HEAD_WEIGHT: f64 = 0.45;
-/// What the other words of a line lend to each other.
-const KIN_WEIGHT: f64 = 0.25;
-/// What a phrase lends to the words of code for it.
-const PHRASE_WEIGHT: f64 = 0.8;
+/// What a word lends to the likeliest word of code for it.
+const KIN_WEIGHT: f64 = 0.6;
+/// What each further word of code gets of the one before.
+const KIN_DECAY: f64 = 0.92;
+/// What a word of code lends back to the word people say.
+const BACK_WEIGHT: f64 = 0.3;
+/// What a saying of several words lends to the words of code for it.
+const SAYING_WEIGHT: f64 = 0.9;
+/// What a word that is part of a saying still counts by itself.
+const TOLD_WEIGHT: f64 = 0.5;
+/// Between the words of a saying so many others may stand.
+const GAP_MAX: usize = 2;
 
 /// Reads a question.
 pub fn read_question(text: &str) -> Question {
@@ -45,18 +51,17 @@ pub fn read_question(text: &str) -> Question {
     let names = spelled_names(text);
     let words = question_words(text);
     let mut notions: Vec<Notion> = Vec::new();
-    let mut position = 0;
-    while position < words.len() && notions.len() < NOTIONS_MAX {
-        if let Some((length, related)) = phrase_at(&words, position) {
-            notions.push(phrase_notion(&words[position..position + length], related));
-            position += length;
-            continue;
+    let mut told = vec![false; words.len()];
+    for position in 0..words.len() {
+        let saying = saying_at(&words, position).filter(|_| notions.len() < NOTIONS_MAX);
+        if let Some((places, saying)) = saying {
+            notions.push(saying_notion(&words, &places, saying));
+            places.iter().for_each(|place| told[*place] = true);
         }
         let word = &words[position];
-        position += 1;
-        let weight = word_weight(&word.text);
+        let weight = word_weight(&word.text) * if told[position] { TOLD_WEIGHT } else { 1.0 };
         let known = notions.iter().any(|notion| notion.stems[0].0 == word.stem);
-        if weight > 0.0 && !known {
+        if weight > 0.0 && !known && notions.len() < NOTIONS_MAX {
             notions.push(Notion {
                 weight,
                 stems: with_kin(&word.stem),
@@ -126,15 +131,16 @@ fn spelled_names(text: &str) -> BTreeSet<String> {
     names
 }
 
-fn phrase_notion(words: &[Word], related: &[String]) -> Notion {
-    let mut stems: Vec<(String, f64)> = vec![(joined_stem(words), 1.0)];
-    for (rank, stem) in related.iter().enumerate() {
-        let weight = if rank == 0 {
-            PHRASE_WEIGHT
-        } else {
-            PHRASE_WEIGHT * 0.75
-        };
-        stems.push((stem.clone(), weight));
+fn saying_notion(words: &[Word], places: &[usize], saying: &Saying) -> Notion {
+    let joined: String = places.iter().map(|place| words[*place].text.as_str()).collect();
+    // `back off` may be written `backoff`.
+    let mut stems: Vec<(String, f64)> = vec![(stem(&joined), 1.0)];
+    let mut weight = SAYING_WEIGHT;
+    for word in &saying.code {
+        if *word != stems[0].0 {
+            stems.push((word.clone(), weight));
+        }
+        weight *= KIN_DECAY;
     }
     Notion {
         weight: 1.0,
@@ -143,82 +149,95 @@ fn phrase_notion(words: &[Word], related: &[String]) -> Notion {
     }
 }
 
-/// `back off` may be written `backoff`.
-fn joined_stem(words: &[Word]) -> String {
-    let joined: String = words.iter().map(|word| word.text.as_str()).collect();
-    stem(&joined)
-}
-
 fn with_kin(own: &str) -> Vec<(String, f64)> {
     let mut stems = vec![(own.to_string(), 1.0)];
-    if let Some(kin) = KIN.get(own) {
+    if let Some(kin) = TABLE.kin.get(own) {
         stems.extend(kin.iter().map(|(stem, weight)| (stem.clone(), *weight)));
     }
     stems
 }
 
-/// For every stem, its kin with the weight lent.
-static KIN: LazyLock<BTreeMap<String, BTreeMap<String, f64>>> = LazyLock::new(|| {
-    let mut kin: BTreeMap<String, BTreeMap<String, f64>> = BTreeMap::new();
-    for line in KINSHIPS.lines() {
-        let stems: Vec<String> = line.split_whitespace().map(stem).collect();
-        for (from_rank, from) in stems.iter().enumerate() {
-            for (to_rank, to) in stems.iter().enumerate() {
-                let weight = if from_rank == 0 {
-                    HEAD_WEIGHT
-                } else if to_rank == 0 {
-                    HEAD_WEIGHT * 0.8
-                } else {
-                    KIN_WEIGHT
-                };
-                if from != to {
-                    let lent = kin
-                        .entry(from.clone())
-                        .or_default()
-                        .entry(to.clone())
-                        .or_insert(weight);
-                    *lent = lent.max(weight);
-                }
+/// Several words that say one thing.
+struct Saying {
+    stems: Vec<String>,
+    code: Vec<String>,
+}
+
+/// The sayings, read once.
+#[derive(Default)]
+struct Table {
+    /// For every stem, its kin with the weight lent.
+    kin: BTreeMap<String, BTreeMap<String, f64>>,
+    /// The longest first.
+    sayings: Vec<Saying>,
+}
+
+static TABLE: LazyLock<Table> = LazyLock::new(|| {
+    let mut table = Table::default();
+    for line in SAYINGS.lines() {
+        let Some((said, code)) = line.split_once(':') else {
+            continue;
+        };
+        let code: Vec<String> = code.split_whitespace().map(code_stem).collect();
+        for saying in said.split(',') {
+            let stems: Vec<String> = saying.split_whitespace().map(stem).collect();
+            match stems.as_slice() {
+                [] => {}
+                [word] => table.lend(word, &code),
+                [_, _, ..] => table.sayings.push(Saying {
+                    stems,
+                    code: code.clone(),
+                }),
             }
         }
     }
-    kin
+    table
+        .sayings
+        .sort_by_key(|saying| std::cmp::Reverse(saying.stems.len()));
+    table
 });
 
-struct Phrase {
-    stems: Vec<String>,
-    related: Vec<String>,
+/// Words of code that are written with `_` are found as one word only in their parts; the first part is kept.
+fn code_stem(word: &str) -> String {
+    stem(word.split('_').next().unwrap_or(word))
 }
 
-static PHRASE_TABLE: LazyLock<Vec<Phrase>> = LazyLock::new(|| {
-    let read = |line: &str| {
-        let (words, related) = line.split_once(':')?;
-        let stems = words.split_whitespace().map(stem).collect();
-        Some(Phrase {
-            stems,
-            related: related.split_whitespace().map(stem).collect(),
-        })
-    };
-    let mut phrases: Vec<Phrase> = PHRASES.lines().filter_map(read).collect();
-    phrases.sort_by_key(|phrase| std::cmp::Reverse(phrase.stems.len()));
-    phrases
-});
+impl Table {
+    fn lend(&mut self, word: &str, code: &[String]) {
+        let mut weight = KIN_WEIGHT;
+        for other in code.iter().filter(|other| *other != word) {
+            self.lend_one(word, other, weight);
+            self.lend_one(other, word, BACK_WEIGHT);
+            weight *= KIN_DECAY;
+        }
+    }
 
-/// The longest phrase that begins at this word: how many words it has, and what it stands for.
-fn phrase_at(words: &[Word], position: usize) -> Option<(usize, &'static [String])> {
-    let here = &words[position..];
-    let fits = |phrase: &&Phrase| {
-        phrase.stems.len() <= here.len()
-            && phrase
-                .stems
-                .iter()
-                .zip(here)
-                .all(|(stem, word)| *stem == word.stem)
-    };
-    PHRASE_TABLE
+    fn lend_one(&mut self, from: &str, to: &str, weight: f64) {
+        let kin = self.kin.entry(from.to_string()).or_default();
+        let lent = kin.entry(to.to_string()).or_insert(weight);
+        *lent = lent.max(weight);
+    }
+}
+
+/// The longest saying that begins at this word, and where its words stand.
+fn saying_at(words: &[Word], position: usize) -> Option<(Vec<usize>, &'static Saying)> {
+    TABLE
+        .sayings
         .iter()
-        .find(fits)
-        .map(|phrase| (phrase.stems.len(), phrase.related.as_slice()))
+        .find_map(|saying| Some((places_of(saying, words, position)?, saying)))
+}
+
+fn places_of(saying: &Saying, words: &[Word], position: usize) -> Option<Vec<usize>> {
+    let mut places = Vec::with_capacity(saying.stems.len());
+    let mut next = position;
+    for (rank, stem) in saying.stems.iter().enumerate() {
+        let gap = if rank == 0 { 0 } else { GAP_MAX };
+        let within = words.get(next..)?.iter().take(gap + 1);
+        let found = within.into_iter().position(|word| word.stem == *stem)?;
+        places.push(next + found);
+        next += found + 1;
+    }
+    Some(places)
 }
 
 /// How telling a word is: nothing for the glue of English, little for what every program has.
@@ -249,7 +268,7 @@ through to together too under until up upon us use used uses using usually very 
 were what whatever when whenever where whether which while who whole whom whose why will with within without would \
 yes yet you your yourself describe detail details happen happens happening happened implement implemented \
 implementation implements work works working handle handled handles handling live lives located defined definition \
-define actual behave mean means meant keep keeps kept put puts";
+define actual behave mean means meant put puts several whichever ready both proper properly";
 
 /// Words that every program has.
 pub const FAINT: &str = "code codebase file files function functions method methods module modules class classes library \
@@ -258,7 +277,7 @@ object objects part parts piece new set sets two three several different certain
 part name named start end run runs running rust python javascript typescript java golang go back down long big small \
 inside outside side kind kinds sort type types time times line lines part able allow allows allowed support supported \
 supports provide provides provided result results text input output thing number good bad right wrong decide decides \
-decided change changes changed turn turned turns read reads write writes written writing call calls calling get";
+decided change changes changed turn turned turns read reads write writes written writing call calls calling get keep keeps kept";
 
 #[cfg(test)]
 mod tests {
@@ -276,7 +295,7 @@ mod tests {
     fn glue_is_left_out() {
         assert_eq!(
             first_stems("How does a crashed actor come back?"),
-            ["crash", "actor", "comeback"]
+            ["crash", "actor", "comeback", "back"]
         );
     }
 

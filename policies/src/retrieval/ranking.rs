@@ -56,6 +56,8 @@ pub struct RankingSettings {
     pub saturation: f64,
     /// How much long passages are held back, from 0 to 1.
     pub length_penalty: f64,
+    /// How much long files are held back, from 0 to 1.
+    pub file_length_penalty: f64,
     /// How much the file adds to each of its passages.
     pub file_share: f64,
     /// How much of a score depends on how many notions are covered.
@@ -73,18 +75,19 @@ impl Default for RankingSettings {
         Self {
             passages_max: 8,
             passages_of_a_file_max: 2,
-            name_weight: 3.0,
+            name_weight: 2.0,
             prose_weight: 1.0,
             import_weight: 0.1,
-            within_weight: 0.8,
-            path_weight: 8.0,
+            within_weight: 1.5,
+            path_weight: 12.0,
             about_weight: 1.5,
-            saturation: 2.5,
+            saturation: 3.0,
             length_penalty: 0.5,
-            file_share: 0.8,
+            file_length_penalty: 0.7,
+            file_share: 1.4,
             coverage_share: 0.3,
-            further_share: 0.4,
-            neighbour_share: 0.1,
+            further_share: 0.25,
+            neighbour_share: 0.2,
             inner_test_weight: 0.4,
         }
     }
@@ -163,7 +166,14 @@ impl Vocabulary {
 }
 
 /// How often each stem of the vocabulary occurs, weighted by where.
-type Counts = BTreeMap<usize, f64>;
+type Counts = BTreeMap<usize, Count>;
+
+/// A weighted count: in the text, where length tells how much it means, and in names, where it does not.
+#[derive(Debug, Clone, Copy, Default)]
+struct Count {
+    in_text: f64,
+    in_names: f64,
+}
 
 struct CountedFile {
     kind: FileKind,
@@ -217,7 +227,7 @@ impl<'a> Counter<'a, '_> {
                 1.0
             };
             for (stem, count) in &counted.counts {
-                *whole.counts.entry(*stem).or_default() += count * share;
+                whole.counts.entry(*stem).or_default().in_text += (count.in_text + count.in_names) * share;
             }
             whole.words += counted.words * share;
             whole.passages.push(counted);
@@ -275,7 +285,7 @@ impl<'a> Counter<'a, '_> {
         for_each_word(cut_long(text), |word| {
             words += 1.0;
             let Some(stem) = self.stem_of(word) else { return };
-            *counted.counts.entry(stem).or_default() += weight;
+            counted.counts.entry(stem).or_default().in_text += weight;
             let Some(notion) = self.vocabulary.notion_of[stem] else {
                 return;
             };
@@ -296,7 +306,7 @@ impl<'a> Counter<'a, '_> {
     fn count_words(&mut self, text: &'a str, weight: f64, counts: &mut Counts) {
         for_each_word(text, |word| {
             if let Some(stem) = self.stem_of(word) {
-                *counts.entry(stem).or_default() += weight;
+                counts.entry(stem).or_default().in_names += weight;
             }
         });
     }
@@ -305,7 +315,7 @@ impl<'a> Counter<'a, '_> {
     fn count_name(&mut self, text: &str, weight: f64, counts: &mut Counts) {
         for_each_word(text, |word| {
             if let Some(number) = self.vocabulary.numbers.get(&stem(word)) {
-                *counts.entry(*number).or_default() += weight;
+                counts.entry(*number).or_default().in_names += weight;
             }
         });
     }
@@ -429,7 +439,12 @@ impl<'a> Scorer<'a> {
     }
 
     fn rank_file(&self, index: usize, file: &CountedFile, question: &Question) -> Vec<RankedPassage> {
-        let of_file = self.score(&file.counts, file.words, &self.files);
+        let of_file = self.score(
+            &file.counts,
+            file.words,
+            self.settings.file_length_penalty,
+            &self.files,
+        );
         if of_file == 0.0 {
             return Vec::new();
         }
@@ -467,7 +482,12 @@ impl<'a> Scorer<'a> {
     }
 
     fn score_passage(&self, passage: &CountedPassage) -> f64 {
-        let mut score = self.score(&passage.counts, passage.words, &self.passages);
+        let mut score = self.score(
+            &passage.counts,
+            passage.words,
+            self.settings.length_penalty,
+            &self.passages,
+        );
         for (one, other) in &passage.neighbours {
             let rarity = self
                 .notion_rarity(*one, &self.passages)
@@ -482,9 +502,8 @@ impl<'a> Scorer<'a> {
         }
     }
 
-    fn score(&self, counts: &Counts, words: f64, rarity: &Rarity) -> f64 {
-        let length =
-            1.0 - self.settings.length_penalty + self.settings.length_penalty * words / rarity.words_mean;
+    fn score(&self, counts: &Counts, words: f64, length_penalty: f64, rarity: &Rarity) -> f64 {
+        let length = 1.0 - length_penalty + length_penalty * words / rarity.words_mean;
         let mut sum = 0.0;
         let mut covered = 0.0;
         let mut coverable = 0.0;
@@ -496,7 +515,7 @@ impl<'a> Scorer<'a> {
             let mut best_weight = 0.0_f64;
             for (stem, weight) in &notion.stems {
                 let Some(count) = counts.get(stem) else { continue };
-                let count = count / length;
+                let count = count.in_text / length + count.in_names;
                 let share =
                     weight * rarity.of(*stem).min(notion_rarity) * count / (count + self.settings.saturation);
                 best = best.max(share);

@@ -1,0 +1,225 @@
+//! Thirty questions of newcomers about three published crates, and the files that answer them.
+//!
+//! The sources are the ones cargo fetched for the build. Each question goes the way of a sub-agent with the offline
+//! model: search, then the answer a user would read; what counts are the first three places it cites.
+
+use impresario_actors::context::local::{SearchLimits, read_workspace, search};
+use impresario_policies::offline::turn::{Turn, TurnFacts, take_turn};
+use impresario_policies::retrieval::citation::{Citation, render_citations};
+use impresario_policies::retrieval::ranking::SourceFile;
+use std::collections::BTreeMap;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+const QUESTIONS: &str = include_str!("questions/questions.tsv");
+const CITED: usize = 3;
+const RANGE_LINES_MAX: u32 = 80;
+
+struct Question {
+    krate: &'static str,
+    answered_by: Vec<&'static str>,
+    text: &'static str,
+}
+
+fn questions() -> Vec<Question> {
+    let lines = QUESTIONS
+        .lines()
+        .filter(|line| !line.starts_with('#') && !line.is_empty());
+    lines
+        .map(|line| {
+            let fields: Vec<&'static str> = line.split('\t').collect();
+            let [krate, files, text] = fields[..] else {
+                panic!("three fields a line: {line}")
+            };
+            Question {
+                krate,
+                answered_by: files.split(' ').collect(),
+                text,
+            }
+        })
+        .collect()
+}
+
+/// Where cargo keeps the sources of every package of this build.
+fn sources() -> BTreeMap<String, PathBuf> {
+    let cargo = std::env::var("CARGO").unwrap_or_else(|_| "cargo".to_string());
+    let metadata = Command::new(cargo)
+        .args([
+            "metadata",
+            "--offline",
+            "--locked",
+            "--format-version",
+            "1",
+            "--manifest-path",
+        ])
+        .arg(Path::new(env!("CARGO_MANIFEST_DIR")).join("Cargo.toml"))
+        .output()
+        .expect("cargo runs");
+    assert!(
+        metadata.status.success(),
+        "{}",
+        String::from_utf8_lossy(&metadata.stderr)
+    );
+    let metadata: serde_json::Value = serde_json::from_slice(&metadata.stdout).expect("JSON");
+    let packages = metadata["packages"].as_array().expect("packages");
+    packages
+        .iter()
+        .map(|package| {
+            let manifest = Path::new(package["manifest_path"].as_str().expect("a path"));
+            let name = package["name"].as_str().expect("a name").to_string();
+            (name, manifest.parent().expect("a directory").to_path_buf())
+        })
+        .collect()
+}
+
+/// What a user would read.
+fn answer(workspace: &Path, question: &str) -> String {
+    let prompt = format!("User Goal: {question}");
+    let tools = vec!["retrieve"];
+    let first = take_turn(&TurnFacts {
+        prompt: &prompt,
+        tools: tools.clone(),
+        results: Vec::new(),
+    });
+    let Turn::Call { arguments, .. } = first else {
+        panic!("it searches first")
+    };
+    let query = arguments["query"].as_str().expect("a query");
+    let passages_max = arguments["passages_max"].as_u64().expect("a number") as usize;
+    let found = search(workspace, query, passages_max, &SearchLimits::default()).expect("the sources");
+    let citations: Vec<Citation> = found
+        .into_iter()
+        .map(|passage| Citation {
+            path: passage.path,
+            line_start: passage.line_start,
+            line_end: passage.line_end,
+            text: passage.text,
+        })
+        .collect();
+    let shown = render_citations(&citations, 20_000);
+    let second = take_turn(&TurnFacts {
+        prompt: &prompt,
+        tools,
+        results: vec![("retrieve", &shown)],
+    });
+    let Turn::Answer(text) = second else {
+        panic!("it answers then")
+    };
+    text
+}
+
+/// The places an answer cites, in its order: path, first line, last line.
+fn cited(answer: &str) -> Vec<(&str, u32, u32)> {
+    let words = answer.split_whitespace();
+    words
+        .filter_map(|word| {
+            let (path, range) = word.split_once("#L")?;
+            let (first, last) = range.split_once("-L")?;
+            Some((path, first.parse().ok()?, last.parse().ok()?))
+        })
+        .collect()
+}
+
+/// The plain alternative: the files in which the words of the question stand most often.
+fn by_counting_keywords(files: &[SourceFile], question: &str) -> Vec<String> {
+    const GLUE: [&str; 26] = [
+        "how", "what", "where", "when", "which", "does", "with", "that", "this", "from", "into", "have",
+        "they", "there", "their", "the", "and", "for", "are", "can", "its", "not", "who", "you", "one",
+        "own",
+    ];
+    let lower = question.to_lowercase();
+    let words = lower.split(|character: char| !character.is_alphanumeric());
+    let words: Vec<&str> = words
+        .filter(|word| word.len() > 2 && !GLUE.contains(word))
+        .collect();
+    let mut counted: Vec<(usize, &String)> = files
+        .iter()
+        .map(|file| {
+            let text = file.text.to_lowercase();
+            (
+                words.iter().map(|word| text.matches(word).count()).sum(),
+                &file.path,
+            )
+        })
+        .collect();
+    counted.sort_by(|one, other| other.0.cmp(&one.0).then(one.1.cmp(other.1)));
+    counted
+        .into_iter()
+        .take(CITED)
+        .map(|(_, path)| path.clone())
+        .collect()
+}
+
+#[test]
+fn newcomers_questions_are_answered_with_the_right_file() {
+    let sources = sources();
+    let mut trees: BTreeMap<&str, Vec<SourceFile>> = BTreeMap::new();
+    let questions = questions();
+    let mut found = 0;
+    let mut found_by_counting = 0;
+    let mut report = String::new();
+    for question in &questions {
+        let root = sources
+            .get(question.krate)
+            .unwrap_or_else(|| panic!("{} is no dependency", question.krate));
+        let files = trees
+            .entry(question.krate)
+            .or_insert_with(|| read_workspace(root, &SearchLimits::default()).expect("the sources"));
+        for path in &question.answered_by {
+            assert!(root.join(path).is_file(), "{} has no {path}", question.krate);
+        }
+        let answer = answer(root, question.text);
+        let places = cited(&answer);
+        for (path, first, last) in &places {
+            let file = files
+                .iter()
+                .find(|file| file.path == *path)
+                .unwrap_or_else(|| panic!("no file {path}"));
+            let lines = file.text.lines().count() as u32;
+            assert!(
+                1 <= *first && first <= last && *last <= lines,
+                "{path} has no lines {first} to {last}"
+            );
+            assert!(
+                last + 1 - first <= RANGE_LINES_MAX,
+                "{path}: {first} to {last} is too much to read"
+            );
+        }
+        let paths: Vec<&str> = places.iter().map(|(path, _, _)| *path).take(CITED).collect();
+        let counting = by_counting_keywords(files, question.text);
+        let right = paths.iter().any(|path| question.answered_by.contains(path));
+        found += usize::from(right);
+        found_by_counting += usize::from(
+            counting
+                .iter()
+                .any(|path| question.answered_by.contains(&path.as_str())),
+        );
+        if !right {
+            report.push_str(&format!(
+                "missed: {} (wanted {:?}, cited {paths:?})\n",
+                question.text, question.answered_by
+            ));
+        }
+    }
+    let total = questions.len();
+    report.push_str(&format!(
+        "questions: {found} of {total} answered by one of the first {CITED} places; counting keywords: {found_by_counting}\n"
+    ));
+    // Past the capture of the test harness: the score is worth seeing when it is good, too.
+    let _ = std::io::stderr().write_all(report.as_bytes());
+    assert_eq!(total, 30);
+    assert!(found * 10 >= total * 8, "{report}");
+    assert!(
+        found * 2 >= found_by_counting * 3,
+        "not clearly better than counting keywords: {report}"
+    );
+}
+
+#[test]
+fn the_same_question_gets_the_same_answer() {
+    let sources = sources();
+    let root = &sources["tokio-util"];
+    let question = "How can one part of a program tell many running tasks to stop?";
+    assert_eq!(answer(root, question), answer(root, question));
+}
