@@ -394,14 +394,15 @@ fn whatever_it_is_doing_a_cancelled_sub_agent_calls_no_model_and_is_soon_gone() 
     };
     let sleeps = || Turn::tool("bash", json!({"command": "sleep 300 & sleep 300"}));
     let silent = || Turn::fault(Fault::HangBeforeHeaders);
-    let scripts: [(&str, fn() -> Turn, fn(&RunnerEvent) -> bool); 3] = [
+    type Moment = (&'static str, fn() -> Turn, fn(&RunnerEvent) -> bool);
+    let moments: [Moment; 3] = [
         ("in its answer", hangs, is_text),
         ("in a tool", sleeps, is_tool_start),
         ("before the provider answers", silent, |event| {
             *event == RunnerEvent::Active
         }),
     ];
-    for (name, turn, moment) in scripts {
+    for (name, turn, moment) in moments {
         with_both(
             &format!("sub-agent: cancelled {name}"),
             || always(turn()),
