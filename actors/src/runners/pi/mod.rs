@@ -11,6 +11,7 @@ mod gate;
 pub mod installation;
 pub mod lines;
 pub mod reader;
+mod session;
 mod stderr_tail;
 mod summary;
 pub mod wire;
@@ -24,6 +25,7 @@ pub use environment::INSIDE_MARK;
 use impresario_policies::child_environment::ChildEnvironmentSettings;
 use impresario_policies::domain::{Containment, Proof, RunId};
 use installation::{Installation, PiCommand};
+use session::prepare_session;
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::fs;
@@ -129,7 +131,7 @@ impl PiRunner {
             }
         };
         let session = &request.session_file;
-        prepare_session(session, request).map_err(|error| failed(session, &error))?;
+        prepare_session(request).map_err(|error| failed(session, &error))?;
         Ok(AttemptFiles {
             system_prompt,
             extension,
@@ -178,18 +180,6 @@ fn create_parent(path: &Path) -> io::Result<()> {
         Some(parent) => fs::DirBuilder::new().recursive(true).mode(0o700).create(parent),
         None => Ok(()),
     }
-}
-
-/// A session that is not to go on is set aside: Pi would go on with whatever file is there.
-fn prepare_session(session: &Path, request: &AttemptRequest) -> io::Result<()> {
-    create_parent(session)?;
-    if request.resume.is_none() && session.exists() {
-        fs::rename(
-            session,
-            session.with_extension(format!("before-{}.jsonl", request.attempt)),
-        )?;
-    }
-    Ok(())
 }
 
 /// What Pi is told: what happened, when its session goes on; else the task.
