@@ -10,4 +10,10 @@ pub mod runtime;
 pub mod skills;
 mod wiring;
 
+#[cfg(target_os = "linux")]
+pub use keeper::keeper_main;
 pub use runtime::{Outcome, Run, Runtime, RuntimeBuilder, RuntimeError, SubAgent};
+
+/// Plays the keeper if this process was started as one. There is none on this system, and this returns at once.
+#[cfg(not(target_os = "linux"))]
+pub fn keeper_main() {}

@@ -800,6 +800,15 @@ async fn a_keeper_that_is_not_there_is_named() {
 }
 
 #[tokio::test]
+async fn a_keeper_that_was_not_found_is_said_to_be_missing() {
+    let sentence = refusal(|spec| spec.keeper = PathBuf::new()).await;
+    assert!(
+        sentence.starts_with("no `impresario-keeper` found beside the program or in PATH"),
+        "{sentence}"
+    );
+}
+
+#[tokio::test]
 async fn a_keeper_that_may_not_be_executed_is_named() {
     let sentence = refusal(|spec| spec.keeper = PathBuf::from("/etc/passwd")).await;
     assert!(

@@ -1,8 +1,7 @@
 //! The keeper of one program; started by the runtime, never by hand.
 
 fn main() {
-    #[cfg(target_os = "linux")]
-    impresario::keeper::keeper_main();
+    impresario::keeper_main();
     eprintln!("impresario-keeper holds the processes of a run; `impresario` starts it by itself");
     std::process::exit(2);
 }

@@ -201,8 +201,9 @@ impl Keeper {
         let child = match spawned {
             Ok(child) => child,
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                let looked_in = format!("at {}", path.display());
-                return Err(StartError::KeeperMissing { looked_in });
+                return Err(StartError::KeeperMissing {
+                    looked_in: places(path),
+                });
             }
             Err(error) => return Err(unusable(error)),
         };
@@ -226,6 +227,14 @@ impl Keeper {
     fn reap(&mut self) {
         let _ = self.child.wait();
     }
+}
+
+/// An empty path is what is left of a search that found nothing.
+fn places(path: &Path) -> String {
+    if path.as_os_str().is_empty() {
+        return "beside the program or in PATH".to_string();
+    }
+    format!("at {}", path.display())
 }
 
 #[expect(
