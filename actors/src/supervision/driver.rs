@@ -255,7 +255,7 @@ impl<A: Actor> Running<A> {
 
     /// Drops the actor without running any hook of it, settles what it had begun, and tells the parent.
     fn finish(mut self: Box<Self>, slot: &Slot<A>, exit: Exit) {
-        self.future.ctx().terminate();
+        self.future.ctx().terminate(); // or actix would poll it once more while dropping it
         let Self {
             future,
             address,

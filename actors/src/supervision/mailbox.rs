@@ -32,10 +32,11 @@ impl<A: Actor> Mailbox<A> {
 
     pub(super) fn resize(&mut self, size: usize) {
         self.size = size.max(1);
+        self.let_in();
     }
 
     pub(super) fn admit(&mut self, letter: AnyLetter<A>, manner: Manner) -> Result<(), Full> {
-        let has_room = self.letters.len() < self.size && self.line.is_empty();
+        let has_room = self.letters.len() < self.size; // then nobody stands in line: see `let_in`
         match manner {
             Manner::Ask | Manner::Tell if has_room => self.letters.push_back(letter),
             Manner::Ask if self.line.len() < self.size * LINE_FACTOR => self.line.push_back(letter),
@@ -90,6 +91,7 @@ impl<A: Actor> Mailbox<A> {
         self.letters.drain(..).chain(self.line.drain(..)).collect()
     }
 
+    /// Fills free room from the line, after everything that makes room.
     fn let_in(&mut self) {
         while self.letters.len() < self.size {
             let Some(letter) = self.line.pop_front() else {
