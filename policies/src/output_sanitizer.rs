@@ -112,10 +112,10 @@ fn capped(text: &str, limit: usize) -> String {
 }
 
 fn strip_traces(text: &str) -> (Cow<'_, str>, usize) {
-    let (text, blocks) = remove_blocks(text);
+    let (text, blocks) = remove_trace_blocks(text);
     let (text, envelopes) = remove_envelopes(text);
     if blocks + envelopes == 0 {
-        return (text.text, 0);
+        return (text, 0);
     }
     let text = collapse_blank_lines(&text);
     let trimmed = trim(&text);
@@ -127,69 +127,15 @@ fn strip_traces(text: &str) -> (Cow<'_, str>, usize) {
     (Cow::Owned(text), blocks + envelopes)
 }
 
-/// A text and which parts of it are code.
-struct Marked<'a> {
-    text: Cow<'a, str>,
-    code: Vec<Range<usize>>,
-}
-
-/// A fenced block with a label.
-struct Block {
-    range: Range<usize>,
-    is_trace: bool,
-    /// It ends in a line that is a closing fence and nothing else.
-    is_code: bool,
-}
-
-fn remove_blocks(text: &str) -> (Marked<'_>, usize) {
-    let blocks = blocks_in(text);
-    let removed = blocks.iter().filter(|block| block.is_trace).count();
-    if removed == 0 {
-        let code = blocks
-            .into_iter()
-            .filter(|block| block.is_code)
-            .map(|block| block.range)
-            .collect();
-        return (
-            Marked {
-                text: Cow::Borrowed(text),
-                code,
-            },
-            0,
-        );
-    }
-    let mut kept = String::with_capacity(text.len());
-    let mut code = Vec::new();
-    let mut from = 0;
-    for block in blocks {
-        kept.push_str(&text[from..block.range.start]);
-        from = block.range.end;
-        if block.is_trace {
-            continue;
-        }
-        let start = kept.len();
-        kept.push_str(&text[block.range]);
-        if block.is_code {
-            code.push(start..kept.len());
-        }
-    }
-    kept.push_str(&text[from..]);
-    (
-        Marked {
-            text: Cow::Owned(kept),
-            code,
-        },
-        removed,
-    )
-}
-
-/// Three backticks, a label, the end of the line; then as little as possible up to a line that starts with
-/// three backticks. An opening that is never closed is no block, and neither is any after it.
-fn blocks_in(text: &str) -> Vec<Block> {
+/// Takes out the fenced blocks that are traces; other blocks are stepped over whole.
+///
+/// A block is three backticks, a label, the end of the line; then as little as possible up to a line that starts
+/// with three backticks. An opening that is never closed is no block, and neither is any after it.
+fn remove_trace_blocks(text: &str) -> (Cow<'_, str>, usize) {
     let fence = memmem::Finder::new(FENCE);
     let closing = memmem::Finder::new("\n```");
     let bytes = text.as_bytes();
-    let mut blocks = Vec::new();
+    let mut cuts: Vec<Range<usize>> = Vec::new();
     let mut at = 0;
     while let Some(found) = fence.find(&bytes[at..]) {
         let start = at + found;
@@ -207,22 +153,51 @@ fn blocks_in(text: &str) -> Vec<Block> {
                 .map(|close| body + close + 1 + FENCE.len())
         };
         let Some(end) = end else { break };
-        let is_code = !is_trace && is_closing_fence(&text[end - FENCE.len()..]);
-        blocks.push(Block {
-            range: start..end,
-            is_trace,
-            is_code,
-        });
+        if is_trace {
+            cuts.push(start..end);
+        }
         at = end;
     }
-    blocks
+    (without(text, &cuts), cuts.len())
+}
+
+fn without<'a>(text: &'a str, cuts: &[Range<usize>]) -> Cow<'a, str> {
+    if cuts.is_empty() {
+        return Cow::Borrowed(text);
+    }
+    let mut kept = String::with_capacity(text.len());
+    let mut from = 0;
+    for cut in cuts {
+        kept.push_str(&text[from..cut.start]);
+        from = cut.end;
+    }
+    kept.push_str(&text[from..]);
+    Cow::Owned(kept)
+}
+
+/// The fenced blocks, with or without a label. Fences are lines; they come in pairs, and a pair whose second one
+/// has a label is no block.
+fn code_in(text: &str) -> Vec<Range<usize>> {
+    let mut ranges = Vec::new();
+    let mut open = None;
+    for at in memmem::find_iter(text.as_bytes(), FENCE) {
+        let starts_line = at == 0 || text.as_bytes()[at - 1] == b'\n';
+        if !starts_line || !is_fence_line(&text[at..]) {
+            continue;
+        }
+        match open.take() {
+            None => open = Some(at),
+            Some(start) if is_closing_fence(&text[at..]) => ranges.push(start..at + FENCE.len()),
+            Some(_) => {}
+        }
+    }
+    ranges
 }
 
 /// The label of an opening fence at `start` and where the block's body begins.
 fn opening(text: &str, start: usize) -> Option<(&str, usize)> {
     let after = &text[start + FENCE.len()..];
-    let is_label_byte = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-');
-    let length = after.bytes().take_while(|byte| is_label_byte(byte)).count();
+    let length = after.bytes().take_while(is_label_byte).count();
     let rest = &after[length..];
     let line_end = if rest.starts_with('\n') {
         1
@@ -236,10 +211,25 @@ fn opening(text: &str, start: usize) -> Option<(&str, usize)> {
 
 /// Three backticks and nothing else up to the end of the line.
 fn is_closing_fence(text: &str) -> bool {
-    text.strip_prefix(FENCE).is_some_and(|rest| {
-        let rest = rest.trim_start_matches([' ', '\t']);
-        rest.is_empty() || rest.starts_with(['\n', '\r'])
-    })
+    text.strip_prefix(FENCE).is_some_and(is_blank_line)
+}
+
+/// Three backticks and perhaps a label.
+fn is_fence_line(text: &str) -> bool {
+    let Some(after) = text.strip_prefix(FENCE) else {
+        return false;
+    };
+    let label = after.bytes().take_while(is_label_byte).count();
+    is_blank_line(&after[label..])
+}
+
+fn is_blank_line(text: &str) -> bool {
+    let rest = text.trim_start_matches([' ', '\t']);
+    rest.is_empty() || rest.starts_with(['\n', '\r'])
+}
+
+fn is_label_byte(byte: &u8) -> bool {
+    byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-')
 }
 
 fn is_trace_label(label: &str) -> bool {
@@ -250,43 +240,35 @@ fn is_trace_label(label: &str) -> bool {
 static ENVELOPE_STARTS: LazyLock<Option<AhoCorasick>> =
     LazyLock::new(|| AhoCorasick::new([r#"{"jsonrpc""#, r#"{"tool_use_id""#, r#"{"tool_call_id""#]).ok());
 
-fn remove_envelopes(marked: Marked<'_>) -> (Marked<'_>, usize) {
+fn remove_envelopes(text: Cow<'_, str>) -> (Cow<'_, str>, usize) {
     let Some(starts) = &*ENVELOPE_STARTS else {
-        return (marked, 0);
+        return (text, 0);
     };
-    let text = &*marked.text;
+    // Most answers hold none; then nobody needs to know where code is.
+    let mut candidates = starts.find_iter(&*text).peekable();
+    if candidates.peek().is_none() {
+        drop(candidates);
+        return (text, 0);
+    }
+    let code = code_in(&text);
     let mut cuts: Vec<Range<usize>> = Vec::new();
-    for found in starts.find_iter(text) {
+    for found in candidates {
         let last_end = cuts.last().map_or(0, |cut| cut.end);
-        if found.start() < last_end || contains(&marked.code, found.start()) {
+        if found.start() < last_end || contains(&code, found.start()) {
             continue;
         }
-        let Some(from) = line_start_before(text, found.start(), last_end) else {
+        let Some(from) = line_start_before(&text, found.start(), last_end) else {
             continue;
         };
-        let Some(to) = envelope_end(text, found.end()) else {
+        let Some(to) = envelope_end(&text, found.end()) else {
             continue;
         };
         cuts.push(from..to);
     }
     if cuts.is_empty() {
-        return (marked, 0);
+        return (text, 0);
     }
-    let mut kept = String::with_capacity(text.len());
-    let mut from = 0;
-    for cut in &cuts {
-        kept.push_str(&text[from..cut.start]);
-        from = cut.end;
-    }
-    kept.push_str(&text[from..]);
-    let code = moved(&marked.code, &cuts);
-    (
-        Marked {
-            text: Cow::Owned(kept),
-            code,
-        },
-        cuts.len(),
-    )
+    (Cow::Owned(without(&text, &cuts).into_owned()), cuts.len())
 }
 
 /// Whether one of the ordered ranges holds this place.
@@ -325,26 +307,11 @@ fn envelope_end(text: &str, key_end: usize) -> Option<usize> {
     })
 }
 
-/// The ranges after the cuts were taken out; a cut never overlaps one.
-fn moved(ranges: &[Range<usize>], cuts: &[Range<usize>]) -> Vec<Range<usize>> {
-    let mut gone = 0;
-    let mut next = cuts.iter().peekable();
-    let mut out = Vec::with_capacity(ranges.len());
-    for range in ranges {
-        while let Some(cut) = next.next_if(|cut| cut.end <= range.start) {
-            gone += cut.len();
-        }
-        out.push(range.start - gone..range.end - gone);
-    }
-    out
-}
-
 /// Three and more line feeds become two, outside code.
-fn collapse_blank_lines(marked: &Marked<'_>) -> String {
-    let text = &*marked.text;
+fn collapse_blank_lines(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut from = 0;
-    for code in &marked.code {
+    for code in code_in(text) {
         push_collapsed(&text[from..code.start], &mut out);
         out.push_str(&text[code.clone()]);
         from = code.end;
@@ -394,6 +361,8 @@ mod tests {
     fn code_stays_as_it_is() {
         let code = "```json\n{\"jsonrpc\":\"2.0\"}\n\n\n\nx\n```";
         check(&format!("{code}\n```mcp\nx\n```"), code);
+        let plain = "```\n{\"jsonrpc\":\"2.0\"}\n\n\n\nx\n```";
+        check(&format!("{plain}\n```mcp\nx\n```"), plain);
     }
 
     #[test]

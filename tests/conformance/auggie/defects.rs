@@ -111,23 +111,31 @@ fn answer_value(ours: &Answer) -> Json {
     }
 }
 
-/// Every fenced block that is no trace is in our answer as it was, unless the answer was cut.
+/// Every fenced block that is no trace is in our answer as it was, unless the answer was cut. Fences are lines in
+/// pairs; a pair whose second line has a label is no block.
 fn code_is_untouched(case: &Case, ours: &Answer) -> bool {
-    let block = Regex::new(r"```([A-Za-z0-9_-]+)\r?\n(?s:.*?)\n```").expect("a pattern");
-    let trace = Regex::new(r"(?i)^```(tool[_-]use|tool[_-]result|mcp([_-]envelope)?|codebase[_-]retrieval|auggie|scratchpad|internal)\r?\n")
+    let trace = Regex::new(r"(?i)```(tool[_-]use|tool[_-]result|mcp([_-]envelope)?|codebase[_-]retrieval|auggie|scratchpad|internal)\r?\n(?s:.*?)\n?```")
         .expect("a pattern");
+    let fence = Regex::new(r"^```([A-Za-z0-9_-]*)[ \t]*\r?$").expect("a pattern");
     let kept = answer_value(ours);
-    let clean_end = |end: usize| {
-        let rest = case.text("text")[end..].trim_start_matches([' ', '\t']);
-        rest.is_empty() || rest.starts_with(['\n', '\r'])
-    };
-    let code = block
-        .find_iter(case.text("text"))
-        .filter(|found| !trace.is_match(found.as_str()));
-    kept.get("truncated") == Some(&Json::Bool(true))
-        || code
-            .filter(|found| clean_end(found.end()))
-            .all(|found| text(&kept, "text").contains(found.as_str()))
+    if kept.get("truncated") == Some(&Json::Bool(true)) {
+        return true;
+    }
+    let rest = trace.replace_all(case.text("text"), "");
+    let (mut open, mut at, mut untouched) = (None, 0, true);
+    for line in rest.split_inclusive('\n') {
+        let found = fence.captures(line.trim_end_matches('\n'));
+        match (found, open.take()) {
+            (None, before) => open = before,
+            (Some(_), None) => open = Some(at),
+            (Some(found), Some(start)) if found[1].is_empty() => {
+                untouched &= text(&kept, "text").contains(&rest[start..at + 3]);
+            }
+            (Some(_), Some(_)) => {}
+        }
+        at += line.len();
+    }
+    untouched
 }
 
 /// Never longer than the limit.
