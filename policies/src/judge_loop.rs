@@ -1,5 +1,6 @@
 //! Who is asked next while a brief is being written: the actor, the judge, or nobody any more?
 
+use crate::compat::trim;
 use crate::domain::{Brief, Route, Verdict};
 
 /// What the user is asked when the judge gave no usable reply in time.
@@ -101,6 +102,17 @@ pub fn decide_judge_move(passes: &[PassSoFar], passes_max: u32) -> JudgeMove {
     }
 }
 
+/// The brief as a sub-agent may get it: without a goal of its own it has the task for one.
+pub fn brief_with_goal(brief: Brief, task: &str) -> Brief {
+    if trim(&brief.user_goal).is_empty() {
+        return Brief {
+            user_goal: trim(task).to_string(),
+            ..brief
+        };
+    }
+    brief
+}
+
 /// The verdict in place of a judge that gave none that could be used.
 pub fn missing_verdict(timed_out: bool) -> Verdict {
     let question = if timed_out {
@@ -161,6 +173,11 @@ mod tests {
         };
         assert!(!settled.passed());
         assert_eq!(settled.question(), TIMED_OUT_QUESTION);
+    }
+
+    #[test]
+    fn a_brief_without_a_goal_takes_the_task() {
+        assert_eq!(brief_with_goal(Brief::default(), " do it ").user_goal, "do it");
     }
 
     #[test]

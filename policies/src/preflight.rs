@@ -1,6 +1,6 @@
 //! Is the retrieval engine there, before any money is spent?
 
-use crate::compat::{collapse_spaces, cut_units, trim};
+use crate::compat::{collapse_spaces, cut_units, last_units, trim};
 use crate::redact::redact;
 
 /// So much of what the check wrote to stderr is looked at.
@@ -26,7 +26,7 @@ pub fn review_preflight(end: &PreflightEnd, stderr: &str) -> Result<(), String> 
         PreflightEnd::TimedOut => Err("auggie account status timed out".to_string()),
         PreflightEnd::NotStarted(why) => Err(why.clone()),
         PreflightEnd::Exited(code) => {
-            let said = trim(stderr);
+            let said = trim(last_units(stderr, STDERR_UNITS_MAX));
             if !said.is_empty() {
                 return Err(said.to_string());
             }

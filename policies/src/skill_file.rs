@@ -58,7 +58,9 @@ pub fn read_skill_file(text: &str) -> Result<SkillFile, SkillFileError> {
             ..SkillFile::default()
         });
     };
-    let first_line_end = after_dashes.find('\n').unwrap_or(after_dashes.len());
+    // Without any line end the peer's reader takes all but the last character for the language.
+    let last = after_dashes.chars().next_back().map_or(0, char::len_utf8);
+    let first_line_end = after_dashes.find('\n').unwrap_or(after_dashes.len() - last);
     let (language, rest) = after_dashes.split_at(first_line_end);
     let (block, body) = match rest.find("\n---") {
         Some(end) => (&rest[..end], &rest[end + "\n---".len()..]),
@@ -118,9 +120,10 @@ fn read_yaml(block: &str) -> Result<Entries, SkillFileError> {
         strict_booleans: true,
         reject_unsupported_tags: true,
         with_snippet: false,
+        non_finite_float_policy: serde_saphyr::options::NonFiniteFloatPolicy::PassThrough,
     };
-    if let Some(line) = stray_marker_line(&text) {
-        let what = "a document marker or directive stands in the front matter".to_string();
+    if let Some(line) = directive_line(&text) {
+        let what = "a directive stands in the front matter".to_string();
         return Err(SkillFileError::FrontMatter { line, what });
     }
     serde_saphyr::from_str_with_options::<Entries>(&text, options).map_err(|error| {
@@ -131,9 +134,9 @@ fn read_yaml(block: &str) -> Result<Entries, SkillFileError> {
     })
 }
 
-/// A second document or a directive: front matter is one document.
-fn stray_marker_line(text: &str) -> Option<u64> {
-    let stray = |line: &str| line.starts_with('%') || line == "..." || line.starts_with("... ");
+/// A directive: front matter is a plain document.
+fn directive_line(text: &str) -> Option<u64> {
+    let stray = |line: &str| line.starts_with('%');
     text.lines()
         .position(|line| stray(line.trim_end()))
         .map(|at| at as u64 + 1)
@@ -153,7 +156,7 @@ impl Entries {
         let (_, value) = self.0.iter().rev().find(|(name, _)| name == key)?;
         let value = trim(value);
         let quoted = block.contains(&format!("\"{value}\"")) || block.contains(&format!("'{value}'"));
-        if value.is_empty() || (looks_like_a_date(value) && !quoted) {
+        if value.is_empty() || ((looks_like_a_date(value) || looks_sexagesimal(value)) && !quoted) {
             None
         } else {
             Some(value.to_string())
@@ -177,6 +180,19 @@ fn looks_like_a_date(value: &str) -> bool {
         && bytes
             .get(10)
             .is_none_or(|byte| matches!(byte, b'T' | b't' | b' '))
+}
+
+/// YAML 1.1 takes `1:30` for a number unless it is quoted.
+fn looks_sexagesimal(value: &str) -> bool {
+    let value = value.trim_start_matches(['-', '+']);
+    let mut parts = value.split('.').next().unwrap_or("").split(':');
+    let first = parts.next().unwrap_or("");
+    let digits =
+        |part: &str| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit() || byte == b'_');
+    let sixty =
+        |part: &str| digits(part) && part.len() <= 2 && part.parse::<u8>().is_ok_and(|part| part < 60);
+    let mut rest = parts.peekable();
+    digits(first) && rest.peek().is_some() && rest.all(sixty)
 }
 
 impl<'de> Deserialize<'de> for Entries {

@@ -1,6 +1,6 @@
 //! What we do instead of the peer's faults, where they show in whole skills.
 
-use crate::compare::same;
+use crate::compare::{same, same_without_halves};
 use crate::vectors::{Answer, Case};
 use impresario_policies::compat::Json;
 
@@ -10,13 +10,16 @@ pub fn accepts(defect: &str, case: &Case, ours: &Answer) -> bool {
         return false;
     };
     match defect {
+        "D08" | "D52" => no_unlock_without_lock(expected, ours),
+        "D11" => same_without_halves(expected, ours),
         "D18" | "D45" => counted_once(case, expected, ours),
-        "D19" => unjudged_is_no_failure(expected, ours),
+        "D19" | "D20" => unjudged_is_no_failure(expected, ours),
         "D21" => blocked_is_recorded(expected, ours),
         "D22" => no_foreign_traces(case, expected, ours),
         "D24" => nothing_is_overwritten(expected, ours),
         "D25" => failed_runs_leave_a_trace(expected, ours),
-        "D52" => no_unlock_without_lock(expected, ours),
+        "D33" => more_is_redacted(expected, ours),
+        "D38" => nothing_is_said_after_the_end(expected, ours),
         _ => false,
     }
 }
@@ -91,7 +94,8 @@ fn same_lists(expected: &[Json], ours: &[Json]) -> bool {
     same(&Json::Array(expected.to_vec()), &Json::Array(ours.to_vec()))
 }
 
-/// Nobody unlocks what was not locked.
+/// Nobody unlocks what was not locked, and a file that cannot be read is refused every time. How the parser words
+/// its complaint is free.
 fn no_unlock_without_lock(expected: &Json, ours: &Json) -> bool {
     let locked = |value: &Json| value.get("locked") == Some(&Json::Bool(true));
     let count = |value: &Json| part(value, "locks").iter().filter(|lock| locked(lock)).count();
@@ -99,7 +103,73 @@ fn no_unlock_without_lock(expected: &Json, ours: &Json) -> bool {
         .iter()
         .enumerate()
         .all(|(at, lock)| locked(lock) == (at % 2 == 0));
-    same_but(expected, ours, &["locks"]) && alternate && count(expected) == count(ours)
+    let worded =
+        |value: &Json, key: &str| -> Vec<Json> { part(value, key).iter().map(without_wording).collect() };
+    let same_words = |key: &str| same_lists(&worded(expected, key), &worded(ours, key));
+    let refused = part(ours, "messages")
+        .iter()
+        .any(|message| text(message, "text").contains(UNREADABLE));
+    let parts = ["locks", "messages", "logs"];
+    let more = [
+        "locks",
+        "messages",
+        "logs",
+        "llm_calls",
+        "sub_agent_calls",
+        "traces",
+    ];
+    let rest = if refused {
+        same_but(expected, ours, &more)
+    } else {
+        same_but(expected, ours, &parts)
+    };
+    let words = refused || (same_words("messages") && same_words("logs") && count(expected) == count(ours));
+    alternate && words && rest
+}
+
+const UNREADABLE: &str = "Failed to load skill \"";
+
+/// A message or log without what the parser said.
+fn without_wording(said: &Json) -> Json {
+    match text(said, "text").split_once("\": ") {
+        Some((start, _)) if start.contains(UNREADABLE) => Json::String(start.to_string()),
+        _ => said.clone(),
+    }
+}
+
+/// The messages are the recorded ones with more of them replaced.
+fn more_is_redacted(expected: &Json, ours: &Json) -> bool {
+    const REDACTED: &str = "[REDACTED]";
+    let (wanted, found) = (part(expected, "messages"), part(ours, "messages"));
+    let covers = |wanted: &str, found: &str| {
+        let mut rest = wanted;
+        found.split(REDACTED).all(|piece| match rest.find(piece) {
+            Some(at) => {
+                rest = &rest[at + piece.len()..];
+                true
+            }
+            None => false,
+        })
+    };
+    let pairs = wanted.iter().zip(found);
+    same_but(expected, ours, &["messages", "logs"])
+        && wanted.len() == found.len()
+        && pairs
+            .into_iter()
+            .all(|(wanted, found)| covers(text(wanted, "text"), text(found, "text")))
+}
+
+/// What we say is what the peer says, but we stop when the session is over.
+fn nothing_is_said_after_the_end(expected: &Json, ours: &Json) -> bool {
+    let (wanted, found) = (part(expected, "messages"), part(ours, "messages"));
+    let mut rest = wanted.iter();
+    same(
+        expected.get("steps").unwrap_or(&Json::Null),
+        ours.get("steps").unwrap_or(&Json::Null),
+    ) && found.len() <= wanted.len()
+        && found
+            .iter()
+            .all(|message| rest.any(|wanted| same(wanted, message)))
 }
 
 /// A route nobody gave is no sign of failure; every other sign is as recorded.
