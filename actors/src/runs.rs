@@ -384,16 +384,20 @@ impl Handles<CancelRun> for Runs {
 
 impl Handles<ParkRuns> for Runs {
     fn handle(&mut self, message: ParkRuns, _: &mut Context<Self>) -> Answer<Self, u32> {
-        let parks = self
-            .live
-            .values()
-            .map(|live| live.park.clone())
-            .collect::<Vec<_>>();
+        let mut parking = Vec::new();
+        for live in self.live.values_mut() {
+            let (over, is_over) = oneshot::channel();
+            live.awaited_by.push(over);
+            parking.push((live.park.clone(), is_over));
+        }
         Answer::later(async move {
             let mut told = 0;
-            for park in parks {
+            for (park, _) in &parking {
                 let reason = message.reason.clone();
                 told += u32::from(park.ask_again(ParkRun { reason }, ASK).await.is_ok());
+            }
+            for (_, is_over) in parking {
+                let _ = is_over.await;
             }
             told
         })

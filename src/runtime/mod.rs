@@ -31,13 +31,26 @@ pub use run::{Outcome, Run, RunError};
 pub use state_directory::{StateDirectoryError, state_directory};
 pub use sub_agent::{EMBEDDED_RUNNER, OFFLINE_MODEL, PI_RUNNER, SubAgent};
 
-use impresario_actors::journal::{JournalError, Pruned, Retention, RunFilter, RunSummary};
+// What a program implements, gives or reads when it embeds the runtime.
+pub use crate::models::OfflineOr;
+pub use async_trait::async_trait;
+pub use impresario_actors::gateways::{
+    Host, ModelClient, ModelError, ModelMessage, ModelReply, ModelRequest, ModelRole, ModelUsage, ToolCall,
+    ToolDefinition,
+};
+pub use impresario_actors::journal::{RunFilter, RunProgress, RunSummary};
+pub use impresario_actors::runners::embedded::EmbeddedTool;
+pub use impresario_policies::domain::{
+    AttemptEnding, Proof, Reason, ReasonCode, Replay, RunId, Step, TerminalState,
+};
+
+use impresario_actors::journal::{JournalError, Pruned, Retention};
 use impresario_actors::messages::journal::{Prune, ReadRun, ReadRuns};
 use impresario_actors::messages::run::{AdoptDue, CancelReply, CancelRun, ParkRuns, StartRun};
 use impresario_actors::messages::session::{PlanMarkers, SkillOrder, StartSkill};
 use impresario_actors::supervision::{AskError, Message};
 use impresario_policies::cache_markers::{Marker, MarkerEdit};
-use impresario_policies::domain::{Origin, Reason, ReasonCode, RunId, RunRequest};
+use impresario_policies::domain::{Origin, RunRequest};
 use impresario_policies::projection::{RecordedStep, RunProjection};
 use inside::{Inside, Thread};
 use std::sync::Arc;

@@ -1,0 +1,454 @@
+//! What a Rust program that embeds the runtime can rely on.
+
+use impresario::runtime::{
+    AttemptEnding, EmbeddedTool, ModelClient, ModelError, ModelReply, ModelRequest, ModelRole, ModelUsage,
+    OfflineOr, ReasonCode, Replay, RunEvents, RunFilter, Step, TerminalState, ToolCall, ToolDefinition,
+    async_trait,
+};
+use impresario::{Outcome, Run, Runtime, RuntimeBuilder, RuntimeError, SubAgent};
+use serde_json::{Value, json};
+use std::path::Path;
+use std::rc::Rc;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::Duration;
+use tempfile::TempDir;
+use tokio::sync::oneshot;
+
+/// Nothing here is measured; this only keeps a broken promise from lasting for ever.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+#[test]
+fn handles_go_wherever_the_program_wants_them() {
+    fn shared<T: Send + Sync + Clone + 'static>() {}
+    fn sent<T: Send + 'static>() {}
+    shared::<Runtime>();
+    shared::<Run>();
+    shared::<Outcome>();
+    shared::<RuntimeError>();
+    shared::<SubAgent>();
+    sent::<RuntimeBuilder>();
+    sent::<RunEvents>();
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn three_sub_agents_answer_a_program_with_many_threads() {
+    let place = Place::new();
+    let runtime = place.start().await;
+    let spawned = (0..3).map(|_| {
+        let (runtime, workspace) = (runtime.clone(), place.workspace());
+        tokio::spawn(async move {
+            let question = SubAgent::explore("How does a crashed actor come back?").workspace(workspace);
+            let run = runtime.spawn(question).await.expect("accepted");
+            let seen = sequence_of(run.events()).await;
+            (run.outcome().await.expect("an outcome"), seen)
+        })
+    });
+    for answered in spawned.collect::<Vec<_>>() {
+        let (outcome, seen) = answered.await.expect("no panic");
+        assert_eq!(outcome.state, TerminalState::Succeeded, "{:?}", outcome.reason);
+        let answer = outcome.answer.expect("an answer");
+        assert!(answer.contains("revival.rs#L"), "{answer}");
+        assert_eq!(outcome.proof.expect("a proof").processes_left, 0);
+        let without_gaps = (1..=seen.len() as u64).collect::<Vec<_>>();
+        assert_eq!(seen, without_gaps);
+    }
+    runtime.shutdown().await.expect("stopped");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_unavailable_model_is_followed_by_the_next_of_the_chain() {
+    let place = Place::new();
+    let runtime = place.start().await;
+    let sub_agent = SubAgent::explore("What is the answer?")
+        .unjudged()
+        .chain(["house/full", "house/sure"])
+        .tries_per_model(2, Duration::from_millis(1));
+    let outcome = place.run(&runtime, sub_agent).await;
+    assert_eq!(outcome.answer.as_deref(), Some("42"));
+    let tried = outcome.projection.attempts.iter();
+    let tried = tried.map(|attempt| {
+        (
+            attempt.model.as_str(),
+            attempt.ended.as_ref().map(|end| end.ending),
+        )
+    });
+    assert_eq!(
+        tried.collect::<Vec<_>>(),
+        [
+            ("house/full", Some(AttemptEnding::Unavailable)),
+            ("house/full", Some(AttemptEnding::Unavailable)),
+            ("house/sure", Some(AttemptEnding::Answered)),
+        ]
+    );
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_silent_model_meets_the_clock_the_program_set() {
+    let place = Place::new();
+    let runtime = place.start().await;
+    let sub_agent = SubAgent::explore("What is the last digit of pi?")
+        .unjudged()
+        .chain(["house/silent"])
+        .timeout(Duration::from_millis(200));
+    let outcome = place.run(&runtime, sub_agent).await;
+    assert_eq!(outcome.state, TerminalState::Failed);
+    let reason = outcome.reason.expect("a reason");
+    assert_eq!(reason.code, ReasonCode::TotalTimeout, "{}", reason.message);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_tool_of_the_program_is_called_once_and_its_replay_flag_is_on_disk() {
+    for replay in [Replay::Safe, Replay::Unsafe] {
+        let place = Place::new();
+        let calls = Arc::new(AtomicU32::new(0));
+        let counter = Counter {
+            calls: calls.clone(),
+            replay,
+        };
+        let runtime = place.builder().tool(counter).start().await.expect("started");
+        let sub_agent = SubAgent::explore("Count.")
+            .unjudged()
+            .chain(["house/counting"])
+            .with_tool("count");
+        let outcome = place.run(&runtime, sub_agent).await;
+        assert_eq!(outcome.answer.as_deref(), Some("the tool said: counted to 1"));
+        assert_eq!(calls.load(Ordering::SeqCst), 1);
+        let steps = runtime.steps(&outcome.run, 0).await.expect("steps");
+        let declared = steps.into_iter().find_map(|recorded| match recorded.step {
+            Step::ToolStarted { tool, replay, .. } if tool == "count" => Some(replay),
+            _ => None,
+        });
+        assert_eq!(declared, Some(replay));
+        runtime.shutdown().await.expect("stopped");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_tool_that_was_not_offered_is_not_called() {
+    let place = Place::new();
+    let calls = Arc::new(AtomicU32::new(0));
+    let counter = Counter {
+        calls: calls.clone(),
+        replay: Replay::Safe,
+    };
+    let runtime = place.builder().tool(counter).start().await.expect("started");
+    let sub_agent = SubAgent::explore("Count.").unjudged().chain(["house/counting"]);
+    let outcome = place.run(&runtime, sub_agent).await;
+    assert_eq!(outcome.state, TerminalState::Succeeded);
+    assert_eq!(calls.load(Ordering::SeqCst), 0);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_cancelled_run_says_who_cancelled_it() {
+    let place = Place::new();
+    let runtime = place.start().await;
+    let run = place.spawn_silent(&runtime).await;
+    assert_eq!(run.cancel("the program").await, Ok(true));
+    let outcome = within(run.outcome()).await.expect("an outcome");
+    assert_eq!(outcome.state, TerminalState::Cancelled);
+    let reason = outcome.reason.expect("a reason");
+    assert!(reason.message.contains("the program"), "{}", reason.message);
+    assert_eq!(run.cancel("the program").await, Ok(false));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_cannot_be_accepted_is_refused_and_leaves_nothing_behind() {
+    let place = Place::new();
+    let runtime = place.start().await;
+    let refused = runtime.spawn(SubAgent::new("explorer", "Look.")).await;
+    let Err(RuntimeError::Refused(reason)) = refused else {
+        panic!("expected a refusal, got {refused:?}");
+    };
+    assert_eq!(reason.code, ReasonCode::UnknownAgent);
+    assert!(reason.message.contains("explore"), "{}", reason.message);
+    let refused = runtime.spawn(SubAgent::explore("Look.").runner("nobody")).await;
+    assert!(matches!(refused, Err(RuntimeError::Refused(_))), "{refused:?}");
+    assert_eq!(runs_of(&runtime).await, Vec::<String>::new());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn two_runtimes_with_their_own_directories_know_nothing_of_each_other() {
+    let (here, there) = (Place::new(), Place::new());
+    let (one, other) = (here.start().await, there.start().await);
+    let first = here.run(&one, sure()).await;
+    let second = there.run(&other, sure()).await;
+    assert_eq!(runs_of(&one).await, [first.run.to_string()]);
+    assert_eq!(runs_of(&other).await, [second.run.to_string()]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn two_runtimes_share_a_directory_and_each_drives_its_own_runs() {
+    let place = Place::new();
+    let (one, other) = (place.start().await, place.start().await);
+    let silent = place.spawn_silent(&one).await;
+    let outcome = place.run(&other, sure()).await;
+    assert_eq!(outcome.answer.as_deref(), Some("42"));
+
+    other.adopt().await.expect("looked for runs of the dead");
+    assert_eq!(
+        other.run(silent.id().clone()).cancel("the other").await,
+        Ok(false)
+    );
+    let listed = runs_of(&one).await;
+    assert_eq!(listed.len(), 2);
+    assert_eq!(listed, runs_of(&other).await);
+
+    other.shutdown().await.expect("stopped");
+    assert_eq!(silent.cancel("its own").await, Ok(true));
+    let outcome = within(silent.outcome()).await.expect("an outcome");
+    assert_eq!(outcome.state, TerminalState::Cancelled);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_shutdown_parks_what_is_under_way_and_every_handle_knows() {
+    let place = Place::new();
+    let runtime = place.start().await;
+    let run = place.spawn_silent(&runtime).await;
+    let clone = runtime.clone();
+    within(runtime.shutdown()).await.expect("stopped");
+    assert_eq!(clone.spawn(sure()).await.err(), Some(RuntimeError::Gone));
+    assert_eq!(run.cancel("somebody").await, Err(RuntimeError::Gone));
+    assert_eq!(
+        within(clone.shutdown()).await,
+        Ok(()),
+        "a second shutdown has nothing to do"
+    );
+
+    let next = place.start().await;
+    let parked = within(next.run(run.id().clone()).outcome())
+        .await
+        .expect("an outcome");
+    assert_eq!(parked.state, TerminalState::Parked);
+    assert_eq!(
+        parked.reason.map(|reason| reason.code),
+        Some(ReasonCode::HostGone)
+    );
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_parked_run_is_resumed_as_a_new_run_that_names_it() {
+    let place = Place::new();
+    let runtime = place.start().await;
+    let parked = place.spawn_silent(&runtime).await.id().clone();
+    runtime.shutdown().await.expect("stopped");
+
+    let next = place.start().await;
+    let resumed = next.resume(&parked).await.expect("accepted");
+    assert_ne!(*resumed.id(), parked);
+    let accepted = resumed.events().next().await.expect("a step");
+    let Step::Accepted { request } = accepted.step else {
+        panic!("expected the acceptance, got {accepted:?}");
+    };
+    assert_eq!(request.origin.resumes, Some(parked));
+    resumed.cancel("the test").await.expect("cancelled");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn dropping_the_last_handle_stops_the_runtime_and_the_next_start_parks_its_run() {
+    let place = Place::new();
+    let (gone, is_gone) = oneshot::channel();
+    let model = move || -> Rc<dyn ModelClient> {
+        Rc::new(OfflineOr::new(Rc::new(House {
+            gone: Some(Gone(Some(gone))),
+        })))
+    };
+    let runtime = place.builder().model(model).start().await.expect("started");
+    let run = place.spawn_silent(&runtime).await;
+    let id = run.id().clone();
+    let clone = runtime.clone();
+    drop((runtime, run));
+    assert_eq!(
+        runs_of(&clone).await,
+        [id.to_string()],
+        "a handle is left, so it lives"
+    );
+
+    drop(clone);
+    within(is_gone).await.expect("what lived on its thread is gone");
+
+    let parked = loop {
+        let next = place.start().await;
+        let outcome = within(next.run(id.clone()).outcome()).await.expect("an outcome");
+        next.shutdown().await.expect("stopped");
+        if outcome.proof.is_some() {
+            break outcome;
+        }
+    };
+    assert_eq!(parked.state, TerminalState::Parked);
+    assert_eq!(
+        parked.reason.map(|reason| reason.code),
+        Some(ReasonCode::RuntimeGone)
+    );
+}
+
+#[test]
+fn the_runtime_outlives_the_tokio_runtime_that_started_it() {
+    let place = Place::new();
+    let tokio = || tokio::runtime::Runtime::new().expect("tokio");
+    let started_on = tokio();
+    let runtime = started_on.block_on(place.start());
+    started_on.shutdown_background();
+    let outcome = tokio().block_on(place.run(&runtime, sure()));
+    assert_eq!(outcome.answer.as_deref(), Some("42"));
+}
+
+/// A state directory and a workspace of one's own.
+struct Place {
+    directory: TempDir,
+}
+
+impl Place {
+    fn new() -> Self {
+        let directory = tempfile::tempdir().expect("a directory");
+        let workspace = directory.path().join("workspace");
+        std::fs::create_dir(&workspace).expect("a workspace");
+        let text = "/// Brings a crashed actor back.\npub fn restart_crashed_actor() {}\n";
+        std::fs::write(workspace.join("revival.rs"), text).expect("a file");
+        Self { directory }
+    }
+
+    fn path(&self) -> &Path {
+        self.directory.path()
+    }
+
+    fn workspace(&self) -> std::path::PathBuf {
+        self.path().join("workspace")
+    }
+
+    fn builder(&self) -> RuntimeBuilder {
+        Runtime::builder()
+            .state_directory(self.path().join("state"))
+            .workspace(self.workspace())
+            .model(|| Rc::new(OfflineOr::new(Rc::new(House { gone: None }))))
+    }
+
+    async fn start(&self) -> Runtime {
+        self.builder().start().await.expect("started")
+    }
+
+    async fn run(&self, runtime: &Runtime, sub_agent: SubAgent) -> Outcome {
+        let run = runtime.spawn(sub_agent).await.expect("accepted");
+        within(run.outcome()).await.expect("an outcome")
+    }
+
+    /// A run whose model never answers, at work.
+    async fn spawn_silent(&self, runtime: &Runtime) -> Run {
+        let silent = SubAgent::explore("What is the last digit of pi?")
+            .unjudged()
+            .chain(["house/silent"]);
+        let run = runtime.spawn(silent).await.expect("accepted");
+        let mut events = run.events();
+        while let Some(event) = within(events.next()).await {
+            if matches!(event.step, Step::AttemptActive { .. }) {
+                return run;
+            }
+        }
+        panic!("the attempt never began");
+    }
+}
+
+fn sure() -> SubAgent {
+    SubAgent::explore("What is the answer?")
+        .unjudged()
+        .chain(["house/sure"])
+}
+
+async fn within<T>(work: impl Future<Output = T>) -> T {
+    tokio::time::timeout(PATIENCE, work)
+        .await
+        .expect("it comes to an end")
+}
+
+/// The sequence numbers of a run's events, to its end.
+async fn sequence_of(mut events: RunEvents) -> Vec<u64> {
+    let mut seen = Vec::new();
+    while let Some(event) = within(events.next()).await {
+        seen.push(event.sequence);
+    }
+    seen
+}
+
+async fn runs_of(runtime: &Runtime) -> Vec<String> {
+    let all = RunFilter {
+        newest: 10,
+        ..RunFilter::default()
+    };
+    let runs = runtime.runs(all).await.expect("a list");
+    runs.into_iter().map(|run| run.run.to_string()).collect()
+}
+
+/// Models by name: one is full, one never answers, one is sure, one calls a tool first.
+struct House {
+    gone: Option<Gone>,
+}
+
+/// Says that it was dropped.
+struct Gone(Option<oneshot::Sender<()>>);
+
+impl Drop for Gone {
+    fn drop(&mut self) {
+        let _ = self.0.take().map(|gone| gone.send(()));
+    }
+}
+
+#[async_trait(?Send)]
+impl ModelClient for House {
+    async fn complete(&self, request: ModelRequest) -> Result<ModelReply, ModelError> {
+        let _ = &self.gone;
+        match request.model.as_str() {
+            "house/sure" => Ok(says("42")),
+            "house/counting" => Ok(count_first(&request)),
+            "house/silent" => std::future::pending().await,
+            _ => Err(ModelError::Unavailable("the house is full".to_string())),
+        }
+    }
+}
+
+fn says(text: &str) -> ModelReply {
+    ModelReply {
+        text: text.to_string(),
+        tool_calls: Vec::new(),
+        usage: ModelUsage::default(),
+    }
+}
+
+fn count_first(request: &ModelRequest) -> ModelReply {
+    let last = request.messages.last();
+    match last.filter(|message| message.role == ModelRole::Tool) {
+        Some(said) => says(&format!("the tool said: {}", said.text)),
+        None => ModelReply {
+            tool_calls: vec![ToolCall {
+                id: "call-1".to_string(),
+                tool: "count".to_string(),
+                arguments: json!({}),
+            }],
+            ..says("")
+        },
+    }
+}
+
+struct Counter {
+    calls: Arc<AtomicU32>,
+    replay: Replay,
+}
+
+#[async_trait]
+impl EmbeddedTool for Counter {
+    fn definition(&self) -> ToolDefinition {
+        ToolDefinition {
+            name: "count".to_string(),
+            description: "Counts its calls.".to_string(),
+            parameters: json!({ "type": "object" }),
+        }
+    }
+
+    fn replay(&self) -> Replay {
+        self.replay
+    }
+
+    async fn call(&self, _arguments: Value) -> Result<String, String> {
+        let count = self.calls.fetch_add(1, Ordering::SeqCst) + 1;
+        Ok(format!("counted to {count}"))
+    }
+}
