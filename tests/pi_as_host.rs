@@ -32,8 +32,13 @@ struct Stage {
 impl Stage {
     /// The sub-agents of this stage answer in turn; none where the suite runs without Pi.
     fn set(version: Version, name: &str, sub_agents: impl IntoIterator<Item = Turn>) -> Option<Self> {
+        Self::set_with(version, name, script(sub_agents))
+    }
+
+    /// The model answers by this script.
+    fn set_with(version: Version, name: &str, script: Script) -> Option<Self> {
         let scenario = Scenario::begin(version, name)?;
-        let server = ModelServer::start_blocking(script(sub_agents)).expect("a port on 127.0.0.1");
+        let server = ModelServer::start_blocking(script).expect("a port on 127.0.0.1");
         let sandbox = Sandbox::new(scenario.install(), &server);
         let skill = "---\nname: demo\ndescription: looks at something\n---\nLook, and say what you found.\n";
         sandbox.write_work_file(".pi/skills/demo/SKILL.md", skill);
@@ -150,33 +155,33 @@ fn command_line(pid: i32) -> String {
     String::from_utf8_lossy(&words).replace('\0', " ")
 }
 
-fn script(sub_agents: impl IntoIterator<Item = Turn>) -> Script {
-    let brief =
-        json!({"userGoal": "Find it", "constraints": [], "knownContext": "", "userClarifications": []});
-    let verdict = json!({
-        "hasUserGoal": true, "hasRequiredInputs": true, "hasScopeBoundary": true, "isUnambiguous": true,
-        "missingRequirementQuestion": null,
+fn verdict(question: Option<&str>) -> Value {
+    let passed = question.is_none();
+    json!({
+        "hasUserGoal": true, "hasRequiredInputs": passed, "hasScopeBoundary": true, "isUnambiguous": passed,
+        "missingRequirementQuestion": question,
         "executionRoute": {
             "tier": "balanced", "complexity": "low", "risk": "read_only", "confidence": 0.9, "reason": "small",
         },
-    });
-    let sub_agent = sub_agents
-        .into_iter()
-        .fold(Rule::new("sub-agent").user_contains("User Goal: "), Rule::turn);
+    })
+}
+
+fn brief_rule() -> Rule {
+    let brief =
+        json!({"userGoal": "Find it", "constraints": [], "knownContext": "", "userClarifications": []});
+    Rule::new("brief")
+        .system_contains("# Impresario: brief")
+        .turn(Turn::text(&brief.to_string()))
+        .repeat()
+}
+
+fn script(sub_agents: impl IntoIterator<Item = Turn>) -> Script {
+    let judge = Rule::new("judge").system_contains("# Impresario: judge");
+    let sub_agent = Rule::new("sub-agent").user_contains("User Goal: ");
     Script::new()
-        .rule(
-            Rule::new("brief")
-                .system_contains("# Impresario: brief")
-                .turn(Turn::text(&brief.to_string()))
-                .repeat(),
-        )
-        .rule(
-            Rule::new("judge")
-                .system_contains("# Impresario: judge")
-                .turn(Turn::text(&verdict.to_string()))
-                .repeat(),
-        )
-        .rule(sub_agent)
+        .rule(brief_rule())
+        .rule(judge.turn(Turn::text(&verdict(None).to_string())).repeat())
+        .rule(sub_agents.into_iter().fold(sub_agent, Rule::turn))
         .rule(Rule::new("main agent").turn(Turn::text(MAIN_ANSWER)).repeat())
 }
 
@@ -336,6 +341,87 @@ fn a_killed_runtime_costs_one_notice_and_no_result() {
         pi.hang_up();
         assert_eq!(pi.wait_for_end(PATIENCE), End::Exited(0));
         stage.nothing_is_left();
+    }
+}
+
+#[test]
+fn a_question_of_the_judge_is_asked_and_its_answer_used() {
+    for version in Version::ALL {
+        let unclear = Turn::text(&verdict(Some("Which of the two?")).to_string());
+        let clear = Turn::text(&verdict(None).to_string());
+        let script = Script::new()
+            .rule(brief_rule())
+            .rule(
+                Rule::new("judge")
+                    .system_contains("# Impresario: judge")
+                    .turn(unclear.clone())
+                    .turn(unclear)
+                    .turn(clear)
+                    .repeat(),
+            )
+            .rule(
+                Rule::new("sub-agent")
+                    .user_contains("User Goal: ")
+                    .turn(Turn::text(ANSWER)),
+            );
+        let Some(stage) = Stage::set_with(version, "question in rpc mode", script) else {
+            return;
+        };
+        let mut pi = stage.rpc();
+        prompt(&mut pi, "/skill demo look around");
+        let question = pi.wait_for(PATIENCE, |record| record["method"] == "input");
+        assert!(question.to_string().contains("Which of the two?"), "{question}");
+        pi.say(&json!({"type": "extension_ui_response", "id": question["id"], "value": "the second one"}))
+            .expect("Pi listens");
+        pi.wait_for(PATIENCE, is_result);
+        let calls = stage.server.ledger().calls();
+        let told = |call: &&Call| {
+            call.rule.as_deref() == Some("brief") && call.body.to_string().contains("the second one")
+        };
+        assert!(calls.iter().any(|call| told(&call)), "{:?}", stage.callers());
+        pi.hang_up();
+        assert_eq!(pi.wait_for_end(PATIENCE), End::Exited(0));
+        stage.nothing_is_left();
+    }
+}
+
+#[test]
+fn a_killed_pi_leaves_nothing_running_and_its_run_parked() {
+    for version in Version::ALL {
+        let never = Turn::text(ANSWER).behind_gate("never");
+        let Some(stage) = Stage::set(version, "host killed under a run", [never]) else {
+            return;
+        };
+        let mut pi = stage.rpc();
+        prompt(&mut pi, "/skill demo look around");
+        stage.wait_for_sub_agents(1);
+        let host = i32::try_from(pi.pid()).ok().and_then(Pid::from_raw);
+        kill_process(host.expect("a process id"), Signal::KILL).expect("Pi runs");
+        stage.nothing_is_left();
+        let mut runs = stage.sandbox.command(env!("CARGO_BIN_EXE_impresario"));
+        let listed = run(runs.args(["runs", "--json"]), "", PATIENCE);
+        let states: Vec<Value> = listed.records().iter().map(|run| run["state"].clone()).collect();
+        assert_eq!(states, [json!("parked")], "{}", listed.stdout);
+    }
+}
+
+#[test]
+fn a_result_that_is_offered_twice_stands_in_the_session_once() {
+    for version in Version::ALL {
+        let Some(stage) = Stage::set(version, "result offered twice", []) else {
+            return;
+        };
+        let stage = stage.with_runtime(directories::project().join("extension/test/fake-runtime.mjs"));
+        let log = stage.sandbox.home().join("heard.jsonl");
+        let mut command = stage.pi(&["--mode", "rpc"]);
+        let mut pi = JsonLines::start(command.env("FAKE_MODE", "offers-twice").env("FAKE_LOG", &log));
+        prompt(&mut pi, "/skill demo look");
+        let (seen, _) = pi.wait_for_behind(0, PATIENCE, is_result);
+        prompt(&mut pi, "Say hello.");
+        pi.wait_for_behind(seen, PATIENCE, |record| record["type"] == "agent_end");
+        let heard = fs::read_to_string(log).expect("the runtime heard something");
+        assert!(heard.contains(r#""again":{"receipt":"#), "{heard}");
+        assert_eq!(count(&pi, is_result), 1);
     }
 }
 
