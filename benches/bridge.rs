@@ -1,5 +1,7 @@
 //! What the bridge costs: a round trip through it against a bare echo of the same bytes over the same kind of pipes.
 //!
+//! A last line says what a message costs that is read into its type, 100 KB of typed text, with a short answer.
+//!
 //! Both ends of both pairs are programs of their own: this one, started again with a word that says what to be. The
 //! echo reads a line and writes it back. The bridge reads a `ping`, parses it, finds the method, and writes the payload
 //! back as JSON. Both outputs are checked to carry the same payload. Rounds alternate, so that the machine's mood
@@ -49,6 +51,7 @@ fn compare() -> ExitCode {
             ratio <= RATIO_MAX_100_KB
         };
     }
+    print_typed(&mut bridge);
     println!(
         "target: +{ADDED_MAX_1_KB:?} at 1 KB, {RATIO_MAX_100_KB}x at 100 KB: {}",
         if kept { "kept" } else { "MISSED" }
@@ -88,6 +91,24 @@ fn measure(
         }
     }
     (median(bare), median(bridged))
+}
+
+/// Not compared: an echo has nothing to read into.
+fn print_typed(bridge: &mut Other) {
+    let hello = r#"{"protocol_oldest":1,"protocol_newest":1,"host":"bench","extension_version":"0"}"#;
+    bridge.round_trip(&format!(
+        r#"{{"jsonrpc":"2.0","id":1,"method":"hello","params":{hello}}}"#
+    ));
+    let text = "abcdefgh ".repeat(100 * 1024 / 9);
+    let params = format!(r#"{{"session":"s","text":"{text}","source":"interactive"}}"#);
+    let line = format!(r#"{{"jsonrpc":"2.0","id":1,"method":"input","params":{params}}}"#);
+    let rounds = (0..1000).map(|_| {
+        let (took, answered) = bridge.round_trip(&line);
+        assert!(answered.contains("continue"), "{answered}");
+        took
+    });
+    let took = median(rounds.collect());
+    println!("100 KB of typed input, read into its type and answered: {took:.1?} (p50 of 1000)");
 }
 
 fn payload_of(line: &str, member: &str) -> String {

@@ -310,6 +310,12 @@ fn the_documentation_names_every_error_and_deadline() {
     }
 }
 
+#[test]
+fn the_lock_file_of_the_extension_carries_no_download_addresses() {
+    let lock_file = include_str!("../extension/package-lock.json");
+    assert!(!lock_file.contains("\"resolved\""));
+}
+
 // --- the handshake ---------------------------------------------------------------------------------------------
 
 #[test]

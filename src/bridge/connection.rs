@@ -20,6 +20,8 @@ const OUTGOING_BYTES_MAX: usize = 4 * LINE_BYTES_MAX;
 const LINE_COST_MIN: usize = 256;
 /// Requests of ours that may wait for an answer.
 const PENDING_MAX: usize = 1024;
+/// What most lines fit into.
+const LINE_BYTES_USUAL: usize = 512;
 /// The writer gathers what waits up to this size before it writes.
 const WRITE_GATHER_BYTES: usize = 64 * 1024;
 
@@ -89,6 +91,39 @@ pub(super) struct Counters {
 struct Line {
     bytes: Vec<u8>,
     _room: OwnedSemaphorePermit,
+}
+
+/// An answer as it goes over the wire: written once, straight from its type.
+#[derive(Debug)]
+pub(super) struct AnswerLine {
+    id: MessageId,
+    line: Vec<u8>,
+}
+
+impl AnswerLine {
+    pub(super) fn done(id: MessageId, result: &impl Serialize) -> Self {
+        Self::sized(id, result, LINE_BYTES_USUAL)
+    }
+
+    /// The same, for a result of which it is known how long it will be.
+    pub(super) fn sized(id: MessageId, result: &impl Serialize, bytes: usize) -> Self {
+        let answered = Answered {
+            jsonrpc: "2.0",
+            id: &id,
+            result,
+        };
+        let line = encode_sized(&answered, bytes);
+        Self { id, line }
+    }
+
+    pub(super) fn failed(id: MessageId, error: &ErrorObject) -> Self {
+        let line = encode(&Failed {
+            jsonrpc: "2.0",
+            id: Some(&id),
+            error,
+        });
+        Self { id, line }
+    }
 }
 
 type Outcome = Result<Box<RawValue>, AskFailure>;
@@ -256,27 +291,11 @@ impl Peer {
     }
 
     /// Answers a request of the other side.
-    pub(super) async fn answer(&self, id: MessageId, outcome: Result<Box<RawValue>, ErrorObject>) {
-        let line = match &outcome {
-            Ok(result) => encode(&Answered {
-                jsonrpc: "2.0",
-                id: &id,
-                result,
-            }),
-            Err(error) => encode(&Failed {
-                jsonrpc: "2.0",
-                id: Some(&id),
-                error,
-            }),
-        };
+    pub(super) async fn answer(&self, answer: AnswerLine) {
+        let AnswerLine { id, mut line } = answer;
         if line.len() > LINE_BYTES_MAX + 1 {
             let error = ErrorObject::new(ErrorCode::Internal, "the answer is longer than a line may be");
-            let line = encode(&Failed {
-                jsonrpc: "2.0",
-                id: Some(&id),
-                error: &error,
-            });
-            return self.send(line, "an answer").await.unwrap_or_default();
+            line = AnswerLine::failed(id, &error).line;
         }
         // An error here means that the other end is closed: nobody is left to be told.
         self.send(line, "an answer").await.unwrap_or_default();
@@ -409,10 +428,10 @@ struct Notify<'a, P> {
 }
 
 #[derive(Serialize)]
-struct Answered<'a> {
+struct Answered<'a, R> {
     jsonrpc: &'static str,
     id: &'a MessageId,
-    result: &'a RawValue,
+    result: &'a R,
 }
 
 #[derive(Serialize)]
@@ -422,9 +441,14 @@ struct Failed<'a> {
     error: &'a ErrorObject,
 }
 
-/// A line with its LF. Our own types always have a JSON form.
+/// A line with its LF.
 fn encode(message: &impl Serialize) -> Vec<u8> {
-    let mut line = Vec::with_capacity(512);
+    encode_sized(message, LINE_BYTES_USUAL)
+}
+
+/// Our own types always have a JSON form.
+fn encode_sized(message: &impl Serialize, bytes: usize) -> Vec<u8> {
+    let mut line = Vec::with_capacity(bytes);
     if let Err(error) = serde_json::to_writer(&mut line, message) {
         tracing::error!(%error, "a message of ours has no JSON form");
         line.clear();

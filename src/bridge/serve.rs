@@ -1,7 +1,7 @@
 //! Serving a host: reads its lines on a plain thread, turns them into calls on [`HostEvents`], answers in order of
 //! completion.
 
-use super::connection::Peer;
+use super::connection::{AnswerLine, Peer};
 use super::events::HostEvents;
 use super::framing::{LineEvent, LineReader};
 use super::host::{PiHost, RunBook};
@@ -9,14 +9,13 @@ use super::model::BridgedModel;
 use super::wire::{
     Completions, DeliveryAcknowledged, Envelope, ErrorCode, ErrorObject, Hello, InputDecision, KNOWN_EVENTS,
     LINE_BYTES_MAX, MarkerSkeleton, MessageId, Notification, ObservedEvents, PROTOCOL_VERSION,
-    PROTOCOL_VERSION_OLDEST, Ping, Pong, QuestionAnswer, QuestionAnswered, Request, RequestCancel,
-    SessionEnd, SessionStart, SkillCancel, SkillCancelled, SkillNames, SkillRun, SkillRunAccepted,
-    TypedInput, Welcome, read_envelope,
+    PROTOCOL_VERSION_OLDEST, Ping, QuestionAnswer, QuestionAnswered, Request, RequestCancel, SessionEnd,
+    SessionStart, SkillCancel, SkillCancelled, SkillNames, SkillRun, SkillRunAccepted, TypedInput, Welcome,
+    read_envelope,
 };
 use futures_util::FutureExt;
 use futures_util::future::{AbortHandle, Abortable, BoxFuture};
 use futures_util::stream::{FuturesUnordered, StreamExt};
-use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::json;
 use serde_json::value::RawValue;
@@ -205,12 +204,10 @@ fn owned(params: Option<&RawValue>) -> Box<RawValue> {
     params.unwrap_or(RawValue::NULL).to_owned()
 }
 
-type Answer = Result<Box<RawValue>, ErrorObject>;
-
 struct Finished {
     id: MessageId,
     /// None when its sender cancelled it.
-    answer: Option<Answer>,
+    answer: Option<AnswerLine>,
 }
 
 struct Service {
@@ -231,18 +228,23 @@ impl Service {
                 ErrorCode::Busy,
                 "too many requests are under way; ask again later",
             );
-            return self.peer.answer(id, Err(error)).await;
+            return self.peer.answer(AnswerLine::failed(id, &error)).await;
         }
-        if let Some(answer) = self.answer_itself(&method, &params) {
-            return self.peer.answer(id, answer).await;
+        if let Some(answer) = self.answer_itself(&id, &method, &params) {
+            return self.peer.answer(answer).await;
         }
-        let answering = answer_call(self.events.clone(), self.runs.clone(), method, params);
+        let answering = answer_or_say_why(id.clone(), self.events.clone(), self.runs.clone(), method, params);
         let (abort, registration) = AbortHandle::new_pair();
         let answered_id = id.clone();
         let mut finished = Abortable::new(AssertUnwindSafe(answering).catch_unwind(), registration)
-            .map(move |outcome| Finished {
-                id: answered_id,
-                answer: outcome.ok().map(unless_panicked),
+            .map(move |outcome| {
+                let answer = outcome
+                    .ok()
+                    .map(|outcome| outcome.unwrap_or_else(|_panic| broken(answered_id.clone())));
+                Finished {
+                    id: answered_id,
+                    answer,
+                }
             })
             .boxed();
         match futures_util::poll!(&mut finished) {
@@ -257,29 +259,32 @@ impl Service {
     async fn finish(&mut self, finished: Finished) {
         self.running.remove(&finished.id);
         if let Some(answer) = finished.answer {
-            self.peer.answer(finished.id, answer).await;
+            self.peer.answer(answer).await;
         }
     }
 
     /// What needs no runtime: the handshake and the echo. Everything else waits for the handshake.
-    fn answer_itself(&mut self, method: &str, params: &RawValue) -> Option<Answer> {
+    fn answer_itself(&mut self, id: &MessageId, method: &str, params: &RawValue) -> Option<AnswerLine> {
         if method == <Ping as Request>::METHOD.name {
-            return Some(parse::<Ping>(params).and_then(|ping| {
-                encode(&Pong {
-                    payload: ping.payload,
-                })
-            }));
+            // What comes back is what was sent, so it is not taken apart.
+            let bytes = params.get().len() + 64;
+            return Some(AnswerLine::sized(id.clone(), &params, bytes));
         }
         if method == <Hello as Request>::METHOD.name {
-            return Some(parse::<Hello>(params).and_then(|hello| self.greet(&hello)));
+            let welcome = parse::<Hello>(params).and_then(|hello| self.greet(&hello));
+            return Some(match welcome {
+                Ok(welcome) => AnswerLine::done(id.clone(), &welcome),
+                Err(error) => AnswerLine::failed(id.clone(), &error),
+            });
         }
         if !self.greeted {
-            return Some(Err(ErrorObject::new(ErrorCode::NotReady, "say hello first")));
+            let error = ErrorObject::new(ErrorCode::NotReady, "say hello first");
+            return Some(AnswerLine::failed(id.clone(), &error));
         }
         None
     }
 
-    fn greet(&mut self, hello: &Hello) -> Answer {
+    fn greet(&mut self, hello: &Hello) -> Result<Welcome, ErrorObject> {
         let protocol = PROTOCOL_VERSION.min(hello.protocol_newest);
         if protocol < PROTOCOL_VERSION_OLDEST.max(hello.protocol_oldest) {
             let message = format!(
@@ -291,7 +296,7 @@ impl Service {
         }
         tracing::info!(?hello, protocol, "a host connected");
         self.greeted = true;
-        encode(&Welcome {
+        Ok(Welcome {
             protocol,
             runtime_version: env!("CARGO_PKG_VERSION").into(),
             capabilities: Vec::new(),
@@ -351,47 +356,56 @@ impl Service {
     }
 }
 
-async fn answer_call(
+async fn answer_or_say_why(
+    id: MessageId,
     events: Arc<dyn HostEvents>,
     runs: RunBook,
     method: String,
     params: Box<RawValue>,
-) -> Answer {
+) -> AnswerLine {
+    let answered = answer_call(id.clone(), events, runs, method, params).await;
+    answered.unwrap_or_else(|error| AnswerLine::failed(id, &error))
+}
+
+async fn answer_call(
+    id: MessageId,
+    events: Arc<dyn HostEvents>,
+    runs: RunBook,
+    method: String,
+    params: Box<RawValue>,
+) -> Result<AnswerLine, ErrorObject> {
     if method == <TypedInput as Request>::METHOD.name {
         let decision = events.input(parse(&params)?).await;
-        encode(&InputDecision { decision })
+        Ok(AnswerLine::done(id, &InputDecision { decision }))
     } else if method == <MarkerSkeleton as Request>::METHOD.name {
-        encode(&events.plan_markers(parse(&params)?).await)
+        Ok(AnswerLine::done(id, &events.plan_markers(parse(&params)?).await))
     } else if method == <SkillRun as Request>::METHOD.name {
         let request: SkillRun = parse(&params)?;
         let session = request.session.clone();
         let run = events.run_skill(request).await.map_err(refusal)?;
         runs.remember(run.clone(), session);
-        encode(&SkillRunAccepted { run })
+        Ok(AnswerLine::done(id, &SkillRunAccepted { run }))
     } else if method == <SkillCancel as Request>::METHOD.name {
         let cancelled = events.cancel(parse(&params)?).await;
-        encode(&SkillCancelled { runs: cancelled })
+        Ok(AnswerLine::done(id, &SkillCancelled { runs: cancelled }))
     } else if method == <QuestionAnswer as Request>::METHOD.name {
         let answer: QuestionAnswer = parse(&params)?;
         let taken = runs.answer(answer.clone()) || events.answer(answer).await;
-        encode(&QuestionAnswered { taken })
+        Ok(AnswerLine::done(id, &QuestionAnswered { taken }))
     } else if method == <Completions as Request>::METHOD.name {
         let Completions { session } = parse(&params)?;
-        encode(&SkillNames {
-            skills: events.skills(&session).await,
-        })
+        let skills = events.skills(&session).await;
+        Ok(AnswerLine::done(id, &SkillNames { skills }))
     } else {
         Err(unknown_method(&method))
     }
 }
 
-fn unless_panicked(outcome: std::thread::Result<Answer>) -> Answer {
-    outcome.unwrap_or_else(|_panic| {
-        Err(ErrorObject::new(
-            ErrorCode::Internal,
-            "the runtime broke on this request",
-        ))
-    })
+fn broken(id: MessageId) -> AnswerLine {
+    AnswerLine::failed(
+        id,
+        &ErrorObject::new(ErrorCode::Internal, "the runtime broke on this request"),
+    )
 }
 
 fn refusal(refused: super::Refused) -> ErrorObject {
@@ -413,9 +427,4 @@ fn parse<T: DeserializeOwned>(params: &RawValue) -> Result<T, ErrorObject> {
         let message = format!("read the parameters at {}: {}", error.path(), error.inner());
         ErrorObject::new(ErrorCode::InvalidParams, message)
     })
-}
-
-fn encode(result: &impl Serialize) -> Answer {
-    serde_json::value::to_raw_value(result)
-        .map_err(|error| ErrorObject::new(ErrorCode::Internal, format!("write the answer as JSON: {error}")))
 }
