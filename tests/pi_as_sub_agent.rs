@@ -561,3 +561,39 @@ fn two_sub_agents_at_once_do_not_meet() {
         second.check(AttemptEnding::Answered);
     });
 }
+
+#[test]
+fn half_a_line_in_the_session_does_not_make_the_model_forget() {
+    let script = || {
+        let first = Turn::tool("bash", json!({"command": "echo once >> done.txt"}));
+        Script::new()
+            .rule(
+                Rule::new("resumed")
+                    .last_user_contains("go on")
+                    .turn(Turn::text("Went on."))
+                    .repeat(),
+            )
+            .rule(Rule::new("model").turn(first).turn(Turn::text("A first answer.")))
+    };
+    with_both("sub-agent: torn session", script, async |stage| {
+        stage.play(MOCK_MODEL).await.check(AttemptEnding::Answered);
+        let request = stage.request(MOCK_MODEL);
+        let session = fs::OpenOptions::new()
+            .write(true)
+            .open(&request.session_file)
+            .expect("a session");
+        let whole = session.metadata().expect("its size").len();
+        session.set_len(whole - 40).expect("half a line at its end");
+        for attempt in [2, 3] {
+            let resumed = AttemptRequest {
+                attempt: AttemptNumber(attempt),
+                resume: Some("Please go on.".to_string()),
+                ..request.clone()
+            };
+            let attempt = Attempt::start(&stage.runner(), resumed).await.expect("Pi starts");
+            attempt.outcome().await.check(AttemptEnding::Answered);
+            let call = stage.server.ledger().calls().pop().expect("a call");
+            assert!(call.body.to_string().contains("echo once"), "{}", call.body);
+        }
+    });
+}
