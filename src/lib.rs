@@ -1,6 +1,7 @@
 //! Impresario: a supervised runtime for sub-agents.
 
 pub mod bridge;
+pub mod chaos;
 pub mod cli;
 #[cfg(target_os = "linux")]
 pub mod keeper;
@@ -8,7 +9,7 @@ mod models;
 pub mod pi_sessions;
 pub mod runtime;
 pub mod skills;
-mod wiring;
+pub mod wiring;
 
 #[cfg(target_os = "linux")]
 pub use keeper::keeper_main;

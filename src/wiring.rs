@@ -34,7 +34,7 @@ use impresario_actors::messages::session::{
 use impresario_actors::overflow::{Overflow, OverflowPorts};
 use impresario_actors::router::{Resolve, Router, RouterPorts};
 use impresario_actors::run::{AttemptSeed, GrownAttempt, Run, RunPorts, RunTools, attempt_name};
-use impresario_actors::runs::{GrownRun, Runs, RunsPorts, RunsTools, tree_name};
+use impresario_actors::runs::{GrownRun, Runs, RunsPorts, RunsTools, TreeSeed};
 use impresario_actors::supervision::{
     Child, Place, Port, Restart, Spec, Strategy, Supervisor, SupervisorSettings, nursery, supervisor,
 };
@@ -283,11 +283,17 @@ impl RunGrower {
         }
     }
 
-    fn into_function(self) -> impl Fn(RunId, u64, Option<Reason>) -> GrownRun {
-        move |id, generation, must_park| self.grow(id, generation, must_park)
+    fn into_function(self) -> impl Fn(TreeSeed) -> GrownRun {
+        move |seed| self.grow(seed)
     }
 
-    fn grow(&self, id: RunId, generation: u64, must_park: Option<Reason>) -> GrownRun {
+    fn grow(&self, seed: TreeSeed) -> GrownRun {
+        let TreeSeed {
+            name,
+            run: id,
+            generation,
+            must_park,
+        } = seed;
         let with = |strategy| SupervisorSettings {
             strategy,
             ..self.settings.restarts.clone()
@@ -331,8 +337,7 @@ impl RunGrower {
         )
         .restart(Restart::Transient);
         let children = vec![self.overflow(&id, overflow), self.trace(&id, trace), work.spec()];
-        let tree =
-            supervisor(&tree_name(&id), with(Strategy::OneForOne), children).restart(Restart::Temporary);
+        let tree = supervisor(&name, with(Strategy::OneForOne), children).restart(Restart::Transient);
         GrownRun {
             spec: tree.spec(),
             cancel,

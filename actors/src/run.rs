@@ -300,9 +300,14 @@ impl Handles<CancelRun> for Run {
 
 impl Handles<ParkRun> for Run {
     fn handle(&mut self, message: ParkRun, ctx: &mut Context<Self>) -> Answer<Self, ()> {
-        self.facts.must_park = Some(message.reason);
-        self.interrupt(ctx);
-        Answer::now(())
+        let asked_before = self.projection.park_requested.is_some();
+        if self.projection.ended.is_some() || asked_before {
+            return Answer::now(());
+        }
+        let (done, durable) = oneshot::channel();
+        let reason = message.reason;
+        self.record_and_answer(vec![Step::ParkRequested { reason }], done, ctx);
+        Answer::then(durable, |run: &mut Self, _, ctx| run.interrupt(ctx))
     }
 }
 
@@ -800,12 +805,17 @@ impl Run {
 
     fn end(&mut self, state: TerminalState, reason: Option<Reason>, ctx: &mut Context<Self>) {
         let (contain, trace) = (self.contain(), self.ports.trace.clone());
+        let of_last = self
+            .projection
+            .latest_attempt()
+            .and_then(|last| last.ended.as_ref());
+        let of_last = of_last.map(|ended| ended.proof.clone());
         let write_trace = WriteTrace {
             state,
             reason: reason.clone(),
         };
         let work = async move {
-            let proof = contain.await;
+            let proof = seal(of_last, contain.await);
             if let Err(error) = trace.ask_again(write_trace, ASK).await {
                 tracing::warn!(?error, "trace not written");
             }
@@ -864,6 +874,17 @@ impl Run {
 /// How an attempt is called among the children of its run.
 pub fn attempt_name(run: &RunId, number: AttemptNumber) -> String {
     format!("attempt {run}.{number}")
+}
+
+/// The last attempt's proof says how its processes were held; what was seen now says that none is left.
+fn seal(of_last_attempt: Option<Proof>, seen_now: Proof) -> Proof {
+    match of_last_attempt {
+        Some(proven) if proven.no_children => Proof {
+            processes_left: seen_now.processes_left,
+            ..proven
+        },
+        Some(_) | None => seen_now,
+    }
 }
 
 /// What the host gets of an answer.

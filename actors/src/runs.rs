@@ -16,6 +16,7 @@ use impresario_policies::admission::{
 };
 use impresario_policies::adoption::{AdoptionDecision, AdoptionFacts, decide_adoption};
 use impresario_policies::domain::{Origin, Proof, Reason, ReasonCode, RunId, RunRequest, SessionId, Step};
+use std::cell::RefCell;
 use std::collections::{BTreeMap, VecDeque};
 use std::rc::Rc;
 use std::time::Duration;
@@ -24,6 +25,8 @@ use tokio::sync::oneshot;
 const ASK: Duration = Duration::from_secs(30);
 /// A run tree that gives up is started so often with the order to park; then it waits for the next start.
 const PARKING_TRIES_MAX: u32 = 3;
+/// How long a wish waits before it looks again for a run that is about to come back.
+const COMING_BACK: Duration = Duration::from_millis(100);
 
 /// Whom the sub-agent supervisor reaches.
 #[derive(Clone)]
@@ -52,13 +55,29 @@ pub struct GrownRun {
     pub park: Port<ParkRun>,
 }
 
+/// Makes the tree of a run.
+pub type GrowRun = Rc<dyn Fn(TreeSeed) -> GrownRun>;
+
+/// What a run's tree needs to begin.
+#[derive(Debug, Clone, PartialEq)]
+pub struct TreeSeed {
+    /// How the tree is called among the others; never the same twice.
+    pub name: String,
+    /// The run.
+    pub run: RunId,
+    /// The generation that drives it.
+    pub generation: u64,
+    /// It has to be parked, whatever else holds.
+    pub must_park: Option<Reason>,
+}
+
 /// What the sub-agent supervisor uses that is no actor.
 #[derive(Clone)]
 pub struct RunsTools {
     /// This runtime, as the owner of runs.
     pub runtime: RuntimeId,
     /// Makes the tree of a run; the wiring knows how.
-    pub grow_run: Rc<dyn Fn(RunId, u64, Option<Reason>) -> GrownRun>,
+    pub grow_run: GrowRun,
     /// For the `at` of the first step.
     pub clock: Rc<dyn WallClock>,
     /// Looks at a request before it is accepted: is there such a runner?
@@ -75,6 +94,8 @@ pub struct Runs {
     tools: RunsTools,
     settings: AdmissionSettings,
     live: BTreeMap<RunId, Live>,
+    doors: AllDoors,
+    grown: u64,
     waiting_for_room: VecDeque<(RunId, oneshot::Sender<()>)>,
     adoption: Adoption,
 }
@@ -82,13 +103,22 @@ pub struct Runs {
 /// A run that is under way here.
 struct Live {
     generation: u64,
-    cancel: Port<CancelRun>,
-    park: Port<ParkRun>,
+    /// How its tree is called. What is heard of another tree is old news.
+    tree: String,
     has_room: bool,
     closed: bool,
     parking_tries: u32,
     awaited_by: Vec<oneshot::Sender<()>>,
 }
+
+/// The ways to a run that is under way here; shared with wishes that wait for a run to come back.
+#[derive(Clone)]
+struct Doors {
+    cancel: Port<CancelRun>,
+    park: Port<ParkRun>,
+}
+
+type AllDoors = Rc<RefCell<BTreeMap<RunId, Doors>>>;
 
 /// Before it is done nobody can say that a run is not under way here.
 enum Adoption {
@@ -122,6 +152,8 @@ impl Runs {
             tools,
             settings,
             live: BTreeMap::new(),
+            doors: AllDoors::default(),
+            grown: 0,
             waiting_for_room: VecDeque::new(),
             adoption: Adoption::UnderWay {
                 awaited_by: Vec::new(),
@@ -156,10 +188,10 @@ struct Adopted {
 /// generation rises.
 async fn find_runs_to_adopt(ports: RunsPorts, tools: RunsTools) -> Result<Vec<Adopted>, String> {
     let ours = runs_not_over(&ports.read, &tools.runtime).await?;
-    let adopted = ours.into_iter().map(|run| Adopted {
+    let adopted = ours.into_iter().rev().map(|run| Adopted {
+        must_park: still_to_park(&run, &tools),
         run: run.run,
         generation: run.generation,
-        must_park: None,
     });
     let mut adopted = adopted.collect::<Vec<_>>();
     let orphans = ports.claimable.ask_again(ReadClaimable, ASK).await;
@@ -168,18 +200,7 @@ async fn find_runs_to_adopt(ports: RunsPorts, tools: RunsTools) -> Result<Vec<Ad
         .map_err(|error| error.to_string())?;
     for orphan in orphans {
         let summary = orphan.run;
-        let (our_host, our_session) = (tools.our_host)();
-        let facts = AdoptionFacts {
-            origin: Origin {
-                host: summary.host,
-                session: summary.session,
-                resumes: summary.resumes,
-            },
-            ended: summary.ended_at.is_some(),
-            our_host,
-            our_session,
-        };
-        let must_park = match decide_adoption(&facts) {
+        let must_park = match decide_adoption(&adoption_facts(&summary, &tools)) {
             AdoptionDecision::GoOn => None,
             AdoptionDecision::Park(reason) => Some(reason),
             AdoptionDecision::Leave => continue,
@@ -208,6 +229,29 @@ async fn find_runs_to_adopt(ports: RunsPorts, tools: RunsTools) -> Result<Vec<Ad
         }
     }
     Ok(adopted)
+}
+
+fn adoption_facts(run: &RunSummary, tools: &RunsTools) -> AdoptionFacts {
+    let (our_host, our_session) = (tools.our_host)();
+    AdoptionFacts {
+        origin: Origin {
+            host: run.host.clone(),
+            session: run.session.clone(),
+            resumes: run.resumes.clone(),
+        },
+        ended: run.ended_at.is_some(),
+        our_host,
+        our_session,
+    }
+}
+
+/// A run that an earlier incarnation of ours took over to park it, and did not get to.
+fn still_to_park(run: &RunSummary, tools: &RunsTools) -> Option<Reason> {
+    let taken_over = run.generation > 1;
+    match decide_adoption(&adoption_facts(run, tools)) {
+        AdoptionDecision::Park(reason) if taken_over => Some(reason),
+        AdoptionDecision::Park(_) | AdoptionDecision::GoOn | AdoptionDecision::Leave => None,
+    }
 }
 
 /// The runs of this runtime that have something left to do: to end, or to be delivered.
@@ -278,11 +322,21 @@ impl Runs {
         awaited_by: Vec<oneshot::Sender<()>>,
         ctx: &mut Context<Self>,
     ) {
-        let GrownRun { spec, cancel, park } = (self.tools.grow_run)(run.clone(), generation, must_park);
+        self.grown += 1;
+        let tree = format!("tree {run}~{}.{}", ctx.incarnation(), self.grown);
+        let seed = TreeSeed {
+            name: tree.clone(),
+            run: run.clone(),
+            generation,
+            must_park,
+        };
+        let GrownRun { spec, cancel, park } = (self.tools.grow_run)(seed);
+        self.doors
+            .borrow_mut()
+            .insert(run.clone(), Doors { cancel, park });
         let live = Live {
             generation,
-            cancel,
-            park,
+            tree,
             has_room: false,
             closed: false,
             parking_tries,
@@ -364,43 +418,79 @@ impl Handles<AskForRoom> for Runs {
 }
 
 impl Handles<CancelRun> for Runs {
-    fn handle(&mut self, cancel: CancelRun, ctx: &mut Context<Self>) -> Answer<Self, CancelReply> {
-        let (answer, reply) = oneshot::channel();
-        let adopted = self.adoption_done();
-        ctx.spawn_then(adopted, move |runs, (), ctx| {
-            let Some(live) = runs.live.get(&cancel.run) else {
-                return;
-            };
-            let port = live.cancel.clone();
-            ctx.spawn(async move {
-                if let Ok(said) = port.ask_again(cancel, ASK).await {
-                    let _ = answer.send(said);
+    fn handle(&mut self, cancel: CancelRun, _: &mut Context<Self>) -> Answer<Self, CancelReply> {
+        let (ports, doors, runtime) = (self.ports.clone(), self.doors.clone(), self.tools.runtime.clone());
+        Answer::later(async move {
+            loop {
+                let door = doors.borrow().get(&cancel.run).map(|doors| doors.cancel.clone());
+                if let Some(door) = door
+                    && let Ok(said) = door.ask_again(cancel.clone(), ASK).await
+                {
+                    return said;
                 }
-            });
-        });
-        Answer::later(async move { reply.await.unwrap_or(CancelReply::NotUnderWay) })
+                if !is_unfinished(&ports.read, &runtime, &cancel.run).await {
+                    return CancelReply::NotUnderWay;
+                }
+                tokio::time::sleep(COMING_BACK).await;
+            }
+        })
     }
 }
 
 impl Handles<ParkRuns> for Runs {
     fn handle(&mut self, message: ParkRuns, _: &mut Context<Self>) -> Answer<Self, u32> {
-        let mut parking = Vec::new();
-        for live in self.live.values_mut() {
-            let (over, is_over) = oneshot::channel();
-            live.awaited_by.push(over);
-            parking.push((live.park.clone(), is_over));
-        }
+        let (ports, doors, runtime) = (self.ports.clone(), self.doors.clone(), self.tools.runtime.clone());
         Answer::later(async move {
-            let mut told = 0;
-            for (park, _) in &parking {
-                let reason = message.reason.clone();
-                told += u32::from(park.ask_again(ParkRun { reason }, ASK).await.is_ok());
+            let unfinished = RunFilter {
+                owner: Some(runtime.clone()),
+                ..RunFilter::unfinished()
+            };
+            let asked = ports.read.ask_again(ReadRuns { filter: unfinished }, ASK).await;
+            let runs = asked.ok().and_then(Result::ok).unwrap_or_default();
+            let mut parked = 0;
+            for run in &runs {
+                park(&ports.read, &doors, &runtime, &run.run, &message.reason).await;
             }
-            for (_, is_over) in parking {
-                let _ = is_over.await;
+            for run in &runs {
+                while is_unfinished(&ports.read, &runtime, &run.run).await {
+                    tokio::time::sleep(COMING_BACK).await;
+                }
+                parked += 1;
             }
-            told
+            parked
         })
+    }
+}
+
+/// Returns when the order is on disk, or when there is nothing left to park.
+async fn park(read: &Port<ReadRuns>, doors: &AllDoors, runtime: &RuntimeId, run: &RunId, reason: &Reason) {
+    loop {
+        let door = doors.borrow().get(run).map(|doors| doors.park.clone());
+        let order = ParkRun {
+            reason: reason.clone(),
+        };
+        if let Some(door) = door
+            && door.ask_again(order, ASK).await.is_ok()
+        {
+            return;
+        }
+        if !is_unfinished(read, runtime, run).await {
+            return;
+        }
+        tokio::time::sleep(COMING_BACK).await;
+    }
+}
+
+/// A run of ours that has not ended is under way, or will be in a moment. When the journal cannot say, it is taken to be.
+async fn is_unfinished(read: &Port<ReadRuns>, runtime: &RuntimeId, run: &RunId) -> bool {
+    let filter = RunFilter {
+        owner: Some(runtime.clone()),
+        id_prefix: run.to_string(),
+        ..RunFilter::unfinished()
+    };
+    match read.ask_again(ReadRuns { filter }, ASK).await {
+        Ok(Ok(found)) => !found.is_empty(),
+        Ok(Err(_)) | Err(_) => true,
     }
 }
 
@@ -429,10 +519,10 @@ impl Handles<RunClosed> for Runs {
         };
         live.closed = true;
         live.has_room = false;
+        let (trees, tree) = (self.ports.trees.clone(), live.tree.clone());
         self.give_room();
-        let (trees, name) = (self.ports.trees.clone(), tree_name(&closed.run));
         ctx.spawn(async move {
-            let _ = trees.stop(&name).await;
+            let _ = trees.stop(&tree).await;
         });
         Answer::now(())
     }
@@ -440,25 +530,55 @@ impl Handles<RunClosed> for Runs {
 
 impl Handles<ChildExited> for Runs {
     fn handle(&mut self, exited: ChildExited, ctx: &mut Context<Self>) -> Answer<Self, ()> {
-        let run = self
-            .live
-            .keys()
-            .find(|run| tree_name(run) == *exited.name)
-            .cloned();
-        let Some(run) = run else { return Answer::now(()) };
+        let of_this_tree = |(_, live): &(&RunId, &Live)| *live.tree == *exited.name;
+        let Some((run, _)) = self.live.iter().find(of_this_tree) else {
+            return Answer::now(());
+        };
+        let run = run.clone();
         let Some(live) = self.live.remove(&run) else {
             return Answer::now(());
         };
+        self.doors.borrow_mut().remove(&run);
         self.waiting_for_room.retain(|(waiting, _)| *waiting != run);
-        let orderly = live.closed || matches!(exited.exit, Exit::Normal | Exit::Shutdown);
-        if !orderly && live.parking_tries < PARKING_TRIES_MAX {
-            tracing::error!(run.id = %run, exit = ?exited.exit, "tree of a run gave up");
-            let reason = gave_up(&exited.exit);
-            let tries = live.parking_tries + 1;
-            self.grow(run, live.generation, Some(reason), tries, live.awaited_by, ctx);
+        if !live.closed {
+            self.bring_back(run, live, &exited.exit, ctx);
         }
         self.give_room();
         Answer::now(())
+    }
+}
+
+impl Runs {
+    /// A tree that gave up has to park its run; one that was cut off goes on where it was.
+    fn bring_back(&mut self, run: RunId, live: Live, exit: &Exit, ctx: &mut Context<Self>) {
+        match exit {
+            Exit::Normal | Exit::Shutdown => {}
+            Exit::Killed | Exit::Panicked { .. } | Exit::Failed(_) | Exit::Lost => {
+                self.grow(
+                    run,
+                    live.generation,
+                    None,
+                    live.parking_tries,
+                    live.awaited_by,
+                    ctx,
+                );
+            }
+            Exit::Escalated { .. } if live.parking_tries < PARKING_TRIES_MAX => {
+                tracing::error!(run.id = %run, %exit, "tree of a run gave up");
+                let tries = live.parking_tries + 1;
+                self.grow(
+                    run,
+                    live.generation,
+                    Some(gave_up(exit)),
+                    tries,
+                    live.awaited_by,
+                    ctx,
+                );
+            }
+            Exit::Escalated { .. } => {
+                tracing::error!(run.id = %run, %exit, "run cannot even be parked; the next start tries again");
+            }
+        }
     }
 }
 
@@ -495,9 +615,4 @@ impl Runs {
         }
         self.waiting_for_room = still_waiting;
     }
-}
-
-/// How the tree of a run is called.
-pub fn tree_name(run: &RunId) -> String {
-    format!("run {run}")
 }

@@ -129,7 +129,7 @@ pub fn decide_next_move(run: &RunProjection, facts: &ConductFacts) -> Move {
             &format!("Cancelled by {by}."),
         );
     }
-    if let Some(reason) = &facts.must_park {
+    if let Some(reason) = run.park_requested.as_ref().or(facts.must_park.as_ref()) {
         return Move::End {
             state: TerminalState::Parked,
             reason: Some(reason.clone()),
@@ -151,13 +151,14 @@ fn while_attempt_is_open(open: &AttemptProjection, run: &RunProjection, facts: &
     if facts.live_attempt != Some(open.number) {
         return Move::SettleLostAttempt { number: open.number };
     }
-    let stop_as = if run.cancel_requested.is_some() || facts.must_park.is_some() {
-        Some(AttemptEnding::Cancelled)
-    } else if facts.total_over {
-        Some(AttemptEnding::Deadline)
-    } else {
-        None
-    };
+    let stop_as =
+        if run.cancel_requested.is_some() || run.park_requested.is_some() || facts.must_park.is_some() {
+            Some(AttemptEnding::Cancelled)
+        } else if facts.total_over {
+            Some(AttemptEnding::Deadline)
+        } else {
+            None
+        };
     Move::LetAttemptRun { stop_as }
 }
 

@@ -27,6 +27,7 @@ pub fn describe_step(step: &Step) -> Option<String> {
         Step::ToolStarted { tool, summary, .. } => Some(format!("{tool} {summary}")),
         Step::ToolIndeterminate { tool, .. } => Some(format!("nobody knows whether {tool} ran")),
         Step::Answered { .. } => Some("answered".into()),
+        Step::ParkRequested { .. } => Some("parking".into()),
         Step::CancelRequested { .. } => Some("cancelling".into()),
         Step::Ended { state, .. } => Some(end_in_words(*state).into()),
         Step::QuestionAnswered { .. }

@@ -56,6 +56,8 @@ pub struct RunProjection {
     pub attempts: Vec<AttemptProjection>,
     /// The reviewed answer.
     pub answer: Option<String>,
+    /// Why the run has to stop for a person to decide, as it was said first.
+    pub park_requested: Option<Reason>,
     /// Who asked for cancellation first.
     pub cancel_requested: Option<String>,
     /// The terminal step.

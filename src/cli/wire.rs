@@ -43,6 +43,7 @@ fn event_type(step: &Step) -> &'static str {
         Step::ToolIndeterminate { .. } => "tool_indeterminate",
         Step::AttemptEnded { .. } => "attempt_ended",
         Step::Answered { .. } => "run_answered",
+        Step::ParkRequested { .. } => "park_requested",
         Step::CancelRequested { .. } => "cancel_requested",
         Step::Ended { .. } => "run_ended",
         Step::Delivered => "run_delivered",

@@ -5,6 +5,7 @@ use super::hosts::{HostFactory, Program};
 use super::inside::{COMMANDS_AHEAD_MAX, Inside, Thread, serve};
 use super::state_directory::{StateDirectoryError, make_private, state_directory};
 use super::sub_agent::{Defaults, EMBEDDED_RUNNER, PI_RUNNER};
+use crate::chaos::{Chaos, Plan};
 use crate::skills::SkillSettings;
 use crate::wiring::{Outside, TreeSettings, grow};
 use impresario_actors::context::local::LocalContextEngine;
@@ -27,6 +28,9 @@ use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use std::sync::{Arc, Mutex};
 use tokio::sync::{mpsc, oneshot};
+
+/// Restarts of one actor in a row without a newly committed step; then its supervisor gives up (promise P8).
+const RESTARTS_WITHOUT_PROGRESS_MAX: u32 = 5;
 
 /// Why a runtime did not start.
 #[derive(Debug, thiserror::Error)]
@@ -63,6 +67,7 @@ pub struct RuntimeBuilder {
     restarts: SupervisorSettings,
     session: Arc<Mutex<Option<SessionId>>>,
     skills: SkillSettings,
+    chaos: Option<Plan>,
 }
 
 impl Default for RuntimeBuilder {
@@ -78,9 +83,13 @@ impl Default for RuntimeBuilder {
             keeper: None,
             containment: ContainmentSetting::default(),
             admission: AdmissionSettings::default(),
-            restarts: SupervisorSettings::default(),
+            restarts: SupervisorSettings {
+                without_progress_max: Some(RESTARTS_WITHOUT_PROGRESS_MAX),
+                ..SupervisorSettings::default()
+            },
             session: Arc::default(),
             skills: SkillSettings::default(),
+            chaos: None,
         }
     }
 }
@@ -159,6 +168,12 @@ impl RuntimeBuilder {
         self
     }
 
+    /// Kills actors as the plan says, for tests of one's own set-up.
+    pub fn chaos(mut self, plan: Plan) -> Self {
+        self.chaos = Some(plan);
+        self
+    }
+
     /// Starts the runtime. When this returns it has adopted what an earlier one left behind, or is about to.
     pub async fn start(self) -> Result<Runtime, StartError> {
         let directory = match &self.state_directory {
@@ -202,6 +217,7 @@ impl RuntimeBuilder {
         commands: mpsc::Receiver<super::inside::Command>,
         ready: oneshot::Sender<Result<EventFeed, StartError>>,
     ) {
+        let chaos = self.chaos.clone().map(Chaos::begin);
         let identity = self.identity();
         let (writer, set_aside) = match open_journal(&directory, &identity) {
             Ok(opened) => opened,
@@ -231,6 +247,14 @@ impl RuntimeBuilder {
         let root = Root::start_local(tree.top, settings).await;
         let _ = ready.send(Ok(tree.feed));
         serve(root, inside, commands).await;
+        if let Some(chaos) = chaos {
+            let record = chaos.end();
+            tracing::info!(
+                kills = record.kills.len(),
+                boundaries = record.boundaries,
+                "chaos ended"
+            );
+        }
         if let Err(error) = writer.close().await {
             tracing::warn!(%error, "journal not closed in order");
         }

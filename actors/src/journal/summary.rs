@@ -92,6 +92,7 @@ impl RunSummary {
             | Step::ToolEnded { .. }
             | Step::ToolIndeterminate { .. }
             | Step::AttemptEnded { .. }
+            | Step::ParkRequested { .. }
             | Step::CancelRequested { .. }
             | Step::Delivered => {}
         }

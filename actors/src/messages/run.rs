@@ -46,7 +46,7 @@ pub enum CancelReply {
     NotUnderWay,
 }
 
-/// Parks every run of this runtime that is under way: the host went away.
+/// Parks every run of this runtime that is under way: the host went away. Answered when they are over.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ParkRuns {
     /// Why, for the people who look later.

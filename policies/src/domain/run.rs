@@ -283,6 +283,11 @@ pub enum Step {
         /// The answer.
         answer: String,
     },
+    /// The run has to stop for a person to decide, whatever it is doing.
+    ParkRequested {
+        /// Why.
+        reason: Reason,
+    },
     /// Cancellation was asked for.
     CancelRequested {
         /// Who or what asked, for the reason's message.

@@ -116,6 +116,9 @@ impl RunProjection {
                 self.end_attempt(*attempt, end);
             }
             Step::Answered { answer } => self.answer(answer),
+            Step::ParkRequested { reason } => {
+                self.park_requested.get_or_insert_with(|| reason.clone());
+            }
             Step::CancelRequested { by } => {
                 self.cancel_requested.get_or_insert_with(|| by.clone());
             }

@@ -1,0 +1,167 @@
+//! What an auditor may look at: the outside of a runtime, never its memory.
+
+use serde_json::Value;
+use std::collections::BTreeMap;
+use std::path::Path;
+
+/// A row of the journal, as it is on disk.
+#[derive(Debug, Clone, PartialEq)]
+pub struct JournalRow {
+    /// Whose step.
+    pub run: String,
+    /// Its place in the run, from 1.
+    pub sequence: u64,
+    /// The generation of the runtime that wrote it.
+    pub generation: u64,
+    /// When, in milliseconds.
+    pub at_ms: u64,
+    /// The step; `step` names its kind.
+    pub step: Value,
+}
+
+/// A process that carries a run's marker.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ProcessSeen {
+    /// Its run.
+    pub run: String,
+    /// Its id.
+    pub pid: u32,
+}
+
+/// What a host was given.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DeliverySeen {
+    /// Of which run.
+    pub run: String,
+    /// The state it was told.
+    pub state: String,
+    /// The answer it was given.
+    pub answer: Option<String>,
+}
+
+/// A tool call that really happened.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct EffectSeen {
+    /// In which run.
+    pub run: String,
+    /// The id of the call.
+    pub call: String,
+    /// It may happen twice.
+    pub replay_safe: bool,
+    /// The journal had its start when it happened.
+    pub announced: bool,
+}
+
+/// How a run should have ended.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Expected {
+    /// One of these states.
+    pub states: Vec<String>,
+    /// With this answer.
+    pub answer: Option<String>,
+    /// After at most so long, from its first step to its last, in milliseconds.
+    pub within_ms: Option<u64>,
+}
+
+/// Everything an audit looks at.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Evidence {
+    /// The journal.
+    pub rows: Vec<JournalRow>,
+    /// Marked processes found after the end.
+    pub processes: Vec<ProcessSeen>,
+    /// What the host was given.
+    pub deliveries: Vec<DeliverySeen>,
+    /// What tools did.
+    pub effects: Vec<EffectSeen>,
+    /// What should have come of the runs, where that is known.
+    pub expected: BTreeMap<String, Expected>,
+    /// Requests that were told to be accepted.
+    pub accepted: Vec<String>,
+    /// Questions to actors (asks) that neither succeeded nor failed within their time.
+    pub unanswered: Vec<String>,
+    /// So many attempts in a row may be lost without progress.
+    pub lost_in_a_row_max: Option<u32>,
+    /// Every run under way has to have ended.
+    pub all_ended: bool,
+}
+
+/// Why there is no evidence.
+#[derive(Debug, thiserror::Error)]
+pub enum EvidenceError {
+    /// The journal's file.
+    #[error("read the journal: {0}")]
+    Journal(#[from] rusqlite::Error),
+    /// A step.
+    #[error("read step {sequence} of run {run}: {why}")]
+    Step {
+        /// Of which run.
+        run: String,
+        /// Which.
+        sequence: u64,
+        /// The parser's words.
+        why: String,
+    },
+}
+
+/// Reads the journal of a state directory as SQLite keeps it, and looks for processes that carry a run's marker.
+pub fn evidence_of(state_directory: impl AsRef<Path>) -> Result<Evidence, EvidenceError> {
+    let file = state_directory.as_ref().join("journal.sqlite");
+    let journal = rusqlite::Connection::open_with_flags(file, rusqlite::OpenFlags::SQLITE_OPEN_READ_ONLY)?;
+    let mut query =
+        journal.prepare("SELECT run, sequence, generation, at, step FROM steps ORDER BY run, sequence")?;
+    let rows = query.query_map([], |row| {
+        Ok((
+            row.get::<_, String>(0)?,
+            row.get::<_, i64>(1)?,
+            row.get::<_, i64>(2)?,
+            row.get::<_, i64>(3)?,
+            row.get::<_, String>(4)?,
+        ))
+    })?;
+    let mut evidence = Evidence {
+        all_ended: true,
+        processes: marked_processes(),
+        ..Evidence::default()
+    };
+    for row in rows {
+        let (run, sequence, generation, at_ms, step) = row?;
+        let sequence = sequence.unsigned_abs();
+        let step = serde_json::from_str(&step).map_err(|error| EvidenceError::Step {
+            run: run.clone(),
+            sequence,
+            why: error.to_string(),
+        })?;
+        let (generation, at_ms) = (generation.unsigned_abs(), at_ms.unsigned_abs());
+        evidence.rows.push(JournalRow {
+            run,
+            sequence,
+            generation,
+            at_ms,
+            step,
+        });
+    }
+    Ok(evidence)
+}
+
+/// Looks for itself: what the runtime says of its processes is what is to be checked.
+fn marked_processes() -> Vec<ProcessSeen> {
+    const MARK: &[u8] = b"IMPRESARIO_RUN=";
+    let Ok(entries) = std::fs::read_dir("/proc") else {
+        return Vec::new();
+    };
+    let pids = entries
+        .flatten()
+        .filter_map(|entry| entry.file_name().to_string_lossy().parse::<u32>().ok());
+    let marked = pids.filter_map(|pid| {
+        let environment = std::fs::read(format!("/proc/{pid}/environ")).ok()?;
+        let entry = environment
+            .split(|byte| *byte == 0)
+            .find(|entry| entry.starts_with(MARK))?;
+        Some(ProcessSeen {
+            run: String::from_utf8_lossy(&entry[MARK.len()..]).into_owned(),
+            pid,
+        })
+    });
+    marked.collect()
+}

@@ -1,0 +1,419 @@
+//! The main scenarios. Each says how its runs have to end, whatever is killed meanwhile.
+
+use super::world::*;
+use futures_util::FutureExt;
+use futures_util::future::LocalBoxFuture;
+use impresario::chaos::Expected;
+use impresario_actors::gateways::UnixMillis;
+use impresario_actors::journal::{Retention, RunFilter, SimulatedDisk};
+use impresario_actors::messages::journal::{Prune, ReadRuns};
+use impresario_actors::messages::run::{AdoptDue, AwaitRun, CancelRun, ParkRuns, StartRun};
+use impresario_actors::messages::session::{PlanMarkers, ShowNotice, StartSkill};
+use impresario_policies::cache_markers::{Lifetime, Marker, Section};
+use impresario_policies::domain::*;
+use std::time::Duration;
+use tokio::time::sleep;
+
+const LONG: Duration = Duration::from_secs(24 * 3600);
+/// The total clock, and an hour for restarts that back off under dense kills.
+const WITHIN: Duration = Duration::from_secs(300 + 3600);
+
+/// All of them.
+pub const SCENARIOS: &[Scenario] = &[
+    Scenario {
+        name: "answered",
+        prepare: nothing,
+        play: answered,
+    },
+    Scenario {
+        name: "tools",
+        prepare: nothing,
+        play: tools,
+    },
+    Scenario {
+        name: "question",
+        prepare: nothing,
+        play: question,
+    },
+    Scenario {
+        name: "overflow",
+        prepare: nothing,
+        play: overflow,
+    },
+    Scenario {
+        name: "provider_fails",
+        prepare: nothing,
+        play: provider_fails,
+    },
+    Scenario {
+        name: "hangs",
+        prepare: nothing,
+        play: hangs,
+    },
+    Scenario {
+        name: "cancelled",
+        prepare: nothing,
+        play: cancelled,
+    },
+    Scenario {
+        name: "two_wait_for_room",
+        prepare: nothing,
+        play: two_wait_for_room,
+    },
+    Scenario {
+        name: "skill",
+        prepare: nothing,
+        play: skill,
+    },
+    Scenario {
+        name: "parked",
+        prepare: nothing,
+        play: parked,
+    },
+    Scenario {
+        name: "housekeeping",
+        prepare: nothing,
+        play: housekeeping,
+    },
+    Scenario {
+        name: "adopted",
+        prepare: |disk, world| leave_orphan(disk, run_id(15), world),
+        play: adopted,
+    },
+];
+
+fn nothing(_: &SimulatedDisk, _: &World) {}
+
+impl Stage {
+    async fn start(&self, run: RunId, request: RunRequest, states: &[&str], answer: Option<&str>) {
+        let start = StartRun {
+            run: run.clone(),
+            request: Box::new(request),
+        };
+        match self.ports.start.ask_again(start, LONG).await {
+            Ok(Ok(())) => self.accepted.borrow_mut().push(run.to_string()),
+            other => self.unanswered.borrow_mut().push(format!("StartRun {other:?}")),
+        }
+        self.expect(&run, states, answer);
+    }
+
+    fn expect(&self, run: &RunId, states: &[&str], answer: Option<&str>) {
+        let expected = Expected {
+            states: states.iter().map(ToString::to_string).collect(),
+            answer: answer.map(str::to_string),
+            within_ms: Some(WITHIN.as_millis() as u64),
+        };
+        self.expected.borrow_mut().insert(run.to_string(), expected);
+    }
+
+    async fn wait_for(&self, run: RunId) {
+        if let Err(error) = self.ports.await_run.ask_again(AwaitRun { run }, LONG).await {
+            self.unanswered.borrow_mut().push(format!("AwaitRun {error}"));
+        }
+    }
+}
+
+fn answered(stage: &Stage) -> LocalBoxFuture<'_, ()> {
+    async move {
+        *stage.world.script.borrow_mut() = vec![Act::Say("here"), Act::Answer("it is here")];
+        stage
+            .start(run_id(1), request(), &["succeeded"], Some("it is here"))
+            .await;
+        stage.wait_for(run_id(1)).await;
+    }
+    .boxed_local()
+}
+
+fn tools(stage: &Stage) -> LocalBoxFuture<'_, ()> {
+    async move {
+        *stage.world.script.borrow_mut() = vec![
+            Act::Tool {
+                call: "c1",
+                tool: "read",
+                replay: Replay::Safe,
+                result_bytes: 10,
+            },
+            Act::Think(Duration::from_secs(2)),
+            Act::Tool {
+                call: "c2",
+                tool: "edit",
+                replay: Replay::Unsafe,
+                result_bytes: 10,
+            },
+            Act::Answer("edited"),
+        ];
+        // A kill while the edit runs parks the run; at any other moment it ends as if nothing had happened.
+        stage
+            .start(run_id(2), request(), &["succeeded", "parked"], Some("edited"))
+            .await;
+        stage.wait_for(run_id(2)).await;
+    }
+    .boxed_local()
+}
+
+fn question(stage: &Stage) -> LocalBoxFuture<'_, ()> {
+    async move {
+        stage.world.verdicts.borrow_mut().push_back(false);
+        stage.world.answers.borrow_mut().push_back("the file lock");
+        *stage.world.script.borrow_mut() = vec![Act::Answer("there")];
+        stage
+            .start(run_id(3), request(), &["succeeded"], Some("there"))
+            .await;
+        stage.wait_for(run_id(3)).await;
+    }
+    .boxed_local()
+}
+
+fn overflow(stage: &Stage) -> LocalBoxFuture<'_, ()> {
+    async move {
+        *stage.world.script.borrow_mut() = vec![
+            Act::Tool {
+                call: "c1",
+                tool: "read",
+                replay: Replay::Safe,
+                result_bytes: 5_000,
+            },
+            Act::ReadOverflow,
+            Act::Answer("large"),
+        ];
+        stage
+            .start(run_id(4), request(), &["succeeded"], Some("large"))
+            .await;
+        stage.wait_for(run_id(4)).await;
+        let read = stage.world.overflow_read.borrow();
+        if !read.iter().any(|page| page.contains("xxxxxxxxxx")) {
+            stage
+                .unanswered
+                .borrow_mut()
+                .push(format!("overflow page {read:?}"));
+        }
+    }
+    .boxed_local()
+}
+
+fn provider_fails(stage: &Stage) -> LocalBoxFuture<'_, ()> {
+    async move {
+        let overloaded = EndFacts {
+            terminal_event: true,
+            stop_reason: Some("error".into()),
+            error_message: Some("529 overloaded".into()),
+            read_lines: 3,
+            ..EndFacts::default()
+        };
+        *stage.world.script.borrow_mut() = vec![
+            Act::Fail {
+                times: 4,
+                facts: overloaded,
+            },
+            Act::Answer("after a while"),
+        ];
+        stage
+            .start(run_id(5), request(), &["succeeded"], Some("after a while"))
+            .await;
+        stage.wait_for(run_id(5)).await;
+    }
+    .boxed_local()
+}
+
+fn hangs(stage: &Stage) -> LocalBoxFuture<'_, ()> {
+    async move {
+        *stage.world.script.borrow_mut() = vec![Act::Say("half an ans"), Act::Hang];
+        let clocks = Clocks {
+            total: Duration::from_secs(100),
+            ..Clocks::default()
+        };
+        let request = RunRequest { clocks, ..request() };
+        stage.start(run_id(6), request, &["failed"], None).await;
+        stage.wait_for(run_id(6)).await;
+    }
+    .boxed_local()
+}
+
+/// Its clocks do not run out while somebody who wants it stopped waits for restarts.
+fn patient() -> RunRequest {
+    let days = Duration::from_secs(3 * 24 * 3600);
+    let clocks = Clocks {
+        inactivity: days,
+        total: days,
+        ..Clocks::default()
+    };
+    RunRequest { clocks, ..request() }
+}
+
+fn cancelled(stage: &Stage) -> LocalBoxFuture<'_, ()> {
+    async move {
+        *stage.world.script.borrow_mut() =
+            vec![Act::Say("half"), Act::Think(Duration::from_secs(50)), Act::Hang];
+        stage.start(run_id(7), patient(), &["cancelled"], None).await;
+        sleep(Duration::from_secs(1)).await;
+        let cancel = CancelRun {
+            run: run_id(7),
+            by: "the user".into(),
+        };
+        if let Err(error) = stage.ports.cancel.ask_again(cancel, LONG).await {
+            stage.unanswered.borrow_mut().push(format!("CancelRun {error}"));
+        }
+        stage.wait_for(run_id(7)).await;
+    }
+    .boxed_local()
+}
+
+fn two_wait_for_room(stage: &Stage) -> LocalBoxFuture<'_, ()> {
+    async move {
+        *stage.world.script.borrow_mut() = vec![Act::Think(Duration::from_secs(5)), Act::Answer("in turn")];
+        stage
+            .start(run_id(8), request(), &["succeeded"], Some("in turn"))
+            .await;
+        stage
+            .start(run_id(9), request(), &["succeeded"], Some("in turn"))
+            .await;
+        stage.wait_for(run_id(8)).await;
+        stage.wait_for(run_id(9)).await;
+    }
+    .boxed_local()
+}
+
+fn skill(stage: &Stage) -> LocalBoxFuture<'_, ()> {
+    async move {
+        *stage.world.script.borrow_mut() = vec![Act::Think(Duration::from_secs(1)), Act::Answer("done")];
+        let start = StartSkill {
+            run: run_id(10),
+            order: order("review"),
+        };
+        match stage.ports.start_skill.ask_again(start, LONG).await {
+            Ok(Ok(())) => stage.accepted.borrow_mut().push(run_id(10).to_string()),
+            other => stage
+                .unanswered
+                .borrow_mut()
+                .push(format!("StartSkill {other:?}")),
+        }
+        stage.expect(&run_id(10), &["succeeded"], Some("done"));
+        let second = StartSkill {
+            run: run_id(11),
+            order: order("review"),
+        };
+        if let Ok(Ok(())) = stage.ports.start_skill.ask_again(second, LONG).await {
+            stage
+                .unanswered
+                .borrow_mut()
+                .push("a second skill was let in".into());
+        }
+        stage.wait_for(run_id(10)).await;
+        sleep(Duration::from_secs(1)).await;
+        let third = StartSkill {
+            run: run_id(12),
+            order: order("review"),
+        };
+        match stage.ports.start_skill.ask_again(third, LONG).await {
+            Ok(Ok(())) => stage.accepted.borrow_mut().push(run_id(12).to_string()),
+            other => stage
+                .unanswered
+                .borrow_mut()
+                .push(format!("StartSkill after the first {other:?}")),
+        }
+        stage.expect(&run_id(12), &["succeeded"], Some("done"));
+        stage.wait_for(run_id(12)).await;
+    }
+    .boxed_local()
+}
+
+fn parked(stage: &Stage) -> LocalBoxFuture<'_, ()> {
+    async move {
+        *stage.world.script.borrow_mut() = vec![Act::Think(Duration::from_secs(50)), Act::Hang];
+        stage.start(run_id(13), patient(), &["parked"], None).await;
+        sleep(Duration::from_secs(1)).await;
+        let reason = Reason {
+            code: ReasonCode::HostGone,
+            message: "The host went away.".into(),
+        };
+        if let Err(error) = stage.ports.park.ask_again(ParkRuns { reason }, LONG).await {
+            stage.unanswered.borrow_mut().push(format!("ParkRuns {error}"));
+        }
+        stage.wait_for(run_id(13)).await;
+    }
+    .boxed_local()
+}
+
+fn housekeeping(stage: &Stage) -> LocalBoxFuture<'_, ()> {
+    async move {
+        *stage.world.script.borrow_mut() = vec![Act::Answer("kept")];
+        stage
+            .start(run_id(14), request(), &["succeeded"], Some("kept"))
+            .await;
+        stage.wait_for(run_id(14)).await;
+        let markers = vec![
+            Marker {
+                section: Section::Messages,
+                lives: Lifetime::FiveMinutes
+            };
+            6
+        ];
+        match stage
+            .ports
+            .plan_markers
+            .ask_again(PlanMarkers { markers }, LONG)
+            .await
+        {
+            Ok(edits) if edits.len() == 2 => {}
+            other => stage
+                .unanswered
+                .borrow_mut()
+                .push(format!("PlanMarkers {other:?}")),
+        }
+        let _ = stage
+            .ports
+            .notice
+            .ask_again(
+                ShowNotice {
+                    text: "all well".into(),
+                },
+                LONG,
+            )
+            .await;
+        if !stage
+            .world
+            .notices
+            .borrow()
+            .iter()
+            .any(|notice| notice == "all well")
+        {
+            stage.unanswered.borrow_mut().push("ShowNotice".into());
+        }
+        let before = UnixMillis(0);
+        let retention = Retention {
+            acknowledged_before: before,
+            abandoned_before: before,
+            keep_newest: 10,
+        };
+        if let Err(error) = stage.ports.prune.ask_again(Prune { retention }, LONG).await {
+            stage.unanswered.borrow_mut().push(format!("Prune {error}"));
+        }
+        if let Err(error) = stage.ports.adopt.ask_again(AdoptDue, LONG).await {
+            stage.unanswered.borrow_mut().push(format!("AdoptDue {error}"));
+        }
+        match stage
+            .ports
+            .read_runs
+            .ask_again(
+                ReadRuns {
+                    filter: RunFilter::newest(5),
+                },
+                LONG,
+            )
+            .await
+        {
+            Ok(Ok(runs)) if runs.len() == 1 => {}
+            other => stage.unanswered.borrow_mut().push(format!("ReadRuns {other:?}")),
+        }
+    }
+    .boxed_local()
+}
+
+fn adopted(stage: &Stage) -> LocalBoxFuture<'_, ()> {
+    async move {
+        *stage.world.script.borrow_mut() = vec![Act::Answer("taken over")];
+        stage.expect(&run_id(15), &["succeeded"], Some("taken over"));
+        stage.wait_for(run_id(15)).await;
+    }
+    .boxed_local()
+}

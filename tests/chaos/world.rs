@@ -1,0 +1,649 @@
+//! A world for the tree to live in: a host with a person, a judge, runners with processes, a disk. Everything on one thread
+//! under a paused clock; the seed is the whole run.
+
+use async_trait::async_trait;
+use futures_util::FutureExt;
+use impresario::chaos::{
+    Chaos, DeliverySeen, EffectSeen, Evidence, Expected, JournalRow, Plan, ProcessSeen, Record,
+};
+use impresario::wiring::{Outside, Ports, TreeSettings, grow};
+use impresario_actors::gateways::*;
+use impresario_actors::journal::{
+    JournalAccess, Row, RunFilter, RuntimeId, RuntimeIdentity, SimulatedDisk, Store,
+};
+use impresario_actors::messages::session::SkillOrder;
+use impresario_actors::supervision::{Blocking, Event, Root, RootSettings, SupervisorSettings};
+use impresario_policies::admission::AdmissionSettings;
+use impresario_policies::domain::*;
+use std::cell::{Cell, RefCell};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::path::PathBuf;
+use std::rc::Rc;
+use std::time::Duration;
+use tokio::time::{Instant, sleep};
+
+/// What one attempt of a nested sub-agent does, step by step. Finished tools stay finished in the nested session.
+#[derive(Debug, Clone)]
+pub enum Act {
+    Say(&'static str),
+    Tool {
+        call: &'static str,
+        tool: &'static str,
+        replay: Replay,
+        result_bytes: usize,
+    },
+    ReadOverflow,
+    Think(Duration),
+    /// Fails with these facts the first `times` times it comes here.
+    Fail {
+        times: u32,
+        facts: EndFacts,
+    },
+    Answer(&'static str),
+    Hang,
+}
+
+/// Everything outside of the tree, and what it remembers.
+#[derive(Default)]
+pub struct World {
+    pub script: RefCell<Vec<Act>>,
+    pub processes: RefCell<BTreeSet<(RunId, u32)>>,
+    pids: Cell<u32>,
+    pub effects: RefCell<Vec<EffectSeen>>,
+    finished_calls: RefCell<BTreeMap<RunId, BTreeSet<String>>>,
+    failures: RefCell<BTreeMap<(RunId, usize), u32>>,
+    pub deliveries: RefCell<Vec<DeliverySeen>>,
+    kept: RefCell<BTreeSet<RunId>>,
+    pub answers: RefCell<VecDeque<&'static str>>,
+    pub verdicts: RefCell<VecDeque<bool>>,
+    pub model_calls: RefCell<Vec<(String, bool)>>,
+    pub notices: RefCell<Vec<String>>,
+    pub dead_letters: RefCell<Vec<String>>,
+    pub overflow_read: RefCell<Vec<String>>,
+}
+
+struct SimulatedClock(Instant);
+
+impl WallClock for SimulatedClock {
+    fn now(&self) -> UnixMillis {
+        UnixMillis(1_795_251_600_000 + self.0.elapsed().as_millis() as u64)
+    }
+}
+
+struct Person(Rc<World>);
+
+#[async_trait(?Send)]
+impl Host for Person {
+    fn show(&self, _: Progress) {}
+
+    fn notice(&self, text: String) {
+        self.0.notices.borrow_mut().push(text);
+    }
+
+    async fn ask(&self, _: &RunId, _: String) -> Result<String, HostError> {
+        sleep(Duration::from_secs(3)).await;
+        let answer = self.0.answers.borrow().front().copied();
+        answer.map(str::to_string).ok_or(HostError::NobodyThere)
+    }
+
+    async fn history(&self, _: usize) -> Result<Vec<ChatMessage>, HostError> {
+        sleep(Duration::from_millis(2)).await;
+        Ok(vec![ChatMessage {
+            role: ChatRole::User,
+            content: "hello".into(),
+        }])
+    }
+
+    async fn deliver(&self, delivery: Delivery) -> Result<DeliveryReceipt, HostError> {
+        sleep(Duration::from_millis(4)).await;
+        self.0.deliveries.borrow_mut().push(DeliverySeen {
+            run: delivery.run.to_string(),
+            state: serde_json::to_value(delivery.state)
+                .unwrap()
+                .as_str()
+                .unwrap()
+                .to_string(),
+            answer: delivery.answer,
+        });
+        self.0.kept.borrow_mut().insert(delivery.run);
+        sleep(Duration::from_millis(4)).await;
+        Ok(DeliveryReceipt::Kept)
+    }
+
+    async fn has(&self, run: &RunId) -> Result<bool, HostError> {
+        Ok(self.0.kept.borrow().contains(run))
+    }
+}
+
+/// Writes a brief, and passes it as the scenario says; the last verdict repeats.
+struct Routing(Rc<World>);
+
+#[async_trait(?Send)]
+impl ModelClient for Routing {
+    async fn complete(&self, request: ModelRequest) -> Result<ModelReply, ModelError> {
+        sleep(Duration::from_millis(30)).await;
+        let is_judge = request.system.starts_with("# Impresario: judge");
+        self.0
+            .model_calls
+            .borrow_mut()
+            .push((request.model.clone(), is_judge));
+        let text = if is_judge {
+            let answered = request.messages[0].text.contains("the file lock");
+            let mut verdicts = self.0.verdicts.borrow_mut();
+            let passed = answered || verdicts.front().copied().unwrap_or(true);
+            if verdicts.len() > 1 {
+                verdicts.pop_front();
+            }
+            let question = if passed {
+                serde_json::Value::Null
+            } else {
+                "Which lock?".into()
+            };
+            serde_json::json!({
+                "hasUserGoal": passed, "hasRequiredInputs": passed, "hasScopeBoundary": passed, "isUnambiguous": passed,
+                "missingRequirementQuestion": question,
+                "executionRoute": {"tier": "cheap", "complexity": "low", "risk": "read_only", "confidence": 0.9, "reason": "r"},
+            })
+        } else {
+            serde_json::json!({"userGoal": "find the lock", "constraints": [], "knownContext": ""})
+        };
+        Ok(ModelReply {
+            text: text.to_string(),
+            tool_calls: Vec::new(),
+            usage: ModelUsage::default(),
+        })
+    }
+}
+
+/// Runs the scenario's script as a process of its own that is slow to go.
+struct Nested {
+    world: Rc<World>,
+    disk: SimulatedDisk,
+}
+
+struct NestedAttempt {
+    world: Rc<World>,
+    run: RunId,
+    pid: u32,
+    task: tokio::task::JoinHandle<()>,
+}
+
+impl World {
+    fn spawn_process(&self, run: &RunId) -> u32 {
+        self.pids.set(self.pids.get() + 1);
+        self.processes.borrow_mut().insert((run.clone(), self.pids.get()));
+        self.pids.get()
+    }
+
+    fn processes_of(&self, run: &RunId) -> u32 {
+        self.processes.borrow().iter().filter(|(of, _)| of == run).count() as u32
+    }
+
+    fn proof(&self, run: &RunId) -> Proof {
+        let processes_left = self.processes_of(run);
+        Proof {
+            method: Containment::Keeper,
+            no_children: processes_left == 0,
+            processes_left,
+        }
+    }
+}
+
+#[async_trait(?Send)]
+impl AttemptHandle for NestedAttempt {
+    fn cancel(&self) {
+        self.task.abort();
+    }
+
+    async fn stop(&mut self, _: Duration) -> Proof {
+        self.task.abort();
+        sleep(Duration::from_millis(20)).await;
+        self.world
+            .processes
+            .borrow_mut()
+            .remove(&(self.run.clone(), self.pid));
+        self.world.proof(&self.run)
+    }
+}
+
+impl Drop for NestedAttempt {
+    /// Nobody waits, and the process is slow: whoever goes on must contain the run first.
+    fn drop(&mut self) {
+        self.task.abort();
+        let (world, key) = (self.world.clone(), (self.run.clone(), self.pid));
+        tokio::task::spawn_local(async move {
+            sleep(Duration::from_secs(30)).await;
+            world.processes.borrow_mut().remove(&key);
+        });
+    }
+}
+
+#[async_trait(?Send)]
+impl SubAgentRunner for Nested {
+    fn name(&self) -> &str {
+        "nested"
+    }
+
+    fn can_resume(&self) -> bool {
+        true
+    }
+
+    async fn start(
+        &self,
+        request: AttemptRequest,
+        events: RunnerEvents,
+        gate: Rc<dyn ToolGate>,
+    ) -> Result<Box<dyn AttemptHandle>, SpawnError> {
+        sleep(Duration::from_millis(10)).await;
+        let pid = self.world.spawn_process(&request.run);
+        let (world, disk, run) = (self.world.clone(), self.disk.clone(), request.run.clone());
+        let task = tokio::task::spawn_local(perform(world, disk, request, events, gate));
+        Ok(Box::new(NestedAttempt {
+            world: self.world.clone(),
+            run,
+            pid,
+            task,
+        }))
+    }
+
+    async fn contain(&self, run: &RunId, _: Duration) -> Proof {
+        sleep(Duration::from_millis(15)).await;
+        self.world.processes.borrow_mut().retain(|(of, _)| of != run);
+        self.world.proof(run)
+    }
+}
+
+async fn perform(
+    world: Rc<World>,
+    disk: SimulatedDisk,
+    request: AttemptRequest,
+    events: RunnerEvents,
+    gate: Rc<dyn ToolGate>,
+) {
+    let say = |event| {
+        let events = events.clone();
+        async move { events.send(event).await.is_ok() }
+    };
+    sleep(Duration::from_millis(5)).await;
+    say(RunnerEvent::Active).await;
+    let script = world.script.borrow().clone();
+    for (place, act) in script.into_iter().enumerate() {
+        match act {
+            Act::Say(delta) => {
+                say(RunnerEvent::Text { delta: delta.into() }).await;
+            }
+            Act::Think(time) => sleep(time).await,
+            Act::Tool {
+                call,
+                tool,
+                replay,
+                result_bytes,
+            } => {
+                let finished = world
+                    .finished_calls
+                    .borrow()
+                    .get(&request.run)
+                    .is_some_and(|done| done.contains(call));
+                if finished {
+                    continue;
+                }
+                if gate.starting(call, tool, "with care", replay).await.is_err() {
+                    return;
+                }
+                let started = RunnerEvent::ToolStarted {
+                    call: call.into(),
+                    tool: tool.into(),
+                    summary: "with care".into(),
+                    replay,
+                };
+                say(started).await;
+                sleep(Duration::from_millis(40)).await;
+                world.effects.borrow_mut().push(EffectSeen {
+                    run: request.run.to_string(),
+                    call: call.into(),
+                    replay_safe: replay == Replay::Safe,
+                    announced: is_announced(&disk, &request.run, call),
+                });
+                let result = "x".repeat(result_bytes);
+                let verdict = gate.review(call, tool, &result).await;
+                let overflow = match verdict {
+                    ToolVerdict::Pass => None,
+                    ToolVerdict::Replace { overflow, .. } => Some(overflow),
+                };
+                world
+                    .finished_calls
+                    .borrow_mut()
+                    .entry(request.run.clone())
+                    .or_default()
+                    .insert(call.into());
+                let ended = RunnerEvent::ToolEnded {
+                    call: call.into(),
+                    is_error: false,
+                    bytes: result_bytes as u64,
+                    preview: "x".into(),
+                    overflow,
+                };
+                say(ended).await;
+            }
+            Act::ReadOverflow => {
+                let arguments = serde_json::json!({"id": "overflow_1", "limit": 10});
+                let read = gate.overflow("read", &arguments).await;
+                world.overflow_read.borrow_mut().push(format!("{read:?}"));
+            }
+            Act::Fail { times, facts } => {
+                let failed = *world
+                    .failures
+                    .borrow_mut()
+                    .entry((request.run.clone(), place))
+                    .or_default();
+                if failed < times {
+                    world
+                        .failures
+                        .borrow_mut()
+                        .insert((request.run.clone(), place), failed + 1);
+                    say(RunnerEvent::Ended(facts)).await;
+                    return;
+                }
+            }
+            Act::Answer(text) => {
+                let facts = EndFacts {
+                    terminal_event: true,
+                    stop_reason: Some("stop".into()),
+                    answer: text.into(),
+                    read_lines: 1,
+                    ..EndFacts::default()
+                };
+                say(RunnerEvent::Ended(facts)).await;
+                return;
+            }
+            Act::Hang => std::future::pending().await,
+        }
+    }
+}
+
+fn is_announced(disk: &SimulatedDisk, run: &RunId, call: &str) -> bool {
+    let mut store = disk.open(&identity(u64::MAX));
+    let steps = store.steps(run, 0).unwrap_or_default();
+    steps
+        .iter()
+        .any(|step| matches!(&step.step, Step::ToolStarted { call: started, .. } if started == call))
+}
+
+fn identity(number: u64) -> RuntimeIdentity {
+    RuntimeIdentity {
+        id: RuntimeId::new(UnixMillis(1), number),
+        host: "pi".into(),
+        session: Some(session()),
+        started_at: UnixMillis(1),
+        process: 1,
+    }
+}
+
+pub fn session() -> SessionId {
+    SessionId("s1".into())
+}
+
+pub fn request() -> RunRequest {
+    RunRequest {
+        what: WhatToRun::Agent("explore".into()),
+        task: "where is the lock taken".into(),
+        origin: Origin {
+            host: "pi".into(),
+            session: Some(session()),
+            resumes: None,
+        },
+        continues: None,
+        instructions: "look".into(),
+        tools: vec!["read".into(), "edit".into()],
+        chain: vec!["a/one".into(), "b/two".into()],
+        runner: "nested".into(),
+        workspace: PathBuf::from("/nowhere"),
+        briefing: Briefing::Judged {
+            passes_max: 2,
+            questions_max: 2,
+            model: "a/judge".into(),
+        },
+        clocks: Clocks::default(),
+        persistence: Persistence {
+            lost_in_a_row_max: 1_000,
+            ..Persistence::default()
+        },
+        temperature: None,
+        overflow_ceiling_bytes: 1_000,
+        answer_chars_max: 0,
+        trace_directory: None,
+    }
+}
+
+pub fn order(name: &str) -> SkillOrder {
+    SkillOrder {
+        name: name.into(),
+        task: "look".into(),
+        session: Some(session()),
+        workspace: PathBuf::from("/nowhere"),
+        workspace_trusted: true,
+        model: None,
+    }
+}
+
+pub fn run_id(number: u64) -> RunId {
+    RunId::new(1_795_251_600_000, number)
+}
+
+/// What a scenario does with a living tree.
+pub type Play = for<'a> fn(&'a Stage) -> futures_util::future::LocalBoxFuture<'a, ()>;
+
+/// What a scenario can reach.
+pub struct Stage {
+    pub ports: Ports,
+    pub world: Rc<World>,
+    pub expected: RefCell<BTreeMap<String, Expected>>,
+    pub accepted: RefCell<Vec<String>>,
+    pub unanswered: RefCell<Vec<String>>,
+}
+
+/// What came of a scenario.
+pub struct Outcome {
+    pub record: Record,
+    pub evidence: Evidence,
+    pub known: Vec<(&'static str, &'static str, impresario_actors::supervision::When)>,
+    pub digest: String,
+    pub dead_letters: Vec<String>,
+}
+
+/// What is on the disk before the tree comes.
+pub type Prepare = fn(&SimulatedDisk, &World);
+
+/// A story with a known end.
+pub struct Scenario {
+    pub name: &'static str,
+    pub prepare: Prepare,
+    pub play: Play,
+}
+
+/// Leaves an unfinished run of a runtime that is dead on the disk.
+pub fn leave_orphan(disk: &SimulatedDisk, run: RunId, world: &World) {
+    let mut store = disk.open(&identity(77));
+    let started = Step::AttemptStarted {
+        attempt: AttemptNumber(1),
+        model: "a/one".into(),
+        runner: "nested".into(),
+        session_file: None,
+        resumes_session: false,
+    };
+    let brief = Brief {
+        user_goal: "find the lock".into(),
+        ..Brief::default()
+    };
+    let steps = [
+        Step::Accepted {
+            request: Box::new(request()),
+        },
+        Step::Briefed { brief, verdict: None },
+        Step::Admitted,
+        started,
+    ];
+    let rows = (1..).zip(steps).map(|(sequence, step)| Row {
+        run: run.clone(),
+        sequence,
+        generation: 1,
+        at: UnixMillis(1_795_251_600_000),
+        step,
+    });
+    store.commit(&rows.collect::<Vec<_>>()).unwrap();
+    world.spawn_process(&run);
+}
+
+/// Plays a scenario from beginning to end under a plan.
+pub fn play(scenario: &Scenario, plan: Plan, seed: u64) -> Outcome {
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .start_paused(true)
+        .build()
+        .unwrap();
+    let local = tokio::task::LocalSet::new();
+    local.block_on(&runtime, perform_play(scenario, plan, seed))
+}
+
+async fn perform_play(scenario: &Scenario, plan: Plan, seed: u64) -> Outcome {
+    let disk = SimulatedDisk::new();
+    let world = Rc::new(World::default());
+    (scenario.prepare)(&disk, &world);
+    let identity = identity(seed);
+    let journal = JournalAccess::inline(disk.open(&identity), seed, Duration::from_millis(3));
+    let nested: Rc<dyn SubAgentRunner> = Rc::new(Nested {
+        world: world.clone(),
+        disk: disk.clone(),
+    });
+    let outside = Outside {
+        host: Rc::new(Person(world.clone())),
+        model: Rc::new(Routing(world.clone())),
+        runners: BTreeMap::from([("nested".to_string(), nested)]),
+        clock: Rc::new(SimulatedClock(Instant::now())),
+        resolve: Rc::new(|order| {
+            async move {
+                sleep(Duration::from_millis(1)).await;
+                Ok(RunRequest {
+                    what: WhatToRun::Skill(order.name),
+                    task: order.task,
+                    ..request()
+                })
+            }
+            .boxed_local()
+        }),
+        our_host: Rc::new(|| ("pi".to_string(), Some(session()))),
+    };
+    let settings = TreeSettings {
+        runtime: identity.id.clone(),
+        admission: AdmissionSettings { width: 1 },
+        scratch: PathBuf::from("/nowhere/scratch"),
+        sessions: PathBuf::from("/nowhere/sessions"),
+        restarts: SupervisorSettings {
+            intensity: 10_000,
+            ..SupervisorSettings::default()
+        },
+    };
+    let story = Rc::new(RefCell::new(Vec::<String>::new()));
+    let chaos = Chaos::begin(plan);
+    let tree = grow(journal, outside, settings);
+    let (told, letters) = (story.clone(), world.clone());
+    let observer = Rc::new(move |event: &Event| {
+        told.borrow_mut().push(format!("{event:?}"));
+        if let Event::DeadLetters {
+            child,
+            message,
+            count,
+            ..
+        } = event
+        {
+            letters
+                .dead_letters
+                .borrow_mut()
+                .push(format!("{child} {message} {count}"));
+        }
+    });
+    let root_settings = RootSettings {
+        seed,
+        observer: Some(observer),
+        blocking: Blocking::Inline,
+        top: SupervisorSettings {
+            intensity: 10_000,
+            ..SupervisorSettings::default()
+        },
+    };
+    let root = Root::start_local(tree.top, root_settings).await;
+    let stage = Stage {
+        ports: tree.ports,
+        world: world.clone(),
+        expected: RefCell::default(),
+        accepted: RefCell::default(),
+        unanswered: RefCell::default(),
+    };
+    (scenario.play)(&stage).await;
+    let known = root
+        .registry()
+        .boundaries()
+        .into_iter()
+        .map(|known| (known.kind, known.message, known.when));
+    let known = known.collect();
+    let record = chaos.end();
+    root.shutdown(Duration::from_secs(60)).await;
+    let evidence = evidence(&disk, &stage);
+    let digest = digest(&record, &story.borrow(), &evidence);
+    let dead_letters = world.dead_letters.borrow().clone();
+    Outcome {
+        record,
+        evidence,
+        known,
+        digest,
+        dead_letters,
+    }
+}
+
+fn evidence(disk: &SimulatedDisk, stage: &Stage) -> Evidence {
+    let mut store = disk.open(&identity(u64::MAX - 1));
+    let mut rows = Vec::new();
+    for summary in store.runs(&RunFilter::default()).unwrap() {
+        for step in store.steps(&summary.run, 0).unwrap() {
+            rows.push(JournalRow {
+                run: summary.run.to_string(),
+                sequence: step.sequence,
+                generation: step.generation,
+                at_ms: step.at_ms,
+                step: serde_json::to_value(&step.step).unwrap(),
+            });
+        }
+    }
+    let world = &stage.world;
+    let processes = world.processes.borrow();
+    Evidence {
+        rows,
+        processes: processes
+            .iter()
+            .map(|(run, pid)| ProcessSeen {
+                run: run.to_string(),
+                pid: *pid,
+            })
+            .collect(),
+        deliveries: world.deliveries.borrow().clone(),
+        effects: world.effects.borrow().clone(),
+        expected: stage.expected.borrow().clone(),
+        accepted: stage.accepted.borrow().clone(),
+        unanswered: stage.unanswered.borrow().clone(),
+        lost_in_a_row_max: Some(1_000),
+        all_ended: true,
+    }
+}
+
+fn digest(record: &Record, story: &[String], evidence: &Evidence) -> String {
+    use sha2::{Digest, Sha256};
+    let mut hash = Sha256::new();
+    for line in record.story.iter().chain(story) {
+        hash.update(line.as_bytes());
+        hash.update(b"\n");
+    }
+    for row in &evidence.rows {
+        hash.update(format!("{} {} {} {}\n", row.run, row.sequence, row.at_ms, row.step).as_bytes());
+    }
+    hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect()
+}

@@ -1,0 +1,192 @@
+//! The auditor is tested too: for each promise a journal that breaks it, made by hand.
+
+use impresario::chaos::{DeliverySeen, EffectSeen, Evidence, Expected, JournalRow, ProcessSeen, audit};
+use serde_json::{Value, json};
+use std::collections::BTreeMap;
+
+const RUN: &str = "01m7ynaym0000001";
+
+/// A run that went well: accepted, briefed, admitted, one attempt with one edit, answered, ended, delivered.
+fn sound() -> Vec<Value> {
+    let proof = json!({"method": "keeper", "no_children": true, "processes_left": 0});
+    vec![
+        json!({"step": "accepted"}),
+        json!({"step": "briefed"}),
+        json!({"step": "admitted"}),
+        json!({"step": "attempt_started", "attempt": 1}),
+        json!({"step": "tool_started", "attempt": 1, "call": "c1", "tool": "edit", "replay": "unsafe"}),
+        json!({"step": "tool_ended", "attempt": 1, "call": "c1"}),
+        json!({"step": "attempt_ended", "attempt": 1, "ending": "answered", "proof": proof}),
+        json!({"step": "answered", "answer": "done"}),
+        json!({"step": "ended", "state": "succeeded", "reason": null, "proof": proof}),
+        json!({"step": "delivered"}),
+        json!({"step": "delivery_acknowledged"}),
+    ]
+}
+
+fn evidence(steps: Vec<Value>) -> Evidence {
+    let rows = (1..).zip(steps).map(|(sequence, step)| JournalRow {
+        run: RUN.into(),
+        sequence,
+        generation: 1,
+        at_ms: 1_000 * sequence,
+        step,
+    });
+    let expected = Expected {
+        states: vec!["succeeded".into()],
+        answer: Some("done".into()),
+        within_ms: Some(60_000),
+    };
+    Evidence {
+        rows: rows.collect(),
+        deliveries: vec![DeliverySeen {
+            run: RUN.into(),
+            state: "succeeded".into(),
+            answer: Some("done".into()),
+        }],
+        effects: vec![effect(true)],
+        expected: BTreeMap::from([(RUN.to_string(), expected)]),
+        accepted: vec![RUN.into()],
+        lost_in_a_row_max: Some(2),
+        all_ended: true,
+        ..Evidence::default()
+    }
+}
+
+fn effect(announced: bool) -> EffectSeen {
+    EffectSeen {
+        run: RUN.into(),
+        call: "c1".into(),
+        replay_safe: false,
+        announced,
+    }
+}
+
+fn check(evidence: &Evidence, promise: &str) {
+    let breaches = audit(evidence);
+    assert!(!breaches.is_empty(), "the auditor saw nothing");
+    assert!(
+        breaches.iter().all(|breach| breach.promise == promise),
+        "{breaches:?}"
+    );
+}
+
+/// The sound run with `change` made to its steps.
+fn with(change: impl FnOnce(&mut Vec<Value>)) -> Evidence {
+    let mut steps = sound();
+    change(&mut steps);
+    evidence(steps)
+}
+
+#[test]
+fn a_sound_run_is_found_sound() {
+    assert_eq!(audit(&evidence(sound())), []);
+}
+
+#[test]
+fn p1_two_terminal_states_none_and_the_wrong_one() {
+    check(&with(|steps| steps.push(sound()[8].clone())), "P1");
+    let mut unfinished = with(|steps| steps.truncate(7));
+    unfinished.deliveries.clear();
+    check(&unfinished, "P1");
+    let mut wrong = evidence(sound());
+    wrong.expected.get_mut(RUN).unwrap().states = vec!["cancelled".into()];
+    check(&wrong, "P1");
+}
+
+#[test]
+fn p1_a_run_that_goes_on_after_its_end_and_one_with_a_hole() {
+    check(
+        &with(|steps| steps.insert(9, json!({"step": "attempt_started", "attempt": 2}))),
+        "P1",
+    );
+    let mut hole = evidence(sound());
+    hole.rows.remove(1);
+    check(&hole, "P1");
+    check(
+        &with(|steps| steps[8]["reason"] = json!({"code": "internal", "message": "?"})),
+        "P1",
+    );
+}
+
+#[test]
+fn p2_a_result_that_was_not_on_disk_not_delivered_or_another_one() {
+    let mut unwritten = with(|steps| drop(steps.remove(7)));
+    unwritten.deliveries[0].answer = None;
+    check(&unwritten, "P2");
+    let mut other = evidence(sound());
+    other.deliveries[0].answer = Some("something else".into());
+    check(&other, "P2");
+    let mut never = evidence(sound());
+    never.deliveries[0].run = "another run".into();
+    check(&never, "P2");
+    let mut lost = evidence(sound());
+    lost.accepted.push("01m7ynaym0000002".into());
+    check(&lost, "P2");
+}
+
+#[test]
+fn p3_an_effect_twice_one_unannounced_and_one_nobody_speaks_of() {
+    let mut twice = evidence(sound());
+    twice.effects.push(effect(true));
+    check(&twice, "P3");
+    let mut early = evidence(sound());
+    early.effects = vec![effect(false)];
+    check(&early, "P3");
+    check(&with(|steps| drop(steps.remove(5))), "P3");
+}
+
+#[test]
+fn p4_a_process_that_outlives_its_run_and_an_end_without_proof() {
+    let mut outlived = evidence(sound());
+    outlived.processes.push(ProcessSeen {
+        run: RUN.into(),
+        pid: 4711,
+    });
+    check(&outlived, "P4");
+    check(
+        &with(|steps| steps[8]["proof"]["processes_left"] = json!(1)),
+        "P4",
+    );
+    check(
+        &with(|steps| steps[8]["proof"]["no_children"] = json!(false)),
+        "P4",
+    );
+}
+
+#[test]
+fn p5_a_run_that_took_too_long() {
+    let mut late = evidence(sound());
+    for row in late.rows.iter_mut().skip(8) {
+        row.at_ms += 3_600_000;
+    }
+    check(&late, "P5");
+}
+
+#[test]
+fn p7_an_older_generation_that_writes_after_a_newer_one() {
+    let mut two_drivers = evidence(sound());
+    two_drivers.rows[3].generation = 2;
+    check(&two_drivers, "P7");
+}
+
+#[test]
+fn p8_losses_without_end() {
+    let lost = |attempt: u32| {
+        [
+            json!({"step": "attempt_started", "attempt": attempt}),
+            json!({"step": "attempt_ended", "attempt": attempt, "ending": "lost"}),
+        ]
+    };
+    let storm = with(|steps| {
+        steps.splice(3..3, (10..13).flat_map(lost));
+    });
+    check(&storm, "P8");
+}
+
+#[test]
+fn p9_a_question_to_an_actor_that_nobody_ever_answered() {
+    let mut silent = evidence(sound());
+    silent.unanswered.push("StartRun".into());
+    check(&silent, "P9");
+}
