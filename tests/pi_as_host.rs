@@ -185,6 +185,33 @@ fn script(sub_agents: impl IntoIterator<Item = Turn>) -> Script {
         .rule(Rule::new("main agent").turn(Turn::text(MAIN_ANSWER)).repeat())
 }
 
+/// Waits until this stands in a file that another program writes.
+fn wait_for_file(path: &Path, text: &str) {
+    let deadline = Instant::now() + PATIENCE;
+    loop {
+        let found = fs::read_to_string(path).unwrap_or_default();
+        if found.contains(text) {
+            return;
+        }
+        assert!(Instant::now() < deadline, "{text} never came: {found}");
+        std::thread::sleep(Duration::from_millis(10));
+    }
+}
+
+/// Submits a text and waits for what it brings. Pi that is still starting may take the key and not the text.
+fn submit_and_see(terminal: &mut Terminal, text: &str, wanted: &str) {
+    submit(terminal, text, PATIENCE);
+    let deadline = Instant::now() + PATIENCE;
+    while !terminal.shows(Duration::from_secs(2), |screen| screen.contains(wanted)) {
+        assert!(
+            Instant::now() < deadline,
+            "{wanted} never came:\n{}",
+            terminal.screen()
+        );
+        terminal.press(Key::Enter);
+    }
+}
+
 fn prompt(pi: &mut JsonLines, text: &str) {
     pi.say(&json!({"id": text, "type": "prompt", "message": text}))
         .expect("Pi listens");
@@ -419,8 +446,7 @@ fn a_result_that_is_offered_twice_stands_in_the_session_once() {
         let (seen, _) = pi.wait_for_behind(0, PATIENCE, is_result);
         prompt(&mut pi, "Say hello.");
         pi.wait_for_behind(seen, PATIENCE, |record| record["type"] == "agent_end");
-        let heard = fs::read_to_string(log).expect("the runtime heard something");
-        assert!(heard.contains(r#""again":{"receipt":"#), "{heard}");
+        wait_for_file(&log, r#""again":{"receipt":"#);
         assert_eq!(count(&pi, is_result), 1);
     }
 }
@@ -441,13 +467,12 @@ fn the_screen_shows_progress_and_the_answer_and_escape_cancels() {
         );
         let stage = stage.with_scripted_runtime(&noisy);
         let mut terminal = stage.terminal();
-        submit(&mut terminal, "/skill demo look around", PATIENCE);
-        terminal.wait_for_text(PATIENCE, "esc cancels");
+        submit_and_see(&mut terminal, "/skill demo look around", "esc cancels");
         stage.wait_for_sub_agents(1);
         stage.server.open_gate("go");
         let screen = terminal.wait_for_text(PATIENCE, ANSWER);
         assert!(screen.contains("Skill demo succeeded"), "{screen}");
-        submit(&mut terminal, "/skill demo look again", PATIENCE);
+        submit_and_see(&mut terminal, "/skill demo look again", "esc cancels");
         stage.wait_for_sub_agents(2);
         terminal.press(Key::Escape);
         let screen = terminal.wait_for_text(PATIENCE, "Skill demo cancelled");
@@ -537,10 +562,7 @@ fn a_hook_that_is_not_answered_holds_pi_up_until_its_deadline_only() {
         pi.wait_for(PATIENCE, is_result);
         prompt(&mut pi, "Say hello.");
         pi.wait_for(PATIENCE, |record| record["type"] == "agent_end");
-        let heard = fs::read_to_string(log).expect("the runtime heard something");
-        assert!(
-            heard.contains(r#""method":"input""#) && heard.contains(r#""method":"request.cancel""#),
-            "{heard}"
-        );
+        wait_for_file(&log, r#""method":"input""#);
+        wait_for_file(&log, r#""method":"request.cancel""#);
     }
 }
