@@ -1,10 +1,9 @@
 //! What a question asks for: its telling words, what they may be called in code, and the names it spells out.
 
-use super::concepts::SAYINGS;
+use super::concepts::{Kin, concepts};
 use super::file_kind::{FileKind, kinds_asked_for};
 use super::words::{for_each_word, stem};
-use std::collections::{BTreeMap, BTreeSet};
-use std::sync::LazyLock;
+use std::collections::BTreeSet;
 
 /// One thing the question asks about.
 #[derive(Debug, Clone, PartialEq)]
@@ -13,6 +12,8 @@ pub struct Notion {
     pub weight: f64,
     /// Stems that express it, the question's own first with weight 1, its kin with less.
     pub stems: Vec<(String, f64)>,
+    /// Sayings of several words that express it, with what each counts.
+    pub sayings: Vec<(Vec<String>, f64)>,
     /// It stood in the question as an identifier: `max_depth`, `WalkBuilder`.
     pub is_name: bool,
 }
@@ -32,40 +33,36 @@ pub struct Question {
 const QUESTION_BYTES_MAX: usize = 4_000;
 /// More notions than this do not make an answer better.
 const NOTIONS_MAX: usize = 24;
-/// What a word lends to the likeliest word of code for it.
-const KIN_WEIGHT: f64 = 0.6;
-/// What each further word of code gets of the one before.
-const KIN_DECAY: f64 = 0.92;
-/// What a word of code lends back to the word people say.
-const BACK_WEIGHT: f64 = 0.3;
-/// What a saying of several words lends to the words of code for it.
-const SAYING_WEIGHT: f64 = 0.9;
 /// What a word that is part of a saying still counts by itself.
 const TOLD_WEIGHT: f64 = 0.5;
-/// Between the words of a saying so many others may stand.
-const GAP_MAX: usize = 2;
-
 /// Reads a question.
 pub fn read_question(text: &str) -> Question {
     let text = cut_at_character(text, QUESTION_BYTES_MAX);
     let names = spelled_names(text);
     let words = question_words(text);
     let mut notions: Vec<Notion> = Vec::new();
+    let stems: Vec<&str> = words.iter().map(|word| word.stem.as_str()).collect();
     let mut told = vec![false; words.len()];
     for position in 0..words.len() {
-        let saying = saying_at(&words, position).filter(|_| notions.len() < NOTIONS_MAX);
+        let saying = concepts()
+            .saying_at(&stems, position)
+            .filter(|_| notions.len() < NOTIONS_MAX);
         if let Some((places, saying)) = saying {
-            notions.push(saying_notion(&words, &places, saying));
+            let joined: String = places.iter().map(|place| words[*place].text.as_str()).collect();
+            // `back off` may be written `backoff`.
+            let mut notion = notion(stem(&joined), Some(&saying.kin), 1.0);
+            notion.sayings.push((saying.stems.clone(), 1.0));
+            notions.push(notion);
             places.iter().for_each(|place| told[*place] = true);
         }
         let word = &words[position];
         let weight = word_weight(&word.text) * if told[position] { TOLD_WEIGHT } else { 1.0 };
         let known = notions.iter().any(|notion| notion.stems[0].0 == word.stem);
         if weight > 0.0 && !known && notions.len() < NOTIONS_MAX {
+            let is_name = names.contains(&word.text);
             notions.push(Notion {
-                weight,
-                stems: with_kin(&word.stem),
-                is_name: names.contains(&word.text),
+                is_name,
+                ..notion(word.stem.clone(), concepts().kin_of(&word.stem), weight)
             });
         }
     }
@@ -131,113 +128,24 @@ fn spelled_names(text: &str) -> BTreeSet<String> {
     names
 }
 
-fn saying_notion(words: &[Word], places: &[usize], saying: &Saying) -> Notion {
-    let joined: String = places.iter().map(|place| words[*place].text.as_str()).collect();
-    // `back off` may be written `backoff`.
-    let mut stems: Vec<(String, f64)> = vec![(stem(&joined), 1.0)];
-    let mut weight = SAYING_WEIGHT;
-    for word in &saying.code {
-        if *word != stems[0].0 {
-            stems.push((word.clone(), weight));
-        }
-        weight *= KIN_DECAY;
+fn notion(own: String, kin: Option<&Kin>, weight: f64) -> Notion {
+    let mut stems = vec![(own.clone(), 1.0)];
+    let mut sayings = Vec::new();
+    if let Some(kin) = kin {
+        stems.extend(
+            kin.words
+                .iter()
+                .filter(|(word, _)| **word != own)
+                .map(|(word, weight)| (word.clone(), *weight)),
+        );
+        sayings.clone_from(&kin.sayings);
     }
     Notion {
-        weight: 1.0,
+        weight,
         stems,
+        sayings,
         is_name: false,
     }
-}
-
-fn with_kin(own: &str) -> Vec<(String, f64)> {
-    let mut stems = vec![(own.to_string(), 1.0)];
-    if let Some(kin) = TABLE.kin.get(own) {
-        stems.extend(kin.iter().map(|(stem, weight)| (stem.clone(), *weight)));
-    }
-    stems
-}
-
-/// Several words that say one thing.
-struct Saying {
-    stems: Vec<String>,
-    code: Vec<String>,
-}
-
-/// The sayings, read once.
-#[derive(Default)]
-struct Table {
-    /// For every stem, its kin with the weight lent.
-    kin: BTreeMap<String, BTreeMap<String, f64>>,
-    /// The longest first.
-    sayings: Vec<Saying>,
-}
-
-static TABLE: LazyLock<Table> = LazyLock::new(|| {
-    let mut table = Table::default();
-    for line in SAYINGS.lines() {
-        let Some((said, code)) = line.split_once(':') else {
-            continue;
-        };
-        let code: Vec<String> = code.split_whitespace().map(code_stem).collect();
-        for saying in said.split(',') {
-            let stems: Vec<String> = saying.split_whitespace().map(stem).collect();
-            match stems.as_slice() {
-                [] => {}
-                [word] => table.lend(word, &code),
-                [_, _, ..] => table.sayings.push(Saying {
-                    stems,
-                    code: code.clone(),
-                }),
-            }
-        }
-    }
-    table
-        .sayings
-        .sort_by_key(|saying| std::cmp::Reverse(saying.stems.len()));
-    table
-});
-
-/// Words of code that are written with `_` are found as one word only in their parts; the first part is kept.
-fn code_stem(word: &str) -> String {
-    stem(word.split('_').next().unwrap_or(word))
-}
-
-impl Table {
-    fn lend(&mut self, word: &str, code: &[String]) {
-        let mut weight = KIN_WEIGHT;
-        for other in code.iter().filter(|other| *other != word) {
-            self.lend_one(word, other, weight);
-            self.lend_one(other, word, BACK_WEIGHT);
-            weight *= KIN_DECAY;
-        }
-    }
-
-    fn lend_one(&mut self, from: &str, to: &str, weight: f64) {
-        let kin = self.kin.entry(from.to_string()).or_default();
-        let lent = kin.entry(to.to_string()).or_insert(weight);
-        *lent = lent.max(weight);
-    }
-}
-
-/// The longest saying that begins at this word, and where its words stand.
-fn saying_at(words: &[Word], position: usize) -> Option<(Vec<usize>, &'static Saying)> {
-    TABLE
-        .sayings
-        .iter()
-        .find_map(|saying| Some((places_of(saying, words, position)?, saying)))
-}
-
-fn places_of(saying: &Saying, words: &[Word], position: usize) -> Option<Vec<usize>> {
-    let mut places = Vec::with_capacity(saying.stems.len());
-    let mut next = position;
-    for (rank, stem) in saying.stems.iter().enumerate() {
-        let gap = if rank == 0 { 0 } else { GAP_MAX };
-        let within = words.get(next..)?.iter().take(gap + 1);
-        let found = within.into_iter().position(|word| word.stem == *stem)?;
-        places.push(next + found);
-        next += found + 1;
-    }
-    Some(places)
 }
 
 /// How telling a word is: nothing for the glue of English, little for what every program has.

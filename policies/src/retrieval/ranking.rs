@@ -4,6 +4,7 @@
 //! than code), kin of a word count less than the word, and a notion counts once however many of its words appear. A
 //! passage is judged together with its file, because the file that is about the matter is usually the answer.
 
+use super::concepts::GAP_MAX;
 use super::file_kind::{FileKind, classify_path, weigh_kind};
 use super::lines::Role;
 use super::passages::{CutFile, Passage, cut_file};
@@ -130,6 +131,10 @@ struct Vocabulary {
     numbers: BTreeMap<String, usize>,
     /// For every stem, the first notion it belongs to with its own word.
     notion_of: Vec<Option<usize>>,
+    /// For every stem, the sayings that end with it: the stems before it, nearest last, and the number of the saying.
+    sayings_ending: Vec<Vec<(Vec<usize>, usize)>>,
+    /// For every notion, the numbers of its sayings and what each counts.
+    sayings_of: Vec<Vec<(usize, f64)>>,
     /// Identifiers the question spells out.
     names: BTreeSet<String>,
 }
@@ -140,15 +145,23 @@ impl Vocabulary {
             stems: Vec::new(),
             numbers: BTreeMap::new(),
             notion_of: Vec::new(),
+            sayings_ending: Vec::new(),
+            sayings_of: Vec::new(),
             names: question.names.clone(),
         };
-        for (notion, stems) in question.notions.iter().enumerate() {
-            for (rank, (stem, _)) in stems.stems.iter().enumerate() {
+        for (index, notion) in question.notions.iter().enumerate() {
+            for (rank, (stem, _)) in notion.stems.iter().enumerate() {
                 let number = vocabulary.number(stem);
                 if rank == 0 && vocabulary.notion_of[number].is_none() {
-                    vocabulary.notion_of[number] = Some(notion);
+                    vocabulary.notion_of[number] = Some(index);
                 }
             }
+            let sayings = notion
+                .sayings
+                .iter()
+                .map(|(saying, weight)| (vocabulary.saying_number(saying), *weight));
+            let sayings = sayings.collect();
+            vocabulary.sayings_of.push(sayings);
         }
         vocabulary
     }
@@ -161,6 +174,21 @@ impl Vocabulary {
         self.numbers.insert(stem.to_string(), number);
         self.stems.push(stem.to_string());
         self.notion_of.push(None);
+        self.sayings_ending.push(Vec::new());
+        number
+    }
+
+    /// A saying has a number like a stem, under a name that no word can have.
+    fn saying_number(&mut self, saying: &[String]) -> usize {
+        let name = saying.join(" ");
+        if let Some(number) = self.numbers.get(&name) {
+            return *number;
+        }
+        let number = self.number(&name);
+        let mut stems: Vec<usize> = saying.iter().map(|stem| self.number(stem)).collect();
+        if let Some(last) = stems.pop() {
+            self.sayings_ending[last].push((stems, number));
+        }
         number
     }
 }
@@ -280,16 +308,24 @@ impl<'a> Counter<'a, '_> {
     }
 
     fn count_line(&mut self, text: &'a str, weight: f64, counted: &mut CountedPassage) {
-        let mut words = 0.0;
-        let mut last: Option<(usize, f64)> = None;
+        let vocabulary = self.vocabulary;
+        let mut words = 0;
+        let mut met: Vec<(usize, usize)> = Vec::new();
+        let mut last_notion: Option<(usize, usize)> = None;
         for_each_word(cut_long(text), |word| {
-            words += 1.0;
+            words += 1;
             let Some(stem) = self.stem_of(word) else { return };
             counted.counts.entry(stem).or_default().in_text += weight;
-            let Some(notion) = self.vocabulary.notion_of[stem] else {
+            for (before, saying) in &vocabulary.sayings_ending[stem] {
+                if stand_before(before, &met, words) {
+                    counted.counts.entry(*saying).or_default().in_text += weight;
+                }
+            }
+            met.push((stem, words));
+            let Some(notion) = vocabulary.notion_of[stem] else {
                 return;
             };
-            if let Some((before, at)) = last
+            if let Some((before, at)) = last_notion
                 && notion != before
                 && words - at <= NEIGHBOUR_WORDS_MAX
             {
@@ -298,9 +334,9 @@ impl<'a> Counter<'a, '_> {
                     counted.neighbours.push(pair);
                 }
             }
-            last = Some((notion, words));
+            last_notion = Some((notion, words));
         });
-        counted.words += words;
+        counted.words += words as f64;
     }
 
     fn count_words(&mut self, text: &'a str, weight: f64, counts: &mut Counts) {
@@ -329,8 +365,24 @@ impl<'a> Counter<'a, '_> {
     }
 }
 
+/// Whether these stems were met in this order, each near the next, the last one near word number `here`.
+fn stand_before(stems: &[usize], met: &[(usize, usize)], here: usize) -> bool {
+    let mut near = here;
+    for stem in stems.iter().rev() {
+        let found = met
+            .iter()
+            .rev()
+            .find(|(other, at)| other == stem && *at < near && near - at <= GAP_MAX + 1);
+        match found {
+            Some((_, at)) => near = *at,
+            None => return false,
+        }
+    }
+    true
+}
+
 /// Notions this close to each other in a line are neighbours.
-const NEIGHBOUR_WORDS_MAX: f64 = 2.0;
+const NEIGHBOUR_WORDS_MAX: usize = 2;
 /// The head of a file is looked for in so many lines.
 const HEAD_LINES_MAX: usize = 40;
 
@@ -415,15 +467,20 @@ impl<'a> Scorer<'a> {
         settings: &'a RankingSettings,
         counted: &[CountedFile],
     ) -> Self {
-        let number = |stem: &String| vocabulary.numbers[stem];
-        let notions = question.notions.iter().map(|notion| NumberedNotion {
-            weight: notion.weight,
-            stems: notion
-                .stems
-                .iter()
-                .map(|(stem, weight)| (number(stem), *weight))
-                .collect(),
-        });
+        let notions = question
+            .notions
+            .iter()
+            .zip(&vocabulary.sayings_of)
+            .map(|(notion, sayings)| {
+                let words = notion
+                    .stems
+                    .iter()
+                    .map(|(stem, weight)| (vocabulary.numbers[stem], *weight));
+                NumberedNotion {
+                    weight: notion.weight,
+                    stems: words.chain(sayings.iter().copied()).collect(),
+                }
+            });
         let stems = vocabulary.stems.len();
         let passages = counted
             .iter()
@@ -503,7 +560,7 @@ impl<'a> Scorer<'a> {
     }
 
     fn score(&self, counts: &Counts, words: f64, length_penalty: f64, rarity: &Rarity) -> f64 {
-        let length = 1.0 - length_penalty + length_penalty * words / rarity.words_mean;
+        let length = 1.0 - length_penalty + length_penalty * (words / rarity.words_mean).max(LENGTH_MIN);
         let mut sum = 0.0;
         let mut covered = 0.0;
         let mut coverable = 0.0;
@@ -544,6 +601,8 @@ impl<'a> Scorer<'a> {
     }
 }
 
+/// Passages and files below this share of the mean length are not favoured further.
+const LENGTH_MIN: f64 = 0.6;
 /// What each further passage of one file counts of the one before.
 const FURTHER_PASSAGE: f64 = 0.7;
 
