@@ -41,16 +41,18 @@ pub struct RankingSettings {
     pub passages_max: usize,
     /// At most so many of one file.
     pub passages_of_a_file_max: usize,
-    /// What a word in a defined name counts.
-    pub name_weight: f64,
+    /// What a word in a defined name adds to its passage, whatever else is there.
+    pub name_share: f64,
     /// What a word in a comment counts.
     pub prose_weight: f64,
     /// What a word in an import counts.
     pub import_weight: f64,
-    /// What a word in the name of the surrounding container or heading counts.
-    pub within_weight: f64,
-    /// What a word in the path counts, for the file.
-    pub path_weight: f64,
+    /// What a word in the name of the surrounding container or heading counts, against a name of the passage's own.
+    pub within_share: f64,
+    /// What a word in the name of a file adds to the file, whatever else is there.
+    pub path_share: f64,
+    /// What a word in the name of a directory counts, against the name of the file.
+    pub directory_share: f64,
     /// What a word in the prose at the head of a file counts, for the file.
     pub about_weight: f64,
     /// How soon more of the same word stops counting.
@@ -76,11 +78,12 @@ impl Default for RankingSettings {
         Self {
             passages_max: 8,
             passages_of_a_file_max: 2,
-            name_weight: 2.0,
+            name_share: 0.4,
             prose_weight: 1.0,
             import_weight: 0.1,
-            within_weight: 1.5,
-            path_weight: 12.0,
+            within_share: 0.5,
+            path_share: 1.8,
+            directory_share: 0.4,
             about_weight: 1.5,
             saturation: 3.0,
             length_penalty: 0.5,
@@ -196,7 +199,7 @@ impl Vocabulary {
 /// How often each stem of the vocabulary occurs, weighted by where.
 type Counts = BTreeMap<usize, Count>;
 
-/// A weighted count: in the text, where length tells how much it means, and in names, where it does not.
+/// How often in the text, weighted by where, and how much of a name it is, from 0 to 1.
 #[derive(Debug, Clone, Copy, Default)]
 struct Count {
     in_text: f64,
@@ -255,14 +258,27 @@ impl<'a> Counter<'a, '_> {
                 1.0
             };
             for (stem, count) in &counted.counts {
-                whole.counts.entry(*stem).or_default().in_text += (count.in_text + count.in_names) * share;
+                whole.counts.entry(*stem).or_default().in_text += count.in_text * share;
             }
             whole.words += counted.words * share;
             whole.passages.push(counted);
         }
         self.count_head(&cut, legal_head, &mut whole);
-        let path_weight = self.settings.path_weight;
-        self.count_words(&file.path, path_weight, &mut whole.counts);
+        let (directories, name) = file.path.rsplit_once('/').unwrap_or(("", &file.path));
+        let directory_share = self.settings.directory_share;
+        let (parents, parent) = directories.rsplit_once('/').unwrap_or(("", directories));
+        // A file called like every other (`mod.rs`, `index.js`) goes by the name of its directory.
+        let goes_by_parent = matches!(
+            name.split('.').next(),
+            Some("mod" | "index" | "__init__" | "main" | "lib")
+        );
+        self.count_name(name, 1.0, &mut whole.counts);
+        self.count_name(
+            parent,
+            if goes_by_parent { 1.0 } else { directory_share },
+            &mut whole.counts,
+        );
+        self.count_name(parents, directory_share, &mut whole.counts);
         whole
     }
 
@@ -277,8 +293,8 @@ impl<'a> Counter<'a, '_> {
             defines_name: false,
         };
         for within in &passage.within {
-            let weight = self.settings.within_weight;
-            self.count_name(within, weight, &mut counted.counts);
+            let share = self.settings.within_share;
+            self.count_name(within, share, &mut counted.counts);
         }
         for line in &cut.lines[passage.start.max(legal_head.min(passage.end))..passage.end] {
             let weight = match line.role {
@@ -289,8 +305,7 @@ impl<'a> Counter<'a, '_> {
             };
             self.count_line(line.text, weight, &mut counted);
             if !line.name.is_empty() {
-                let extra = self.settings.name_weight - 1.0;
-                self.count_words(line.name, extra, &mut counted.counts);
+                self.count_name(line.name, 1.0, &mut counted.counts);
                 counted.defines_name |= self.vocabulary.names.contains(&line.name.to_lowercase());
             }
         }
@@ -342,16 +357,17 @@ impl<'a> Counter<'a, '_> {
     fn count_words(&mut self, text: &'a str, weight: f64, counts: &mut Counts) {
         for_each_word(text, |word| {
             if let Some(stem) = self.stem_of(word) {
-                counts.entry(stem).or_default().in_names += weight;
+                counts.entry(stem).or_default().in_text += weight;
             }
         });
     }
 
-    /// As [`Self::count_words`], for a text that does not live as long as the files.
-    fn count_name(&mut self, text: &str, weight: f64, counts: &mut Counts) {
+    /// Marks the words of a name.
+    fn count_name(&mut self, text: &str, share: f64, counts: &mut Counts) {
         for_each_word(text, |word| {
             if let Some(number) = self.vocabulary.numbers.get(&stem(word)) {
-                counts.entry(*number).or_default().in_names += weight;
+                let count = counts.entry(*number).or_default();
+                count.in_names = count.in_names.max(share);
             }
         });
     }
@@ -412,18 +428,27 @@ fn legal_head_lines(cut: &CutFile<'_>) -> usize {
     if is_legal { prose } else { 0 }
 }
 
-/// How telling each stem is among so many things.
+/// How telling each stem is among so many things, and how such things are scored.
 struct Rarity {
     things: f64,
     words_mean: f64,
+    length_penalty: f64,
+    name_share: f64,
     found_in: Vec<f64>,
 }
 
 impl Rarity {
-    fn new<'c>(stems: usize, counted: impl Iterator<Item = (&'c Counts, f64)>) -> Self {
+    fn new<'c>(
+        stems: usize,
+        length_penalty: f64,
+        name_share: f64,
+        counted: impl Iterator<Item = (&'c Counts, f64)>,
+    ) -> Self {
         let mut rarity = Self {
             things: 0.0,
             words_mean: 0.0,
+            length_penalty,
+            name_share,
             found_in: vec![0.0; stems],
         };
         let mut words = 0.0;
@@ -490,18 +515,13 @@ impl<'a> Scorer<'a> {
         Self {
             settings,
             notions: notions.collect(),
-            passages: Rarity::new(stems, passages),
-            files: Rarity::new(stems, files),
+            passages: Rarity::new(stems, settings.length_penalty, settings.name_share, passages),
+            files: Rarity::new(stems, settings.file_length_penalty, settings.path_share, files),
         }
     }
 
     fn rank_file(&self, index: usize, file: &CountedFile, question: &Question) -> Vec<RankedPassage> {
-        let of_file = self.score(
-            &file.counts,
-            file.words,
-            self.settings.file_length_penalty,
-            &self.files,
-        );
+        let of_file = self.score(&file.counts, file.words, &self.files);
         if of_file == 0.0 {
             return Vec::new();
         }
@@ -539,12 +559,7 @@ impl<'a> Scorer<'a> {
     }
 
     fn score_passage(&self, passage: &CountedPassage) -> f64 {
-        let mut score = self.score(
-            &passage.counts,
-            passage.words,
-            self.settings.length_penalty,
-            &self.passages,
-        );
+        let mut score = self.score(&passage.counts, passage.words, &self.passages);
         for (one, other) in &passage.neighbours {
             let rarity = self
                 .notion_rarity(*one, &self.passages)
@@ -559,8 +574,9 @@ impl<'a> Scorer<'a> {
         }
     }
 
-    fn score(&self, counts: &Counts, words: f64, length_penalty: f64, rarity: &Rarity) -> f64 {
-        let length = 1.0 - length_penalty + length_penalty * (words / rarity.words_mean).max(LENGTH_MIN);
+    fn score(&self, counts: &Counts, words: f64, rarity: &Rarity) -> f64 {
+        let length =
+            1.0 - rarity.length_penalty + rarity.length_penalty * (words / rarity.words_mean).max(LENGTH_MIN);
         let mut sum = 0.0;
         let mut covered = 0.0;
         let mut coverable = 0.0;
@@ -572,9 +588,9 @@ impl<'a> Scorer<'a> {
             let mut best_weight = 0.0_f64;
             for (stem, weight) in &notion.stems {
                 let Some(count) = counts.get(stem) else { continue };
-                let count = count.in_text / length + count.in_names;
-                let share =
-                    weight * rarity.of(*stem).min(notion_rarity) * count / (count + self.settings.saturation);
+                let often = count.in_text / length;
+                let told = often / (often + self.settings.saturation) + rarity.name_share * count.in_names;
+                let share = weight * rarity.of(*stem).min(notion_rarity) * told;
                 best = best.max(share);
                 best_weight = best_weight.max(*weight);
                 all += share;
