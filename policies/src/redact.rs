@@ -4,6 +4,7 @@
 //! errors of providers. Every pattern is matched in time linear in the text.
 
 use crate::compat::SPACE_CLASS;
+use aho_corasick::{AhoCorasick, AhoCorasickKind};
 use regex::{Captures, Regex};
 use std::borrow::Cow;
 use std::sync::LazyLock;
@@ -14,10 +15,11 @@ pub const REDACTED: &str = "[REDACTED]";
 /// Replaces everything that looks like a secret.
 pub fn redact(text: &str) -> Cow<'_, str> {
     let patterns = &*PATTERNS;
+    let wanted = patterns.wanted(text);
     let mut text = Cow::Borrowed(text);
     for (at, pattern) in patterns.list.iter().enumerate() {
-        // What an earlier pattern replaced can only take away from a later one, and the mark matches none.
-        if !may_match(at, &text) {
+        // What an earlier pattern replaces takes nothing from a later one that was not there before.
+        if wanted & (1 << at) == 0 {
             continue;
         }
         if let Cow::Owned(replaced) = pattern.apply(&text) {
@@ -25,10 +27,6 @@ pub fn redact(text: &str) -> Cow<'_, str> {
         }
     }
     text
-}
-
-fn may_match(at: usize, text: &str) -> bool {
-    PATTERNS.list[at].regex.is_match(text)
 }
 
 /// What a match is replaced by.
@@ -106,6 +104,77 @@ fn is_credentials(text: &str) -> bool {
 
 struct Patterns {
     list: Vec<Pattern>,
+    /// Finds the words below, in one pass.
+    words: Option<AhoCorasick>,
+}
+
+/// Without one of these words, in any case, the patterns behind it match nothing.
+const WORDS: [(&str, &[u8]); 30] = [
+    ("bearer", &[0, 10]),
+    ("key", &[1, 6, 7, 9, 16]),
+    ("secret", &[2, 6]),
+    ("token", &[3, 6]),
+    ("sk-", &[4]),
+    ("passw", &[6, 8]),
+    ("passphrase", &[8]),
+    ("pwd", &[8]),
+    ("authorization", &[6]),
+    ("credential", &[6]),
+    ("basic", &[11]),
+    ("eyj", &[12]),
+    ("akia", &[13]),
+    ("asia", &[13]),
+    ("abia", &[13]),
+    ("acca", &[13]),
+    ("ghp_", &[14]),
+    ("gho_", &[14]),
+    ("ghu_", &[14]),
+    ("ghs_", &[14]),
+    ("ghr_", &[14]),
+    ("github_pat_", &[14]),
+    ("glpat-", &[14]),
+    ("xox", &[15]),
+    ("aiza", &[15]),
+    ("npm_", &[15]),
+    ("hf_", &[15]),
+    ("://", &[17]),
+    ("passwd", &[6, 8]),
+    ("private", &[9, 16]),
+];
+/// The pattern of long runs of hexadecimal digits, which no word announces.
+const HEX_PATTERN: u8 = 5;
+const HEX_DIGITS_MIN: usize = 40;
+
+impl Patterns {
+    /// One bit for every pattern that may match.
+    fn wanted(&self, text: &str) -> u32 {
+        let Some(words) = &self.words else { return u32::MAX };
+        let mut wanted = u32::from(has_long_hex(text.as_bytes())) << HEX_PATTERN;
+        for found in words.find_overlapping_iter(text) {
+            let (_, patterns) = WORDS[found.pattern().as_usize()];
+            wanted |= patterns.iter().fold(0, |bits, pattern| bits | 1 << pattern);
+        }
+        wanted
+    }
+}
+
+/// Looks at every fortieth byte, and around it only where it is a digit.
+fn has_long_hex(bytes: &[u8]) -> bool {
+    let mut at = HEX_DIGITS_MIN - 1;
+    while at < bytes.len() {
+        let back = bytes[..=at]
+            .iter()
+            .rev()
+            .take(HEX_DIGITS_MIN)
+            .take_while(|byte| byte.is_ascii_hexdigit())
+            .count();
+        if back == HEX_DIGITS_MIN {
+            return true;
+        }
+        // The run that reaches this byte is `back` long; a longer one can end no sooner than this.
+        at += HEX_DIGITS_MIN - back;
+    }
+    false
 }
 
 static PATTERNS: LazyLock<Patterns> = LazyLock::new(|| {
@@ -140,7 +209,12 @@ static PATTERNS: LazyLock<Patterns> = LazyLock::new(|| {
         .into_iter()
         .filter_map(|(source, replace)| Regex::new(&source).ok().map(|regex| Pattern { regex, replace }))
         .collect();
-    Patterns { list }
+    let words = AhoCorasick::builder()
+        .ascii_case_insensitive(true)
+        .kind(Some(AhoCorasickKind::DFA))
+        .build(WORDS.map(|(word, _)| word))
+        .ok();
+    Patterns { list, words }
 });
 
 /// Whether every pattern compiles; a test holds it.
@@ -160,6 +234,59 @@ mod tests {
     #[test]
     fn every_pattern_compiles() {
         assert_eq!(pattern_count(), 18);
+    }
+
+    #[test]
+    fn no_pattern_needs_a_word_that_does_not_announce_it() {
+        let samples = [
+            "Bearer a",
+            "api_key=a",
+            "secret=a",
+            "token=a",
+            "api key: a",
+            "password=a",
+            "passwd=a",
+            "passphrase: a",
+            "pwd=a",
+            "private_key=a",
+            "access-key: a",
+            "bearer abcdef1",
+            "Basic dXNlcjpwYXNz",
+            "\"authorization\": \"a\"",
+            "\"credentials\":\"a\"",
+            "x://u:p@h",
+            "-----BEGIN RSA PRIVATE KEY-----\nabc",
+        ];
+        for sample in samples {
+            assert!(redact(sample).contains(REDACTED), "{sample}");
+        }
+        let made = [
+            ("sk-", 20),
+            ("ghp_", 20),
+            ("github_pat_", 20),
+            ("glpat-", 20),
+            ("xoxb-", 10),
+            ("AIza", 35),
+            ("npm_", 36),
+            ("hf_", 30),
+            ("AKIA", 16),
+        ];
+        for (start, length) in made {
+            assert_eq!(
+                redact(&format!("{start}{}", "A".repeat(length))),
+                REDACTED,
+                "{start}"
+            );
+        }
+    }
+
+    #[test]
+    fn long_runs_of_digits_are_found_wherever_they_begin() {
+        for before in 0..90 {
+            let text = format!("{}{}", "x".repeat(before), "a1".repeat(20));
+            assert!(has_long_hex(text.as_bytes()), "{before}");
+            assert!(!has_long_hex(&text.as_bytes()[..before + 39]), "{before}");
+        }
     }
 
     #[test]
