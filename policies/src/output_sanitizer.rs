@@ -87,12 +87,12 @@ pub fn sanitize_output<'a>(text: &'a str, settings: &SanitizerSettings) -> Sanit
         units(&kept)
     };
     let truncated = settings.units_max > 0 && kept_units > settings.units_max;
-    let text = if truncated {
-        Cow::Owned(capped(&kept, settings.units_max))
+    let (text, final_units) = if truncated {
+        let (text, units) = capped(&kept, settings.units_max);
+        (Cow::Owned(text), units)
     } else {
-        kept
+        (kept, kept_units)
     };
-    let final_units = if truncated { units(&text) } else { kept_units };
     Sanitized {
         text,
         removed_sections,
@@ -102,12 +102,19 @@ pub fn sanitize_output<'a>(text: &'a str, settings: &SanitizerSettings) -> Sanit
     }
 }
 
-/// At most `limit` units, the mark among them; no mark where it does not fit.
-fn capped(text: &str, limit: usize) -> String {
+/// At most `limit` units, the mark among them, and how many; no mark where it does not fit.
+fn capped(text: &str, limit: usize) -> (String, usize) {
     let mark = format!("\n\n[…final output truncated by output sanitizer at {limit} chars]");
-    match limit.checked_sub(units(&mark)) {
-        Some(room) => format!("{}{mark}", cut_units(text, room)),
-        None => cut_units(text, limit).to_string(),
+    let mark_units = units(&mark);
+    match limit.checked_sub(mark_units) {
+        Some(room) => {
+            let kept = cut_units(text, room);
+            (format!("{kept}{mark}"), units(kept) + mark_units)
+        }
+        None => {
+            let kept = cut_units(text, limit);
+            (kept.to_string(), units(kept))
+        }
     }
 }
 
