@@ -1,5 +1,6 @@
 //! What a Rust program that embeds the runtime can rely on.
 
+use impresario::chaos::{self, Plan, When};
 use impresario::runtime::{
     AttemptEnding, EmbeddedTool, ModelClient, ModelError, ModelReply, ModelRequest, ModelRole, ModelUsage,
     OfflineOr, ReasonCode, Replay, RunEvents, RunFilter, Step, TerminalState, ToolCall, ToolDefinition,
@@ -291,6 +292,47 @@ fn the_runtime_outlives_the_tokio_runtime_that_started_it() {
     started_on.shutdown_background();
     let outcome = tokio().block_on(place.run(&runtime, sure()));
     assert_eq!(outcome.answer.as_deref(), Some("42"));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_actor_killed_on_purpose_costs_no_step_of_the_chain_and_breaks_no_promise() {
+    let place = Place::new();
+    let plan = Plan::AtBoundary {
+        kind: "attempt".to_string(),
+        message: "RunnerSaid".to_string(),
+        when: When::Before,
+        nth: 1,
+    };
+    let runtime = place.builder().chaos(plan).start().await.expect("started");
+    let outcome = place.run(&runtime, sure()).await;
+    assert_eq!(outcome.answer.as_deref(), Some("42"));
+    let endings = outcome.projection.attempts.iter();
+    let endings = endings.filter_map(|attempt| attempt.ended.as_ref().map(|end| end.ending));
+    assert_eq!(
+        endings.collect::<Vec<_>>(),
+        [AttemptEnding::Lost, AttemptEnding::Answered]
+    );
+    runtime.shutdown().await.expect("stopped");
+    let evidence = chaos::evidence_of(place.path().join("state")).expect("evidence");
+    assert_eq!(chaos::audit(&evidence), []);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_storm_on_a_real_clock_breaks_no_promise() {
+    let place = Place::new();
+    let plan = Plan::Seeded {
+        seed: 11,
+        per_mille: 60,
+        kills_max: 20,
+    };
+    let runtime = place.builder().chaos(plan).start().await.expect("started");
+    for _ in 0..3 {
+        let outcome = place.run(&runtime, sure()).await;
+        assert_eq!(outcome.answer.as_deref(), Some("42"), "{:?}", outcome.reason);
+    }
+    runtime.shutdown().await.expect("stopped");
+    let evidence = chaos::evidence_of(place.path().join("state")).expect("evidence");
+    assert_eq!(chaos::audit(&evidence), []);
 }
 
 /// A state directory and a workspace of one's own.

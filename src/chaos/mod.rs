@@ -12,11 +12,11 @@
 //! use impresario::{Runtime, SubAgent};
 //!
 //! let plan = Plan::Seeded { seed: 7, per_mille: 20, kills_max: 50 };
-//! let runtime = Runtime::builder().state_directory("/tmp/chaos").chaos(plan).start().await?;
+//! let runtime = Runtime::builder().state_directory("target/chaos").chaos(plan).start().await?;
 //! let run = runtime.spawn(SubAgent::explore("Where is the entry point?")).await?;
 //! run.outcome().await?;
 //! runtime.shutdown().await?;
-//! let breaches = chaos::audit(&chaos::evidence_of("/tmp/chaos")?);
+//! let breaches = chaos::audit(&chaos::evidence_of("target/chaos")?);
 //! assert!(breaches.is_empty(), "{breaches:?}");
 //! # Ok(())
 //! # }
@@ -30,7 +30,8 @@ pub use evidence::{
     DeliverySeen, EffectSeen, Evidence, EvidenceError, Expected, JournalRow, ProcessSeen, evidence_of,
 };
 
-use impresario_actors::supervision::{Boundary, Verdict, When, set_boundary_hook};
+pub use impresario_actors::supervision::When;
+use impresario_actors::supervision::{Boundary, Verdict, set_boundary_hook};
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::rc::Rc;
