@@ -4,6 +4,7 @@
 
 pub mod citation;
 pub mod concepts;
+mod counting;
 mod definitions;
 pub mod description;
 pub mod file_kind;
@@ -11,4 +12,5 @@ pub mod lines;
 pub mod passages;
 pub mod question;
 pub mod ranking;
+mod scoring;
 pub mod words;
