@@ -325,12 +325,18 @@ async fn a_storm_on_a_real_clock_breaks_no_promise() {
         per_mille: 60,
         kills_max: 20,
     };
-    let runtime = place.builder().chaos(plan).start().await.expect("started");
+    let (tell, told) = oneshot::channel();
+    let builder = place.builder().chaos(plan).when_chaos_ended(move |record| {
+        let _ = tell.send(record);
+    });
+    let runtime = builder.start().await.expect("started");
     for _ in 0..3 {
         let outcome = place.run(&runtime, sure()).await;
         assert_eq!(outcome.answer.as_deref(), Some("42"), "{:?}", outcome.reason);
     }
     runtime.shutdown().await.expect("stopped");
+    let record = within(told).await.expect("a record");
+    assert!(!record.kills.is_empty(), "nobody was killed");
     let evidence = chaos::evidence_of(place.path().join("state")).expect("evidence");
     assert_eq!(chaos::audit(&evidence), []);
 }

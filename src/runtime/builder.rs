@@ -5,7 +5,7 @@ use super::hosts::{HostFactory, Program};
 use super::inside::{COMMANDS_AHEAD_MAX, Inside, Thread, serve};
 use super::state_directory::{StateDirectoryError, make_private, state_directory};
 use super::sub_agent::{Defaults, EMBEDDED_RUNNER, PI_RUNNER};
-use crate::chaos::{Chaos, Plan};
+use crate::chaos::{Chaos, Plan, Record};
 use crate::skills::SkillSettings;
 use crate::wiring::{Outside, TreeSettings, grow};
 use impresario_actors::context::local::LocalContextEngine;
@@ -68,6 +68,7 @@ pub struct RuntimeBuilder {
     session: Arc<Mutex<Option<SessionId>>>,
     skills: SkillSettings,
     chaos: Option<Plan>,
+    chaos_ended: Option<Box<dyn FnOnce(Record) + Send>>,
 }
 
 impl Default for RuntimeBuilder {
@@ -90,6 +91,7 @@ impl Default for RuntimeBuilder {
             session: Arc::default(),
             skills: SkillSettings::default(),
             chaos: None,
+            chaos_ended: None,
         }
     }
 }
@@ -174,6 +176,12 @@ impl RuntimeBuilder {
         self
     }
 
+    /// Told at the end whom [`Self::chaos`] killed: a test in which nobody was killed proves nothing.
+    pub fn when_chaos_ended(mut self, tell: impl FnOnce(Record) + Send + 'static) -> Self {
+        self.chaos_ended = Some(Box::new(tell));
+        self
+    }
+
     /// Starts the runtime. When this returns it has adopted what an earlier one left behind, or is about to.
     pub async fn start(self) -> Result<Runtime, StartError> {
         let directory = match &self.state_directory {
@@ -212,7 +220,7 @@ impl RuntimeBuilder {
 
     /// The life of the thread.
     async fn live(
-        self,
+        mut self,
         directory: PathBuf,
         commands: mpsc::Receiver<super::inside::Command>,
         ready: oneshot::Sender<Result<EventFeed, StartError>>,
@@ -231,6 +239,7 @@ impl RuntimeBuilder {
             sessions: directory.join("sessions"),
             restarts: self.restarts.clone(),
         };
+        let chaos_ended = self.chaos_ended.take();
         let tree = grow(journal, self.outside(&directory), tree_settings);
         let inside = Inside { ports: tree.ports };
         if let Some(set_aside) = set_aside {
@@ -254,6 +263,9 @@ impl RuntimeBuilder {
                 boundaries = record.boundaries,
                 "chaos ended"
             );
+            if let Some(tell) = chaos_ended {
+                tell(record);
+            }
         }
         if let Err(error) = writer.close().await {
             tracing::warn!(%error, "journal not closed in order");
