@@ -7,13 +7,16 @@ use super::terminal::TerminalHost;
 use super::wire::RunLine;
 use crate::runtime::Runtime;
 use impresario_actors::gateways::{SystemWallClock, UnixMillis, WallClock};
-use impresario_actors::journal::{Retention, RunFilter, RunSummary};
+use impresario_actors::journal::{Retention, RunFilter, RunProgress, RunSummary};
 use impresario_policies::domain::{RunState, WhatToRun};
 use impresario_policies::projection::RunProjection;
 use std::io::Write;
 use std::process::ExitCode;
 use std::rc::Rc;
 use std::time::Duration;
+
+/// Parking takes a few writes, and stopping what a killed command left.
+const SETTLED_WITHIN: Duration = Duration::from_secs(10);
 
 pub(super) async fn execute(arguments: RunsArguments) -> Result<ExitCode, Failure> {
     let runtime = open(&arguments.state, arguments.json).await?;
@@ -35,7 +38,25 @@ pub(super) async fn open(state: &StateArguments, json: bool) -> Result<Runtime, 
         .host("cli", move || Rc::new(TerminalHost::new(json)));
     let runtime = builder.start().await?;
     runtime.adopt().await?;
+    settle(&runtime).await?;
     Ok(runtime)
+}
+
+/// Waits until what was just adopted is parked. A run that another process drives is not waited for.
+async fn settle(runtime: &Runtime) -> Result<(), Failure> {
+    let unfinished = RunFilter {
+        progress: RunProgress::Unfinished,
+        ..RunFilter::default()
+    };
+    let runs = runtime.runs(unfinished).await?;
+    let settled = async {
+        for run in runs {
+            let _ = runtime.run(run.run).outcome().await;
+        }
+    };
+    // A run that does not settle is shown as it stands.
+    let _ = tokio::time::timeout(SETTLED_WITHIN, settled).await;
+    Ok(())
 }
 
 /// The one run whose id begins so.
