@@ -112,13 +112,15 @@ pub(super) struct StateArguments {
 }
 
 #[derive(Debug, Args)]
-#[command(after_help = "\
+#[command(after_help = format!("\
 Examples:
   impresario runs
   impresario runs --json | head -n 1
   impresario runs show 01kah3q
   impresario runs resume 01kah3q
-  impresario runs prune --older-than 30d")]
+  impresario runs prune --older-than 30d
+
+{EXIT_CODES}"))]
 pub(super) struct RunsArguments {
     #[command(subcommand)]
     pub(super) action: Option<RunsAction>,
@@ -135,21 +137,25 @@ pub(super) struct RunsArguments {
 #[derive(Debug, Subcommand)]
 pub(super) enum RunsAction {
     /// Show a run and its answer
+    #[command(after_help = format!("Example:\n  impresario runs show 01kah3q\n\n{EXIT_CODES}"))]
     Show {
         /// Its id, or as much of the beginning as makes it the only one
         run: String,
     },
     /// Cancel a run that another process drives
+    #[command(after_help = format!("Example:\n  impresario runs cancel 01kah3q\n\n{EXIT_CODES}"))]
     Cancel {
         /// Its id, or as much of the beginning as makes it the only one
         run: String,
     },
     /// Go on with a parked run, as a new run that names it
+    #[command(after_help = format!("Example:\n  impresario runs resume 01kah3q\n\n{EXIT_CODES}"))]
     Resume {
         /// Its id, or as much of the beginning as makes it the only one
         run: String,
     },
     /// Forget runs that ended long ago
+    #[command(after_help = format!("Example:\n  impresario runs prune --older-than 12h --keep 10\n\n{EXIT_CODES}"))]
     Prune {
         /// How long ago: `30d`, `12h`
         #[arg(long, default_value = "30d", value_name = "DURATION", value_parser = duration)]
@@ -161,10 +167,12 @@ pub(super) enum RunsAction {
 }
 
 #[derive(Debug, Args)]
-#[command(after_help = "\
+#[command(after_help = format!("\
 Examples:
   impresario trace 01kah3q
-  impresario trace --json 01kah3q")]
+  impresario trace --json 01kah3q
+
+{EXIT_CODES}"))]
 pub(super) struct TraceArguments {
     /// The run's id, or as much of the beginning as makes it the only one
     pub(super) run: String,
@@ -176,11 +184,13 @@ pub(super) struct TraceArguments {
 }
 
 #[derive(Debug, Args)]
-#[command(after_help = "\
+#[command(after_help = format!("\
 The extension starts this; nobody types it. docs/protocol.md says what goes over the wire.
 
 Example:
-  impresario bridge < requests.jsonl")]
+  impresario bridge < requests.jsonl
+
+{EXIT_CODES}"))]
 pub(super) struct BridgeArguments {
     /// Who runs sub-agents: `pi` or `embedded`
     #[arg(long, default_value = "pi", env = "IMPRESARIO_RUNNER")]

@@ -4,7 +4,7 @@ use super::arguments::{HowArguments, RunArguments, SkillArguments};
 use super::exit::{Failure, code_of};
 use super::terminal::TerminalHost;
 use super::wire::EventLine;
-use crate::runtime::{Outcome, Run, Runtime, RuntimeBuilder, SubAgent};
+use crate::runtime::{EMBEDDED_RUNNER, Outcome, PI_RUNNER, Run, Runtime, RuntimeBuilder, SubAgent};
 use crate::skills::SkillSettings;
 use impresario_actors::messages::session::SkillOrder;
 use impresario_policies::domain::{Briefing, TerminalState};
@@ -132,7 +132,15 @@ impl HowArguments {
     }
 
     fn check(&self) -> Result<(), Failure> {
-        if self.runner != crate::runtime::EMBEDDED_RUNNER && self.models.is_empty() {
+        let known = [EMBEDDED_RUNNER, PI_RUNNER];
+        if !known.contains(&self.runner.as_str()) {
+            let known = known.join(", ");
+            return Err(Failure::usage(format!(
+                "there is no runner called {:?}; there are: {known}",
+                self.runner
+            )));
+        }
+        if self.runner != EMBEDDED_RUNNER && self.models.is_empty() {
             return Err(Failure::usage(format!(
                 "the runner {:?} needs a model: give --model provider/id",
                 self.runner
@@ -142,9 +150,16 @@ impl HowArguments {
             .models
             .iter()
             .find(|model| model.as_str() != OFFLINE && !model.contains('/'));
-        match unusable {
-            Some(model) => Err(Failure::usage(format!(
+        if let Some(model) = unusable {
+            return Err(Failure::usage(format!(
                 "expected a model as provider/id, got {model:?}"
+            )));
+        }
+        let embedded = self.runner == EMBEDDED_RUNNER;
+        match self.models.iter().find(|model| embedded && *model != OFFLINE) {
+            Some(model) => Err(Failure::usage(format!(
+                "no provider here has the model {model:?}: the embedded runner has only {OFFLINE:?}; \
+                 --runner pi uses the models of Pi"
             ))),
             None => Ok(()),
         }

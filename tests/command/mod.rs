@@ -4,7 +4,7 @@
 
 use impresario_actors::processes::marked_processes;
 use rustix::process::{Pid, Signal, kill_process};
-use serde_json::Value;
+use serde_json::{Value, json};
 use std::fs;
 use std::io::{BufRead, BufReader, Read};
 use std::os::unix::fs::PermissionsExt;
@@ -153,14 +153,39 @@ impl Place {
         said.json_lines()
     }
 
+    /// Puts a program in Pi's place.
+    fn pi(&self, script: &str) {
+        let pi = self.path().join("pi");
+        let text = format!("#!/bin/sh\n[ \"$1\" = --version ] && echo 0.87.1 && exit 0\n{script}\n");
+        write(&pi, &text);
+        fs::set_permissions(&pi, fs::Permissions::from_mode(0o755)).expect("its mode");
+    }
+
+    /// A Pi that says one thing and ends well.
+    pub fn pi_that_answers(&self, answer: &str) {
+        let message = json!({
+            "type": "message_end",
+            "message": {
+                "role": "assistant",
+                "content": [{ "type": "text", "text": answer }],
+                "stopReason": "stop",
+            },
+        });
+        let lines = [
+            json!({ "type": "agent_start" }),
+            message,
+            json!({ "type": "agent_end", "messages": [] }),
+            json!({ "type": "agent_settled" }),
+        ];
+        let script = lines.map(|line| format!("echo '{line}'"));
+        self.pi(&script.join("\n"));
+    }
+
     /// A run whose sub-agent said that it began, and hangs.
     pub fn start_hanging(&self, options: &[&str]) -> Hanging {
+        // It does not go when it is asked to.
+        self.pi("trap '' TERM\necho '{\"type\":\"agent_start\"}'\nwhile :; do sleep 600; done");
         let pi = self.path().join("pi");
-        let script = "#!/bin/sh\n[ \"$1\" = --version ] && echo 0.87.1 && exit 0\n\
-                      trap '' TERM\necho '{\"type\":\"agent_start\"}'\n\
-                      while :; do sleep 600; done\n";
-        write(&pi, script);
-        fs::set_permissions(&pi, fs::Permissions::from_mode(0o755)).expect("its mode");
         let pi = pi.to_string_lossy();
         let fixed = [
             "run",
@@ -201,7 +226,10 @@ impl Hanging {
     fn until_active(&mut self) {
         while !self.heard.contains("\"attempt_active\"") {
             let read = self.stdout.read_line(&mut self.heard).expect("text");
-            assert!(read > 0, "it ended: {}\n{}", self.heard, self.rest_of_stderr());
+            if read == 0 {
+                let complaint = self.rest_of_stderr();
+                panic!("it ended: {}\n{complaint}", self.heard);
+            }
         }
     }
 

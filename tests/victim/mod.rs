@@ -1,0 +1,470 @@
+//! A program that embeds the runtime and comes to a halt at a known point, so that it can be killed there; and the
+//! same program without the halt, which goes on with what the killed one left.
+
+use crate::command::until;
+use impresario::chaos::{DeliverySeen, EffectSeen, Evidence, evidence_of};
+use impresario::runtime::{
+    EmbeddedTool, Host, ModelClient, ModelError, ModelReply, ModelRequest, ModelRole, ModelUsage,
+    OFFLINE_MODEL, Replay, RunFilter, RunId, ToolCall, ToolDefinition, async_trait,
+};
+use impresario::{Run, Runtime, SubAgent};
+use impresario_actors::gateways::{ChatMessage, Delivery, DeliveryReceipt, HostError, Progress};
+use impresario_actors::models::OfflineModel;
+use impresario_policies::domain::SessionId;
+use impresario_policies::fallback::CutTool;
+use serde_json::{Value, json};
+use std::fs;
+use std::future::pending;
+use std::io::Write;
+use std::os::unix::process::ExitStatusExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::rc::Rc;
+use std::sync::{Arc, Mutex};
+
+/// Where the program halts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Halt {
+    /// The first routing call was made, nothing of it is paid for.
+    Accepted,
+    /// The brief is written, and another run has the room.
+    Waiting,
+    /// The sub-agent asks its model for the first time.
+    Active,
+    /// A tool has run, and the model is asked what follows.
+    ToolFinished,
+    /// A tool that may run again did its work and does not return.
+    SafeTool,
+    /// A tool that must not run again did its work and does not return.
+    UnsafeTool,
+    /// The same, in a run whose sub-agent shall be told.
+    UnsafeToolTold,
+    /// The run has ended, and the host takes the result without a word.
+    Undelivered,
+    /// The host showed the result and did not say that it kept it.
+    Unacknowledged,
+    /// It does not halt: it takes on one run after another.
+    Nowhere,
+}
+
+const HALTS: [Halt; 10] = [
+    Halt::Accepted,
+    Halt::Waiting,
+    Halt::Active,
+    Halt::ToolFinished,
+    Halt::SafeTool,
+    Halt::UnsafeTool,
+    Halt::UnsafeToolTold,
+    Halt::Undelivered,
+    Halt::Unacknowledged,
+    Halt::Nowhere,
+];
+
+impl Halt {
+    /// The last step in the journal when the program halts there.
+    fn last_step(self) -> &'static str {
+        match self {
+            Self::Accepted | Self::Nowhere => "accepted",
+            Self::Waiting => "briefed",
+            Self::Active => "attempt_active",
+            Self::ToolFinished => "tool_ended",
+            Self::SafeTool | Self::UnsafeTool | Self::UnsafeToolTold => "tool_started",
+            Self::Undelivered => "ended",
+            Self::Unacknowledged => "delivered",
+        }
+    }
+
+    /// Something of the program's own stands still there.
+    fn stands_still(self) -> bool {
+        !matches!(self, Self::Waiting | Self::Unacknowledged | Self::Nowhere)
+    }
+}
+
+const SESSION: &str = "the session";
+const HALT: &str = "RECOVERY_HALT";
+const SCENE: &str = "RECOVERY_SCENE";
+/// The name of the test that is the program.
+const PROGRAM: &str = "the_program_that_is_killed";
+/// A run with this task uses a tool that must not run twice.
+pub const WRITES: &str = "Write the word down.";
+/// A run with this task uses a tool that may run again.
+pub const LOOKS: &str = "Look the word up.";
+
+/// The files that the killed program, its successor and the test share.
+#[derive(Debug, Clone)]
+pub struct Scene(PathBuf);
+
+impl Scene {
+    pub fn at(directory: &Path) -> Self {
+        let scene = Self(directory.to_path_buf());
+        fs::create_dir_all(scene.0.join("workspace")).expect("a workspace");
+        scene
+    }
+
+    pub fn file(&self, name: &str) -> PathBuf {
+        self.0.join(name)
+    }
+
+    fn state(&self) -> PathBuf {
+        self.0.join("state")
+    }
+
+    fn note(&self, name: &str, line: &str) {
+        let mut options = fs::OpenOptions::new();
+        let file = options.create(true).append(true).open(self.file(name));
+        writeln!(file.expect("a file"), "{line}").expect("a line");
+    }
+
+    /// What was noted.
+    pub fn noted(&self, name: &str) -> Vec<String> {
+        let text = fs::read_to_string(self.file(name)).unwrap_or_default();
+        text.lines().map(str::to_string).collect()
+    }
+
+    async fn stand_still<T>(&self) -> T {
+        self.note("still", "here");
+        pending().await
+    }
+
+    /// Starts the runtime of the program.
+    pub async fn start(&self, halt: Option<Halt>) -> Runtime {
+        let session = Arc::new(Mutex::new(Some(SessionId(SESSION.to_string()))));
+        let part = Part {
+            scene: self.clone(),
+            halt,
+        };
+        let (model, host) = (part.clone(), part.clone());
+        let tool = |name, replay| Tool {
+            part: part.clone(),
+            name,
+            replay,
+        };
+        Runtime::builder()
+            .state_directory(self.state())
+            .workspace(self.0.join("workspace"))
+            .session(session)
+            .host("embedder", move || Rc::new(host))
+            .model(move || Rc::new(model))
+            .tool(tool("look", Replay::Safe))
+            .tool(tool("write", Replay::Unsafe))
+            .width(if halt == Some(Halt::Waiting) { 1 } else { 4 })
+            .start()
+            .await
+            .expect("the runtime starts")
+    }
+
+    /// What an auditor finds, with what the program's own tools and host noted.
+    pub fn evidence(&self) -> Evidence {
+        let mut evidence = evidence_of(self.state()).expect("a journal that can be read");
+        let parsed = |line: &String| serde_json::from_str::<Value>(line).expect("a noted line");
+        let text = |value: &Value| value.as_str().unwrap_or_default().to_string();
+        for noted in self.noted("deliveries").iter().map(parsed) {
+            evidence.deliveries.push(DeliverySeen {
+                run: text(&noted["run"]),
+                state: text(&noted["state"]),
+                answer: noted["answer"].as_str().map(str::to_string),
+            });
+        }
+        for noted in self.noted("effects").iter().map(parsed) {
+            evidence.effects.push(EffectSeen {
+                run: text(&noted["run"]),
+                call: text(&noted["call"]),
+                replay_safe: noted["replay_safe"] == true,
+                announced: noted["announced"] == true,
+            });
+        }
+        evidence.accepted = self.noted("accepted");
+        evidence
+    }
+}
+
+/// A program at its halt.
+pub struct Victim(Child);
+
+impl Victim {
+    pub fn start(scene: &Scene, halt: Halt) -> Self {
+        let ourselves = std::env::current_exe().expect("our own program");
+        let child = Command::new(ourselves)
+            .args(["--exact", PROGRAM, "--ignored", "--nocapture"])
+            .env(HALT, format!("{halt:?}"))
+            .env(SCENE, &scene.0)
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .spawn();
+        Self(child.expect("the program starts"))
+    }
+
+    /// Kills it when it stands where it should, and gives the run it stood in.
+    pub fn kill_at_its_halt(mut self, scene: &Scene, halt: Halt) -> String {
+        until("the program stands at its halt", || {
+            scene.file("reached").exists()
+        });
+        let run = scene.noted("reached").remove(0);
+        self.kill();
+        let rows = scene.evidence().rows;
+        let last = rows
+            .iter()
+            .rfind(|row| row.run == run)
+            .expect("a step of the run");
+        assert_eq!(
+            last.step["step"],
+            halt.last_step(),
+            "it was killed somewhere else"
+        );
+        run
+    }
+
+    pub fn kill(&mut self) {
+        self.0.kill().expect("it is there");
+        let status = self.0.wait().expect("it is gone");
+        assert_eq!(
+            status.signal(),
+            Some(9),
+            "it ended before it was killed: {status}"
+        );
+    }
+}
+
+impl Drop for Victim {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+/// The life of the program, in a process of its own; returns at once in any other.
+pub fn live() {
+    let (Ok(halt), Ok(scene)) = (std::env::var(HALT), std::env::var(SCENE)) else {
+        return;
+    };
+    let halt = HALTS.into_iter().find(|known| format!("{known:?}") == halt);
+    let halt = halt.expect("a halt");
+    let scene = Scene(PathBuf::from(scene));
+    let tokio = tokio::runtime::Runtime::new().expect("tokio");
+    tokio.block_on(async move {
+        let runtime = scene.start(Some(halt)).await;
+        match halt {
+            Halt::Nowhere => work_for_ever(&runtime, &scene).await,
+            _ => work_until_the_halt(&runtime, &scene, halt).await,
+        }
+    });
+}
+
+async fn work_until_the_halt(runtime: &Runtime, scene: &Scene, halt: Halt) {
+    if halt == Halt::Waiting {
+        let silent = SubAgent::explore(LOOKS).unjudged().chain(["house/silent"]);
+        let silent = accepted(runtime, scene, silent.session(SESSION)).await;
+        until_its_last_step_is("attempt_active", runtime, silent.id()).await;
+    }
+    let task = match halt {
+        Halt::SafeTool => LOOKS,
+        _ => WRITES,
+    };
+    let cut_tool = match halt {
+        Halt::UnsafeToolTold => CutTool::TellSubAgent,
+        _ => CutTool::Park,
+    };
+    let run = accepted(runtime, scene, sub_agent(task).when_a_tool_is_cut(cut_tool)).await;
+    until_its_last_step_is(halt.last_step(), runtime, run.id()).await;
+    while halt.stands_still() && !scene.file("still").exists() {
+        tokio::task::yield_now().await;
+    }
+    fs::write(scene.file("reaching"), run.id().to_string()).expect("a file");
+    fs::rename(scene.file("reaching"), scene.file("reached")).expect("a file");
+    pending().await
+}
+
+async fn work_for_ever(runtime: &Runtime, scene: &Scene) {
+    loop {
+        let looks = accepted(runtime, scene, sub_agent(LOOKS)).await;
+        let writes = accepted(runtime, scene, sub_agent(WRITES)).await;
+        scene.note("reached", "begun");
+        for run in [looks, writes] {
+            run.outcome().await.expect("an outcome");
+        }
+    }
+}
+
+fn sub_agent(task: &str) -> SubAgent {
+    SubAgent::explore(task)
+        .chain(["house/one"])
+        .session(SESSION)
+        .with_tool("look")
+        .with_tool("write")
+}
+
+async fn accepted(runtime: &Runtime, scene: &Scene, sub_agent: SubAgent) -> Run {
+    let run = runtime.spawn(sub_agent).await.expect("accepted");
+    scene.note("accepted", run.id().as_str());
+    run
+}
+
+async fn until_its_last_step_is(step: &str, runtime: &Runtime, run: &RunId) {
+    loop {
+        let steps = runtime.steps(run, 0).await.expect("steps");
+        let last = steps.last().map(|last| serde_json::to_value(&last.step));
+        if last.is_some_and(|last| last.is_ok_and(|last| last["step"] == step)) {
+            return;
+        }
+        tokio::time::sleep(std::time::Duration::from_millis(2)).await;
+    }
+}
+
+/// Waits until nothing is under way any more.
+pub async fn until_all_is_over(runtime: &Runtime) {
+    for run in runtime.runs(RunFilter::default()).await.expect("a list") {
+        runtime.run(run.run).outcome().await.expect("an outcome");
+    }
+}
+
+/// What model, host and tools of the program have in common.
+#[derive(Debug, Clone)]
+struct Part {
+    scene: Scene,
+    halt: Option<Halt>,
+}
+
+impl Part {
+    async fn halt_at(&self, halts: &[Halt]) {
+        if self.halt.is_some_and(|halt| halts.contains(&halt)) {
+            self.scene.stand_still().await
+        }
+    }
+}
+
+#[async_trait(?Send)]
+impl ModelClient for Part {
+    async fn complete(&self, request: ModelRequest) -> Result<ModelReply, ModelError> {
+        if request.model == OFFLINE_MODEL {
+            self.halt_at(&[Halt::Accepted]).await;
+            self.scene.note("paid", "routing");
+            return OfflineModel.complete(request).await;
+        }
+        if request.model == "house/silent" {
+            return match self.halt {
+                Some(_) => pending().await,
+                None => Ok(says("silence")),
+            };
+        }
+        self.halt_at(&[Halt::Active]).await;
+        self.scene.note("paid", "turn");
+        let mut messages = request.messages.iter();
+        let Some(said) = messages.rfind(|message| message.role == ModelRole::Tool) else {
+            return Ok(calls_a_tool(&request));
+        };
+        self.halt_at(&[Halt::ToolFinished]).await;
+        Ok(says(&format!("The tool said: {}", said.text)))
+    }
+}
+
+fn calls_a_tool(request: &ModelRequest) -> ModelReply {
+    let writes = request
+        .messages
+        .iter()
+        .any(|message| message.text.contains(WRITES));
+    ModelReply {
+        tool_calls: vec![ToolCall {
+            id: "call-1".to_string(),
+            tool: if writes { "write" } else { "look" }.to_string(),
+            arguments: json!({}),
+        }],
+        ..says("")
+    }
+}
+
+fn says(text: &str) -> ModelReply {
+    ModelReply {
+        text: text.to_string(),
+        tool_calls: Vec::new(),
+        usage: ModelUsage::default(),
+    }
+}
+
+#[async_trait(?Send)]
+impl Host for Part {
+    fn show(&self, _: Progress) {}
+
+    fn notice(&self, text: String) {
+        self.scene.note("notices", &text);
+    }
+
+    async fn ask(&self, _: &RunId, _: String) -> Result<String, HostError> {
+        Err(HostError::NobodyThere)
+    }
+
+    async fn history(&self, _: usize) -> Result<Vec<ChatMessage>, HostError> {
+        Ok(Vec::new())
+    }
+
+    async fn deliver(&self, delivery: Delivery) -> Result<DeliveryReceipt, HostError> {
+        self.halt_at(&[Halt::Undelivered]).await;
+        let Delivery {
+            run, state, answer, ..
+        } = delivery;
+        let line = json!({ "run": run, "state": state, "answer": answer });
+        self.scene.note("deliveries", &line.to_string());
+        Ok(match self.halt {
+            Some(Halt::Unacknowledged) => DeliveryReceipt::Shown,
+            _ => DeliveryReceipt::Kept,
+        })
+    }
+
+    async fn has(&self, run: &RunId) -> Result<bool, HostError> {
+        self.scene.note("asked", run.as_str());
+        Ok(self.scene.file("branch").exists())
+    }
+}
+
+struct Tool {
+    part: Part,
+    name: &'static str,
+    replay: Replay,
+}
+
+impl Tool {
+    /// The run that is in this tool, as the journal has it: the newest one whose open call is of this tool.
+    fn announced_by(&self) -> Option<String> {
+        let rows = self.part.scene.evidence().rows;
+        let of_tool = |row: &&impresario::chaos::JournalRow| {
+            row.step["step"] == "tool_started" && row.step["tool"] == self.name
+        };
+        let open = rows.iter().filter(of_tool).filter(|started| {
+            let later = rows
+                .iter()
+                .filter(|row| row.run == started.run && row.sequence > started.sequence);
+            !later
+                .into_iter()
+                .any(|row| row.step["step"] == "tool_ended" || row.step["step"] == "tool_started")
+        });
+        open.map(|row| row.run.clone()).next_back()
+    }
+}
+
+#[async_trait]
+impl EmbeddedTool for Tool {
+    fn definition(&self) -> ToolDefinition {
+        ToolDefinition {
+            name: self.name.to_string(),
+            description: "Does one thing.".to_string(),
+            parameters: json!({ "type": "object" }),
+        }
+    }
+
+    fn replay(&self) -> Replay {
+        self.replay
+    }
+
+    async fn call(&self, _: Value) -> Result<String, String> {
+        let run = self.announced_by();
+        let line = json!({
+            "run": run,
+            "call": "call-1",
+            "replay_safe": self.replay == Replay::Safe,
+            "announced": run.is_some(),
+        });
+        self.part.scene.note("effects", &line.to_string());
+        let halts = [Halt::SafeTool, Halt::UnsafeTool, Halt::UnsafeToolTold];
+        self.part.halt_at(&halts).await;
+        Ok("done".to_string())
+    }
+}
