@@ -55,7 +55,7 @@ pub async fn serve_stdio(options: BridgeOptions) -> Result<(), ServeError> {
         tools: tools_of(&options.runner),
         ..SkillSettings::default()
     };
-    let mut builder = Runtime::builder();
+    let mut builder = Runtime::builder().own_process();
     if let Some(pi) = options.pi {
         builder = builder.pi(pi);
     }

@@ -1,5 +1,6 @@
 //! What an auditor may look at: the outside of a runtime, never its memory.
 
+use super::wire;
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -127,10 +128,10 @@ pub fn evidence_of(state_directory: impl AsRef<Path>) -> Result<Evidence, Eviden
     for row in rows {
         let (run, sequence, generation, at_ms, step) = row?;
         let sequence = sequence.unsigned_abs();
-        let step = serde_json::from_str(&step).map_err(|error| EvidenceError::Step {
+        let step = wire::read_step(&step).map_err(|why| EvidenceError::Step {
             run: run.clone(),
             sequence,
-            why: error.to_string(),
+            why,
         })?;
         let (generation, at_ms) = (generation.unsigned_abs(), at_ms.unsigned_abs());
         evidence.rows.push(JournalRow {

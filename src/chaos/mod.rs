@@ -24,6 +24,7 @@
 
 mod auditor;
 mod evidence;
+mod wire;
 
 pub use auditor::{Breach, audit};
 pub use evidence::{

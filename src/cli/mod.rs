@@ -55,7 +55,7 @@ fn start_logging() {
 
 impl StateArguments {
     fn builder(&self) -> crate::RuntimeBuilder {
-        let builder = crate::Runtime::builder();
+        let builder = crate::Runtime::builder().own_process();
         match &self.state_directory {
             Some(directory) => builder.state_directory(directory),
             None => builder,

@@ -20,13 +20,17 @@ use impresario_actors::models::OfflineModel;
 use impresario_actors::processes::{ContainmentSetting, find_keeper};
 use impresario_actors::runners::embedded::{EmbeddedParts, EmbeddedRunner, EmbeddedTool};
 use impresario_actors::runners::pi::{PiRunner, PiSettings};
-use impresario_actors::supervision::{Root, RootSettings, SupervisorSettings};
+use impresario_actors::supervision::{
+    Root, RootSettings, Stall, SupervisorSettings, Watchdog, WatchdogSettings, install_panic_hook,
+};
 use impresario_policies::admission::AdmissionSettings;
 use impresario_policies::domain::SessionId;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 use tokio::sync::{mpsc, oneshot};
 
 /// Restarts of one actor in a row without a newly committed step; then its supervisor gives up (promise P8).
@@ -69,6 +73,7 @@ pub struct RuntimeBuilder {
     skills: SkillSettings,
     chaos: Option<Plan>,
     chaos_ended: Option<Box<dyn FnOnce(Record) + Send>>,
+    own_process: bool,
 }
 
 impl Default for RuntimeBuilder {
@@ -92,6 +97,7 @@ impl Default for RuntimeBuilder {
             skills: SkillSettings::default(),
             chaos: None,
             chaos_ended: None,
+            own_process: false,
         }
     }
 }
@@ -170,6 +176,13 @@ impl RuntimeBuilder {
         self
     }
 
+    /// The process is ours: panics of actors are told by the trace instead of stderr, and a thread of actors that stalls
+    /// ends the process, so that recovery begins. A library never asks for this.
+    pub(crate) fn own_process(mut self) -> Self {
+        self.own_process = true;
+        self
+    }
+
     /// Kills actors as the plan says, for tests of one's own set-up.
     pub fn chaos(mut self, plan: Plan) -> Self {
         self.chaos = Some(plan);
@@ -227,6 +240,10 @@ impl RuntimeBuilder {
     ) {
         let chaos = self.chaos.clone().map(Chaos::begin);
         let identity = self.identity();
+        let self_owned = self.own_process;
+        if self_owned {
+            install_panic_hook();
+        }
         let (writer, set_aside) = match open_journal(&directory, &identity) {
             Ok(opened) => opened,
             Err(error) => return drop(ready.send(Err(error))),
@@ -253,6 +270,7 @@ impl RuntimeBuilder {
             seed: SystemEntropy.next(),
             ..RootSettings::default()
         };
+        let _watchdog = self_owned.then(watch_ourselves);
         let root = Root::start_local(tree.top, settings).await;
         let _ = ready.send(Ok(tree.feed));
         serve(root, inside, commands).await;
@@ -317,6 +335,38 @@ impl RuntimeBuilder {
 
 fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
+}
+
+/// A handler that computes for this long is stuck for good: nothing else can end it but the process.
+const STALLED_AFTER: Duration = Duration::from_secs(60);
+/// So that whoever started the process knows it did not end by itself.
+const STALLED_EXIT_CODE: i32 = 70;
+
+/// A process that was stopped for a while and goes on has this long to show that it lives.
+const LAST_CHANCE: Duration = Duration::from_secs(5);
+
+fn watch_ourselves() -> std::io::Result<Watchdog> {
+    let settings = WatchdogSettings {
+        stalled_after: STALLED_AFTER,
+    };
+    let beating = Arc::new(AtomicBool::new(true));
+    let heart = beating.clone();
+    tokio::task::spawn_local(async move {
+        loop {
+            heart.store(true, Ordering::Relaxed);
+            tokio::time::sleep(LAST_CHANCE / 5).await;
+        }
+    });
+    Watchdog::start(settings, move |stall| {
+        tracing::error!(?stall, "the thread of the actors is stalled");
+        if matches!(stall, Stall::Stalled { .. }) {
+            beating.store(false, Ordering::Relaxed);
+            std::thread::sleep(LAST_CHANCE);
+            if !beating.load(Ordering::Relaxed) {
+                std::process::exit(STALLED_EXIT_CODE);
+            }
+        }
+    })
 }
 
 fn open_journal(
