@@ -221,7 +221,7 @@ mod tests {
         let mut command = Command::new("sh");
         command.args([
             "-c",
-            "printf '\\033[2J\\033[3;5Hname? '; read name; echo \"hello $name\"; sleep 600",
+            "printf '\\033[2J\\033[3;5Hname? '; read name; echo \"hello $name\"; cat; exit 7",
         ]);
         let mut terminal = Terminal::start(command);
         let screen = terminal.wait_for_text(PATIENCE, "name?");
@@ -229,7 +229,7 @@ mod tests {
         terminal.type_text("you");
         terminal.press(Key::Enter);
         terminal.wait_for_text(PATIENCE, "hello you");
-        terminal.press(Key::Control('c'));
-        assert_eq!(terminal.wait_for_end(PATIENCE), End::Signalled(2));
+        terminal.press(Key::Control('d'));
+        assert_eq!(terminal.wait_for_end(PATIENCE), End::Exited(7));
     }
 }
