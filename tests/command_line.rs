@@ -4,7 +4,7 @@
 
 mod command;
 
-use command::{ANSWERED_BY, Place, QUESTION, Said, until};
+use command::{ANSWERED_BY, Place, QUESTION, Said, processes_of, until};
 use serde_json::{Value, json};
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -286,8 +286,34 @@ fn one_interrupt_cancels_and_nothing_is_left() {
     assert_eq!(last["state"], "cancelled");
     assert_eq!(last["proof"]["processes_left"], 0);
     let run = last["run"].as_str().expect("an id");
-    assert_eq!(command::processes_of(run), 0);
+    assert_eq!(processes_of(run), 0);
     assert_eq!(place.runs()[0]["state"], "cancelled");
+}
+
+#[test]
+fn another_command_can_cancel_a_run() {
+    let place = Place::new();
+    let hanging = place.start_hanging(&["--json"]);
+    let run = hanging.run_id();
+    let cancelled = place.run(&["runs", "cancel", &run]);
+    cancelled.check(0);
+    assert_eq!(cancelled.stdout, format!("cancelled {run}\n"));
+    assert_eq!(processes_of(&run), 0);
+    let said = hanging.said();
+    said.check(3);
+    let last = said.json_lines().pop().expect("an event");
+    assert_eq!(last["state"], "cancelled");
+    let reason = last["reason"]["message"].as_str().expect("a sentence");
+    assert!(reason.contains("impresario runs cancel"), "{reason}");
+}
+
+#[test]
+fn it_works_with_every_stream_but_the_answer_closed() {
+    let place = Place::new();
+    let line = format!("{} run explore \"$0\" <&- 2>&-", command::PROGRAM);
+    let said = Said::of(place.program("sh", &["-c", &line, QUESTION]));
+    said.check(0);
+    assert!(said.stdout.contains(ANSWERED_BY), "{}", said.stdout);
 }
 
 #[test]
@@ -300,9 +326,7 @@ fn a_second_interrupt_ends_at_once_and_the_next_command_parks_the_run() {
     hanging.interrupt();
     let said = hanging.said();
     said.check(130);
-    until("everything of the run is gone", || {
-        command::processes_of(&run) == 0
-    });
+    until("everything of the run is gone", || processes_of(&run) == 0);
     let runs = place.runs();
     assert!(
         ["parked", "cancelled"].contains(&runs[0]["state"].as_str().expect("a state")),

@@ -8,7 +8,7 @@ use super::wire::RunLine;
 use crate::runtime::Runtime;
 use impresario_actors::gateways::{SystemWallClock, UnixMillis, WallClock};
 use impresario_actors::journal::{Retention, RunFilter, RunProgress, RunSummary};
-use impresario_policies::domain::{RunState, WhatToRun};
+use impresario_policies::domain::{RunId, RunState, WhatToRun};
 use impresario_policies::projection::RunProjection;
 use std::io::Write;
 use std::process::ExitCode;
@@ -17,6 +17,10 @@ use std::time::Duration;
 
 /// Parking takes a few writes, and stopping what a killed command left.
 const SETTLED_WITHIN: Duration = Duration::from_secs(10);
+/// Another process looks for the wish, gives the sub-agent its grace and kills what is left.
+const CANCELLED_WITHIN: Duration = Duration::from_secs(30);
+/// How often the journal is asked whether it did.
+const LOOKED_EVERY: Duration = Duration::from_millis(100);
 
 pub(super) async fn execute(arguments: RunsArguments) -> Result<ExitCode, Failure> {
     let runtime = open(&arguments.state, arguments.json).await?;
@@ -161,18 +165,33 @@ async fn cancel(runtime: &Runtime, prefix: &str) -> Result<ExitCode, Failure> {
             run.run
         )));
     }
-    if !runtime
-        .run(run.run.clone())
-        .cancel("`impresario runs cancel`")
-        .await?
-    {
+    let here = runtime.run(run.run.clone());
+    if !here.cancel("`impresario runs cancel`").await? {
+        let wished = runtime.wish_cancelled(&run.run);
+        wished.map_err(|error| {
+            Failure::failed(format!("failed to tell the process that drives the run: {error}"))
+        })?;
+    }
+    let ended = tokio::time::timeout(CANCELLED_WITHIN, until_ended(runtime, &run.run)).await;
+    runtime.unwish(&run.run);
+    let Ok(state) = ended else {
         return Err(Failure::failed(format!(
-            "run {} is driven by another process; stop it there",
+            "the process that drives run {} did not cancel it; stop it there",
             run.run
         )));
-    }
-    let _ = writeln!(std::io::stdout(), "cancelling {}", run.run);
+    };
+    let _ = writeln!(std::io::stdout(), "{} {}", state_in_words(state?), run.run);
     Ok(ExitCode::SUCCESS)
+}
+
+async fn until_ended(runtime: &Runtime, run: &RunId) -> Result<RunState, Failure> {
+    loop {
+        let found = find(runtime, run.as_str()).await?;
+        if found.ended_at.is_some() {
+            return Ok(found.state);
+        }
+        tokio::time::sleep(LOOKED_EVERY).await;
+    }
 }
 
 async fn resume(runtime: Runtime, prefix: &str, json: bool) -> Result<ExitCode, Failure> {

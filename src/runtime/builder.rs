@@ -5,6 +5,7 @@ use super::hosts::{HostFactory, Program};
 use super::inside::{COMMANDS_AHEAD_MAX, Inside, Thread, serve};
 use super::state_directory::{StateDirectoryError, make_private, state_directory};
 use super::sub_agent::{Defaults, EMBEDDED_RUNNER, PI_RUNNER};
+use super::wish::wishes;
 use crate::chaos::{Chaos, Plan, Record};
 use crate::skills::SkillSettings;
 use crate::wiring::{Outside, TreeSettings, grow};
@@ -205,6 +206,7 @@ impl RuntimeBuilder {
             directory.clone(),
             directory.join("scratch"),
             directory.join("sessions"),
+            wishes(&directory),
         ] {
             make_private(&private)?;
         }
@@ -212,6 +214,7 @@ impl RuntimeBuilder {
             host: self.host_kind.clone(),
             workspace: self.workspace.clone(),
             sessions: directory.join("sessions"),
+            wishes: wishes(&directory),
         };
         let (commands, receiver) = mpsc::channel(COMMANDS_AHEAD_MAX);
         let (ready, is_ready) = oneshot::channel();

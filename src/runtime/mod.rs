@@ -23,6 +23,7 @@ mod inside;
 mod run;
 mod state_directory;
 mod sub_agent;
+mod wish;
 
 pub use builder::{ModelFactory, RuntimeBuilder, StartError};
 pub use events::{RunEvent, RunEvents};
@@ -113,6 +114,7 @@ impl Runtime {
             .ask(move |inside| inside.ports.start_skill.ask_again(start, ASK))
             .await?;
         accepted.map_err(|refusal| RuntimeError::Refused(refusal.0))?;
+        self.heed_wishes(&run).await?;
         Ok(Run::new(self.clone(), run))
     }
 
@@ -192,7 +194,28 @@ impl Runtime {
             .ask(move |inside| inside.ports.start.ask_again(start, ASK))
             .await?;
         accepted.map_err(|refusal| RuntimeError::Refused(refusal.0))?;
+        self.heed_wishes(&run).await?;
         Ok(Run::new(self.clone(), run))
+    }
+
+    /// From now on another process can cancel the run.
+    async fn heed_wishes(&self, run: &RunId) -> Result<(), RuntimeError> {
+        let (wishes, run) = (self.0.defaults.wishes.clone(), run.clone());
+        let begun = self.0.call(move |inside| {
+            tokio::task::spawn_local(wish::heed(inside.clone(), wishes, run));
+            std::future::ready(())
+        });
+        begun.await
+    }
+
+    /// Asks the process that drives the run to cancel it. Whether it did stands in the journal.
+    pub(crate) fn wish_cancelled(&self, run: &RunId) -> std::io::Result<()> {
+        wish::leave(&self.0.defaults.wishes, run)
+    }
+
+    /// Takes that back, where nobody took it up.
+    pub(crate) fn unwish(&self, run: &RunId) {
+        wish::take_back(&self.0.defaults.wishes, run);
     }
 
     /// Parks everything that is under way, waits for it, and stops. Returns when nothing is left.

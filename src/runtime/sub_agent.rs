@@ -29,6 +29,8 @@ pub struct Defaults {
     pub workspace: PathBuf,
     /// Where nested sessions are kept.
     pub sessions: PathBuf,
+    /// Where other processes leave wishes.
+    pub wishes: PathBuf,
 }
 
 /// A sub-agent to spawn. Everything has a default but the agent and the task.
