@@ -33,7 +33,7 @@ use impresario_actors::messages::session::{
 };
 use impresario_actors::overflow::{Overflow, OverflowPorts};
 use impresario_actors::router::{Resolve, Router, RouterPorts};
-use impresario_actors::run::{AttemptSeed, GrownAttempt, Run, RunPorts, RunTools, attempt_name};
+use impresario_actors::run::{AttemptSeed, GrownAttempt, KeepSession, Run, RunPorts, RunTools, attempt_name};
 use impresario_actors::runs::{GrownRun, Runs, RunsPorts, RunsTools, TreeSeed};
 use impresario_actors::supervision::{
     Child, Place, Port, Restart, Spec, Strategy, Supervisor, SupervisorSettings, nursery, supervisor,
@@ -357,6 +357,7 @@ impl RunGrower {
                 let (host, session) = our_host();
                 request.origin.host == host && request.origin.session == session
             }),
+            clear_away: clear_away(&self.settings),
             sessions: self.settings.sessions.clone(),
         }
     }
@@ -430,6 +431,17 @@ fn attempt_request(seed: AttemptSeed, settings: &TreeSettings) -> AttemptRequest
         environment: BTreeMap::new(),
         grace: seed.request.clocks.grace,
     }
+}
+
+/// The files of a run are few and small: removing them takes no time worth a thread.
+fn clear_away(settings: &TreeSettings) -> Rc<dyn Fn(&RunId, KeepSession)> {
+    let (scratch, sessions) = (settings.scratch.clone(), settings.sessions.clone());
+    Rc::new(move |run, keep_session| {
+        let _ = std::fs::remove_dir_all(scratch.join(run.as_str()));
+        if keep_session == KeepSession::No {
+            let _ = std::fs::remove_file(sessions.join(format!("{run}.jsonl")));
+        }
+    })
 }
 
 /// A request is accepted only if there is a runner for it.

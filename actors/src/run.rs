@@ -98,8 +98,19 @@ pub struct RunTools {
     pub clock: Rc<dyn WallClock>,
     /// Whether the host that asked for this run is the one we have.
     pub host_is_here: Rc<dyn Fn(&RunRequest) -> bool>,
+    /// Removes the files of a run that is over; its nested session stays while somebody may go on with it.
+    pub clear_away: Rc<dyn Fn(&RunId, KeepSession)>,
     /// The directory for nested sessions, below the state directory.
     pub sessions: std::path::PathBuf,
+}
+
+/// Whether a nested session outlives its run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum KeepSession {
+    /// The run is parked: it can be resumed.
+    Yes,
+    /// Nobody can go on with it.
+    No,
 }
 
 /// See the module.
@@ -863,6 +874,10 @@ impl Run {
 
     /// Nothing more can be done here: says so, and is gone.
     fn rest(&mut self, ctx: &mut Context<Self>) {
+        if let Some(end) = &self.projection.ended {
+            let parked = end.state == TerminalState::Parked;
+            (self.tools.clear_away)(&self.id, if parked { KeepSession::Yes } else { KeepSession::No });
+        }
         let (closed, run) = (self.ports.closed.clone(), self.id.clone());
         let work = async move { closed.ask_again(RunClosed { run }, ASK).await };
         self.effects_begun += 1;

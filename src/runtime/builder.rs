@@ -3,6 +3,7 @@
 use super::Runtime;
 use super::hosts::{HostFactory, Program};
 use super::inside::{COMMANDS_AHEAD_MAX, Inside, Thread, serve};
+use super::retention::{forget_old_files, forget_old_runs};
 use super::state_directory::{StateDirectoryError, make_private, state_directory};
 use super::sub_agent::{Defaults, EMBEDDED_RUNNER, PI_RUNNER};
 use super::wish::wishes;
@@ -276,6 +277,9 @@ impl RuntimeBuilder {
         let _watchdog = self_owned.then(watch_ourselves);
         let root = Root::start_local(tree.top, settings).await;
         let _ = ready.send(Ok(tree.feed));
+        tokio::task::spawn_local(forget_old_runs(inside.ports.clone()));
+        let old = [directory.join("sessions"), directory.join("scratch")];
+        tokio::task::spawn_blocking(move || old.iter().for_each(|directory| forget_old_files(directory)));
         serve(root, inside, commands).await;
         if let Some(chaos) = chaos {
             let record = chaos.end();

@@ -20,6 +20,7 @@ mod builder;
 mod events;
 mod hosts;
 mod inside;
+mod retention;
 mod run;
 mod state_directory;
 mod sub_agent;
