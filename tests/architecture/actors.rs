@@ -120,10 +120,6 @@ fn json_is_read_and_written_in_wire_files() {
             "Pi's lines are read part by part, borrowed; the shapes are in wire.rs",
         ),
         ("src/bridge/", "is the protocol; its shapes are in wire/"),
-        (
-            "src/chaos/evidence.rs",
-            "the auditor shares no types with what it audits, so it reads rows as they are",
-        ),
     ];
     hold(
         "JSON is read and written in files called wire.rs",
