@@ -31,3 +31,16 @@ impl ModelClient for OfflineOr {
         self.other.complete(request).await
     }
 }
+
+/// No provider at all: says of every model that nobody has it.
+pub(crate) struct NoProvider;
+
+#[async_trait(?Send)]
+impl ModelClient for NoProvider {
+    async fn complete(&self, request: ModelRequest) -> Result<ModelReply, ModelError> {
+        let model = request.model.chars().take(100).collect::<String>();
+        Err(ModelError::UnknownModel(format!(
+            "no provider here has the model {model:?}; without one there is only {OFFLINE_MODEL:?}"
+        )))
+    }
+}

@@ -395,6 +395,51 @@ fn an_unusable_state_directory_is_a_sentence() {
 }
 
 #[test]
+fn a_state_directory_that_cannot_be_written_is_a_sentence() {
+    let place = Place::new();
+    // Nobody can make anything there, not even root.
+    let directory = "/proc/impresario";
+    let said = place.run(&["run", "--state-directory", directory, "explore", QUESTION]);
+    said.check(1);
+    assert!(said.stderr.contains(directory), "{}", said.stderr);
+    assert!(said.stderr.lines().count() <= 3, "{}", said.stderr);
+    assert_eq!(said.stdout, "");
+}
+
+#[test]
+fn a_full_disk_is_a_sentence_and_does_no_harm() {
+    let place = Place::new();
+    let state = place.path().join("state");
+    fs::create_dir(&state).expect("a directory");
+    // A small disk of its own, filled to the last page, then freed.
+    let script = format!(
+        "mount -t tmpfs -o size=400k tmpfs {state} || exit 77
+        {program} runs --state-directory {state} >&2
+        dd if=/dev/zero of={state}/filler bs=4k count=1000 2>/dev/null
+        {program} run --state-directory {state} explore \"$0\"; code=$?
+        rm {state}/filler
+        {program} run --state-directory {state} explore \"$0\" >/dev/null 2>&1
+        echo afterwards: $? >&2
+        exit $code",
+        state = state.display(),
+        program = command::PROGRAM,
+    );
+    let said = Said::of(place.program("unshare", &["-rm", "sh", "-c", &script, QUESTION]));
+    if said.code == Some(77) || said.stderr.contains("unshare:") {
+        eprintln!("no disk of its own here: {}", said.stderr);
+        return;
+    }
+    said.check(1);
+    let complaint = said.stderr.lines().find(|line| line.contains("is the disk full"));
+    assert!(
+        complaint.is_some_and(|line| line.starts_with("impresario: the journal ")),
+        "{}",
+        said.stderr
+    );
+    assert!(said.stderr.ends_with("afterwards: 0\n"), "{}", said.stderr);
+}
+
+#[test]
 fn nobody_says_where_the_state_is() {
     let place = Place::new();
     let mut command = place.impresario(&["runs"]);

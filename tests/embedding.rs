@@ -85,6 +85,26 @@ async fn an_unavailable_model_is_followed_by_the_next_of_the_chain() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn without_a_provider_the_offline_model_does_not_pose_as_another() {
+    let place = Place::new();
+    let runtime = Runtime::builder()
+        .state_directory(place.path().join("state"))
+        .workspace(place.workspace())
+        .start()
+        .await
+        .expect("started");
+    let question = "How does a crashed actor come back?";
+    let outcome = place
+        .run(&runtime, SubAgent::explore(question).chain(["house/sure"]))
+        .await;
+    assert_eq!(outcome.state, TerminalState::Failed, "{:?}", outcome.answer);
+    let reason = outcome.reason.expect("a reason");
+    assert!(reason.message.contains("house/sure"), "{}", reason.message);
+    let outcome = place.run(&runtime, SubAgent::explore(question)).await;
+    assert_eq!(outcome.state, TerminalState::Succeeded, "{:?}", outcome.reason);
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_silent_model_meets_the_clock_the_program_set() {
     let place = Place::new();
     let runtime = place.start().await;

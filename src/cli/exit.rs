@@ -1,6 +1,7 @@
 //! Exit codes, and the sentence that goes with a failure.
 
 use crate::runtime::{RuntimeError, StartError};
+use impresario_actors::journal::OpenError;
 use impresario_policies::domain::{Reason, ReasonCode, TerminalState};
 use std::process::ExitCode;
 
@@ -60,7 +61,13 @@ impl Failure {
 
 impl From<StartError> for Failure {
     fn from(error: StartError) -> Self {
-        Self::failed(format!("failed to {error}"))
+        Self::failed(match error {
+            StartError::Journal(error @ OpenError::Storage { .. }) => {
+                format!("{error}; is the disk full, or the state directory read-only?")
+            }
+            StartError::Journal(error) => error.to_string(),
+            other => format!("failed to {other}"),
+        })
     }
 }
 

@@ -8,6 +8,7 @@ use super::state_directory::{StateDirectoryError, make_private, state_directory}
 use super::sub_agent::{Defaults, EMBEDDED_RUNNER, PI_RUNNER};
 use super::wish::wishes;
 use crate::chaos::{Chaos, Plan, Record};
+use crate::models::{NoProvider, OfflineOr};
 use crate::skills::SkillSettings;
 use crate::wiring::{Outside, TreeSettings, grow};
 use impresario_actors::context::local::LocalContextEngine;
@@ -18,7 +19,6 @@ use impresario_actors::gateways::{
 use impresario_actors::journal::{
     JournalAccess, OpenError, RuntimeId, RuntimeIdentity, SetAside, SqliteStore, Writer,
 };
-use impresario_actors::models::OfflineModel;
 use impresario_actors::processes::{ContainmentSetting, find_keeper};
 use impresario_actors::runners::embedded::{EmbeddedParts, EmbeddedRunner, EmbeddedTool};
 use impresario_actors::runners::pi::{PiRunner, PiSettings};
@@ -85,7 +85,7 @@ impl Default for RuntimeBuilder {
             workspace: std::env::current_dir().unwrap_or_else(|_| PathBuf::from(".")),
             host_kind: "embedder".to_string(),
             host: Box::new(|| Rc::new(Program)),
-            model: Box::new(|| Rc::new(OfflineModel)),
+            model: Box::new(|| Rc::new(OfflineOr::new(Rc::new(NoProvider)))),
             tools: Vec::new(),
             pi: None,
             keeper: None,
