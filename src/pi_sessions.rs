@@ -6,8 +6,8 @@ use crate::bridge::wire::{
 };
 use crate::bridge::{Bridge, BridgeError, BridgeSettings, HostEvents, PiHost, Refused, log_to_file};
 use crate::models::OfflineOr;
-use crate::runtime::{EMBEDDED_RUNNER, Run, Runtime, RuntimeError, StartError, state_directory};
-use crate::skills::{SkillSettings, list_skills};
+use crate::runtime::{Run, Runtime, RuntimeError, StartError, state_directory};
+use crate::skills::{SkillSettings, list_skills, skill_tools_of};
 use async_trait::async_trait;
 use impresario_actors::gateways::Host;
 use impresario_actors::messages::session::SkillOrder;
@@ -52,7 +52,7 @@ pub async fn serve_stdio(options: BridgeOptions) -> Result<(), ServeError> {
     let (host, model) = (bridge.host(), bridge.model());
     let skills = SkillSettings {
         runner: options.runner.clone(),
-        tools: tools_of(&options.runner),
+        tools: skill_tools_of(&options.runner),
         ..SkillSettings::default()
     };
     let mut builder = Runtime::builder().own_process();
@@ -83,14 +83,6 @@ pub async fn serve_stdio(options: BridgeOptions) -> Result<(), ServeError> {
     };
     bridge.serve(Arc::new(sessions)).await;
     Ok(())
-}
-
-/// A skill in nested Pi has Pi's own tools; the embedded runner has its reading ones.
-fn tools_of(runner: &str) -> Vec<String> {
-    if runner == EMBEDDED_RUNNER {
-        return SkillSettings::default().tools;
-    }
-    ["read", "bash", "edit", "write"].map(str::to_string).to_vec()
 }
 
 /// See the module.

@@ -50,7 +50,7 @@ impl Default for SkillSettings {
             runner: EMBEDDED_RUNNER.to_string(),
             chain: vec![OFFLINE_MODEL.to_string()],
             skill_model: false,
-            tools: ["read", "grep", "find", "retrieve"].map(str::to_string).to_vec(),
+            tools: skill_tools_of(EMBEDDED_RUNNER),
             briefing: Briefing::Judged {
                 passes_max: 2,
                 questions_max: 2,
@@ -63,6 +63,16 @@ impl Default for SkillSettings {
             trace_directory: Some(".pi/traces".to_string()),
         }
     }
+}
+
+/// The tools of a skill. In nested Pi it has Pi's own; the embedded runner has only tools that read.
+pub fn skill_tools_of(runner: &str) -> Vec<String> {
+    let tools: &[&str] = match runner {
+        EMBEDDED_RUNNER => &["read", "grep", "find", "retrieve"],
+        _ => &["read", "bash", "edit", "write"],
+    };
+    let kept_aside = ["overflow_list", "overflow_read", "overflow_search"];
+    tools.iter().chain(&kept_aside).map(ToString::to_string).collect()
 }
 
 /// What the router calls.

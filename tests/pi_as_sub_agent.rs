@@ -348,13 +348,22 @@ fn a_tool_does_not_begin_before_the_runtime_allows_it() {
 fn the_model_sees_a_reviewed_result_and_can_read_what_was_kept() {
     let script = || {
         let runs = Turn::tool("bash", json!({"command": "seq 1 500"}));
-        let reads = Turn::tool("overflow_read", json!({"handle": "overflow_1", "offset": 1}));
-        Script::new().rule(Rule::new("model").turn(runs).turn(reads).turn(Turn::text("done")))
+        let reads = Turn::tool("overflow_read", json!({"id": "overflow_1", "offset": 1}));
+        let seeks = Turn::tool("overflow_search", json!({"id": "overflow_1", "query": "499"}));
+        Script::new().rule(
+            Rule::new("model")
+                .turn(runs)
+                .turn(reads)
+                .turn(seeks)
+                .turn(Turn::text("done")),
+        )
     };
     with_both("sub-agent: reviewed result", script, async |stage| {
         let gate = RecordingGate::default();
         *gate.replaces.borrow_mut() = Some("kept aside as overflow_1".to_string());
-        let tools = ["bash", "overflow_read"].map(str::to_string).to_vec();
+        let tools = ["bash", "overflow_read", "overflow_search"]
+            .map(str::to_string)
+            .to_vec();
         let request = AttemptRequest {
             tools,
             ..stage.request(MOCK_MODEL)
@@ -378,9 +387,15 @@ fn the_model_sees_a_reviewed_result_and_can_read_what_was_kept() {
             .collect();
         assert_eq!(ended[0].as_deref(), Some("overflow_1"));
         let read = gate.read.borrow();
+        let asked = [
+            ("read".to_string(), json!({"id": "overflow_1", "offset": 1})),
+            ("search".to_string(), json!({"id": "overflow_1", "query": "499"})),
+        ];
+        assert_eq!(*read, asked);
         assert_eq!(
-            read[0],
-            ("read".to_string(), json!({"handle": "overflow_1", "offset": 1}))
+            gate.reviewed.borrow().len(),
+            1,
+            "what is read from aside is not kept aside again"
         );
     });
 }

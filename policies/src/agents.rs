@@ -53,13 +53,14 @@ pub fn built_in_agents() -> Vec<AgentDefinition> {
 }
 
 /// The tools that change nothing, under the names of the embedded runner.
-pub const READING_TOOLS: [&str; 6] = [
+pub const READING_TOOLS: [&str; 7] = [
     "retrieve",
     "read",
     "grep",
     "find",
     "overflow_list",
     "overflow_read",
+    "overflow_search",
 ];
 
 /// The built-in agent of this name.

@@ -5,7 +5,7 @@ use super::exit::{Failure, code_of};
 use super::terminal::TerminalHost;
 use super::wire::EventLine;
 use crate::runtime::{EMBEDDED_RUNNER, Outcome, PI_RUNNER, Run, Runtime, RuntimeBuilder, SubAgent};
-use crate::skills::SkillSettings;
+use crate::skills::{SkillSettings, skill_tools_of};
 use impresario_actors::messages::session::SkillOrder;
 use impresario_policies::domain::{Briefing, TerminalState};
 use std::io::Write;
@@ -241,6 +241,7 @@ impl HowArguments {
             defaults.briefing.clone()
         };
         SkillSettings {
+            tools: skill_tools_of(&self.runner),
             runner: self.runner.clone(),
             chain: self.chain(),
             clocks,

@@ -1,4 +1,5 @@
 //! Ways to run a sub-agent.
 
 pub mod embedded;
+mod overflow_tools;
 pub mod pi;

@@ -7,14 +7,12 @@ use super::reader::Dialog;
 use super::summary;
 use super::wire::{Command, OwnToolAnswer, OwnToolAsked, ToolResultAsked, ToolStartAsked};
 use crate::gateways::{ToolGate, ToolVerdict};
+use crate::runners::overflow_tools::OverflowTool;
 use std::rc::Rc;
 
 const TOOL_START: &str = "impresario:tool_start";
 const TOOL_RESULT: &str = "impresario:tool_result ";
 const OWN_TOOL: &str = "impresario:tool";
-
-/// Names of the runtime's own tools, if an agent has them, and what the gate calls them.
-const OWN_TOOLS: &[(&str, &str)] = &[("overflow_list", "list"), ("overflow_read", "read")];
 
 /// What came of a dialog.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -85,6 +83,10 @@ async fn review(dialog: &Dialog, gate: Rc<dyn ToolGate>) -> Answered {
     let Ok(asked) = serde_json::from_str::<ToolResultAsked>(asked) else {
         return line(cancelled(&dialog.id));
     };
+    // What is read from aside is not kept aside again.
+    if OverflowTool::named(&asked.tool).is_some() {
+        return line(cancelled(&dialog.id));
+    }
     match gate.review(&asked.call, &asked.tool, &dialog.prefill).await {
         ToolVerdict::Pass => line(cancelled(&dialog.id)),
         ToolVerdict::Replace { text, overflow } => {
@@ -106,10 +108,10 @@ async fn own_tool(asked: &str, gate: Rc<dyn ToolGate>) -> OwnToolAnswer {
     let Ok(asked) = serde_json::from_str::<OwnToolAsked>(asked) else {
         return OwnToolAnswer::Error("the call could not be read".to_string());
     };
-    let Some((_, name)) = OWN_TOOLS.iter().find(|(shown, _)| *shown == asked.tool) else {
+    let Some(tool) = OverflowTool::named(&asked.tool) else {
         return OwnToolAnswer::Error(format!("there is no tool {}", asked.tool));
     };
-    match gate.overflow(name, &asked.arguments).await {
+    match gate.overflow(tool.asked_as(), &asked.arguments).await {
         Ok(text) => OwnToolAnswer::Text(text),
         Err(why) => OwnToolAnswer::Error(why),
     }
@@ -117,34 +119,13 @@ async fn own_tool(asked: &str, gate: Rc<dyn ToolGate>) -> OwnToolAnswer {
 
 /// Which of an agent's tools are the runtime's own, as the child extension is told of them.
 pub(super) fn own_tools_described(tools: &[String]) -> String {
-    let described: Vec<serde_json::Value> = OWN_TOOLS
-        .iter()
-        .filter(|(name, _)| tools.iter().any(|tool| tool == name))
-        .map(|(name, _)| describe(name))
-        .collect();
-    serde_json::Value::Array(described).to_string()
-}
-
-fn describe(name: &str) -> serde_json::Value {
-    let (description, properties, required) = match name {
-        "overflow_read" => (
-            "Reads a part of a tool result that was too large and was kept aside under a handle.",
-            serde_json::json!({
-                "handle": { "type": "string", "description": "the handle, such as overflow_1" },
-                "offset": { "type": "integer", "description": "first line to read, from 1" },
-                "limit": { "type": "integer", "description": "how many lines" },
-            }),
-            serde_json::json!(["handle"]),
-        ),
-        _ => (
-            "Lists the tool results that were too large and were kept aside, with their handles.",
-            serde_json::json!({}),
-            serde_json::json!([]),
-        ),
-    };
-    serde_json::json!({
-        "name": name,
-        "description": description,
-        "parameters": { "type": "object", "properties": properties, "required": required },
-    })
+    let described = OverflowTool::among(tools).map(|tool| {
+        let definition = tool.definition();
+        serde_json::json!({
+            "name": definition.name,
+            "description": definition.description,
+            "parameters": definition.parameters,
+        })
+    });
+    serde_json::Value::Array(described.collect()).to_string()
 }

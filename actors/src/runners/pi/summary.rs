@@ -1,6 +1,7 @@
 //! One line about a tool call, and the first words of what came back.
 
 use super::wire;
+use crate::runners::overflow_tools::OverflowTool;
 use impresario_policies::domain::Replay;
 use impresario_policies::redact::redact;
 use serde_json::Value;
@@ -17,6 +18,7 @@ const UNDERSTOOD_BYTES_MAX: usize = 256 * 1024;
 pub fn replay_of(tool: &str) -> Replay {
     match tool {
         "read" | "grep" | "find" | "ls" => Replay::Safe,
+        _ if OverflowTool::named(tool).is_some() => Replay::Safe,
         _ => Replay::Unsafe,
     }
 }

@@ -12,6 +12,7 @@ mod tests;
 use super::EmbeddedParts;
 use crate::context::local::HeavyWork;
 use crate::gateways::{AttemptRequest, ContextEngine, ToolCall, ToolDefinition, ToolGate};
+use crate::runners::overflow_tools::OverflowTool;
 use async_trait::async_trait;
 use futures_util::FutureExt;
 use impresario_policies::domain::Replay;
@@ -51,8 +52,7 @@ enum Tool {
     Grep,
     Find,
     Retrieve,
-    ListOverflow,
-    ReadOverflow,
+    Overflow(OverflowTool),
     Registered(Arc<dyn EmbeddedTool>),
 }
 
@@ -116,7 +116,7 @@ impl Toolbox {
 
     /// Whether a tool reads what was kept aside, so that its own result is not kept aside again.
     pub(super) fn reads_overflow(&self, name: &str) -> bool {
-        matches!(self.tool(name), Some(Tool::ListOverflow | Tool::ReadOverflow))
+        matches!(self.tool(name), Some(Tool::Overflow(_)))
     }
 
     /// Runs a call; whatever goes wrong in it is a result the model can read.
@@ -158,8 +158,7 @@ impl Toolbox {
             Tool::Retrieve => {
                 retrieve::run(self.context.as_ref(), &workspace, arguments(&call.arguments)?).await
             }
-            Tool::ListOverflow => self.gate.overflow("list", &call.arguments).await,
-            Tool::ReadOverflow => self.gate.overflow("read", &call.arguments).await,
+            Tool::Overflow(tool) => self.gate.overflow(tool.asked_as(), &call.arguments).await,
             Tool::Registered(tool) => {
                 let calling = AssertUnwindSafe(tool.call(call.arguments.clone())).catch_unwind();
                 calling
@@ -213,31 +212,15 @@ fn find_tool(name: &str, registered: &[Arc<dyn EmbeddedTool>]) -> Option<(ToolDe
 }
 
 fn built_in(name: &str) -> Option<(ToolDefinition, Tool)> {
+    if let Some(tool) = OverflowTool::named(name) {
+        return Some((tool.definition(), Tool::Overflow(tool)));
+    }
     let (tool, description, parameters) = match name {
         "read" => (Tool::Read, read::DESCRIPTION, read::parameters()),
         "grep" => (Tool::Grep, grep::DESCRIPTION, grep::parameters()),
         "find" => (Tool::Find, find::DESCRIPTION, find::parameters()),
         // The second name is the one that instructions written for a retrieval server use.
         "retrieve" | "codebase-retrieval" => (Tool::Retrieve, retrieve::DESCRIPTION, retrieve::parameters()),
-        "overflow_list" => (
-            Tool::ListOverflow,
-            "Lists the tool results that were too large to show, with their handles and sizes.",
-            json!({ "type": "object", "properties": {}, "additionalProperties": false }),
-        ),
-        "overflow_read" => (
-            Tool::ReadOverflow,
-            "Reads a part of a tool result that was too large to show.",
-            json!({
-                "type": "object",
-                "properties": {
-                    "id": { "type": "string", "description": "The handle: overflow_1, overflow_2, …" },
-                    "offset": { "type": "integer", "minimum": 0, "description": "First character, from 0." },
-                    "limit": { "type": "integer", "minimum": 1, "description": "How many characters." }
-                },
-                "required": ["id"],
-                "additionalProperties": false
-            }),
-        ),
         _ => return None,
     };
     let definition = ToolDefinition {
