@@ -8,6 +8,7 @@ pub mod keeper;
 mod models;
 pub mod pi_sessions;
 pub mod runtime;
+pub mod settings;
 pub mod skills;
 pub mod wiring;
 

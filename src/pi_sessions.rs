@@ -6,7 +6,8 @@ use crate::bridge::wire::{
 };
 use crate::bridge::{Bridge, BridgeError, BridgeSettings, HostEvents, PiHost, Refused, log_to_file};
 use crate::models::OfflineOr;
-use crate::runtime::{Run, Runtime, RuntimeError, StartError, state_directory};
+use crate::runtime::{PI_RUNNER, Run, Runtime, RuntimeError, StartError, state_directory};
+use crate::settings::{Settings, SettingsPlaces};
 use crate::skills::{SkillSettings, list_skills, skill_tools_of};
 use async_trait::async_trait;
 use impresario_actors::gateways::Host;
@@ -15,15 +16,15 @@ use impresario_policies::cache_markers::{Lifetime, Marker, MarkerEdit as Planned
 use impresario_policies::domain::{Reason, ReasonCode, RunId, RunState, SessionId};
 use impresario_policies::skill_command::{TypedInput as ReadInput, read_typed_input};
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// What a bridge is started with.
 #[derive(Debug, Clone, Default)]
 pub struct BridgeOptions {
-    /// Who runs sub-agents: `pi` or `embedded`.
-    pub runner: String,
+    /// Who runs sub-agents, whatever the settings say: `pi` or `embedded`.
+    pub runner: Option<String>,
     /// The `pi` to run, when it is not the one on PATH.
     pub pi: Option<PathBuf>,
     /// Where the journal is kept; the user's by default.
@@ -50,9 +51,12 @@ pub async fn serve_stdio(options: BridgeOptions) -> Result<(), ServeError> {
     let bridge = Bridge::open_stdio(BridgeSettings::default())?;
     let session = Arc::<Mutex<Option<SessionId>>>::default();
     let (host, model) = (bridge.host(), bridge.model());
+    let runner = options.runner.as_deref().unwrap_or(PI_RUNNER);
     let skills = SkillSettings {
-        runner: options.runner.clone(),
-        tools: skill_tools_of(&options.runner),
+        runner: runner.to_string(),
+        runner_fixed: options.runner.is_some(),
+        tools: skill_tools_of(runner),
+        read_files: true,
         ..SkillSettings::default()
     };
     let mut builder = Runtime::builder().own_process();
@@ -105,9 +109,16 @@ impl PiSessions {
             task,
             session: Some(session.clone()),
             workspace: start.map_or_else(|| PathBuf::from("."), |start| PathBuf::from(&start.cwd)),
-            // Before hosts had a notion of trust, they loaded what lay in the workspace.
-            workspace_trusted: start.is_none_or(|start| start.trusted.unwrap_or(true)),
+            workspace_trusted: start.is_none_or(is_trusted),
             model: start.and_then(|start| start.model.clone()),
+        }
+    }
+
+    /// Every skill reads the settings anew; what is wrong with them is said once a session.
+    async fn say_what_is_wrong(&self, places: SettingsPlaces) {
+        let read = tokio::task::spawn_blocking(move || Settings::read(&places)).await;
+        if let Some(notice) = read.ok().and_then(|settings| settings.notice()) {
+            self.host.warn(notice);
         }
     }
 
@@ -133,7 +144,11 @@ impl PiSessions {
 impl HostEvents for PiSessions {
     async fn session_started(&self, start: SessionStart) {
         *lock(&self.session) = Some(start.session.clone());
-        lock(&self.known).insert(start.session.clone(), start);
+        let places = SettingsPlaces::of(Path::new(&start.cwd), is_trusted(&start));
+        let is_new = lock(&self.known).insert(start.session.clone(), start).is_none();
+        if is_new {
+            self.say_what_is_wrong(places).await;
+        }
         if let Err(error) = self.runtime.adopt().await {
             tracing::warn!(%error, "runs of the session not adopted");
         }
@@ -277,6 +292,11 @@ impl HostEvents for PiSessions {
             .map(|(name, description)| SkillSummary { name, description })
             .collect()
     }
+}
+
+/// Before hosts had a notion of trust, they loaded what lay in the workspace.
+fn is_trusted(start: &SessionStart) -> bool {
+    start.trusted.unwrap_or(true)
 }
 
 fn in_words(error: &RuntimeError) -> String {

@@ -1,6 +1,7 @@
 //! From the order of a skill to a complete request: finds the file, reads it, fills in the settings.
 
 use crate::runtime::{EMBEDDED_RUNNER, OFFLINE_MODEL};
+use crate::settings::{Settings, SettingsPlaces};
 use futures_util::FutureExt;
 use impresario_actors::messages::session::SkillOrder;
 use impresario_actors::router::Resolve;
@@ -39,6 +40,18 @@ pub struct SkillSettings {
     pub answer_chars_max: usize,
     /// Where traces go, relative to the workspace; none for no trace files.
     pub trace_directory: Option<String>,
+    /// The models to go on with after the skill's or the session's own.
+    pub fallback: Vec<String>,
+    /// The model that writes and judges briefs, whatever the session's own is.
+    pub routing_model: Option<String>,
+    /// Whose a skill's model without a provider is; else the provider of the session's own model.
+    pub default_provider: Option<String>,
+    /// Sampling temperature, where the runner supports it.
+    pub temperature: Option<f64>,
+    /// The settings files are read for every order and laid over these.
+    pub read_files: bool,
+    /// The runner that holds whatever the files say.
+    pub runner_fixed: bool,
 }
 
 impl Default for SkillSettings {
@@ -61,6 +74,12 @@ impl Default for SkillSettings {
             overflow_ceiling_bytes: 25_000,
             answer_chars_max: 120_000,
             trace_directory: Some(".pi/traces".to_string()),
+            fallback: Vec::new(),
+            routing_model: None,
+            default_provider: None,
+            temperature: None,
+            read_files: false,
+            runner_fixed: false,
         }
     }
 }
@@ -94,27 +113,14 @@ pub(crate) fn resolver(settings: SkillSettings, host: String) -> Resolve {
 
 /// Makes a complete request of an order.
 pub fn resolve(settings: &SkillSettings, host: &str, order: SkillOrder) -> Result<RunRequest, Reason> {
-    let skill = find_skill(settings, &order)?;
-    let own_model = skill.model.filter(|_| settings.skill_model);
-    let chain = match own_model.or_else(|| order.model.clone()) {
-        Some(model) => vec![model],
-        None => settings.chain.clone(),
-    };
-    let briefing = match (settings.briefing.clone(), order.model) {
-        (
-            Briefing::Judged {
-                passes_max,
-                questions_max,
-                ..
-            },
-            Some(model),
-        ) => Briefing::Judged {
-            passes_max,
-            questions_max,
-            model,
-        },
-        (briefing, _) => briefing,
-    };
+    let mut settings = settings.clone();
+    if settings.read_files {
+        let places = SettingsPlaces::of(&order.workspace, order.workspace_trusted);
+        Settings::read(&places).apply(&mut settings);
+    }
+    let skill = find_skill(&settings, &order)?;
+    let chain = chain_of(&settings, &order, skill.model)?;
+    let briefing = briefing_of(&settings, order.model);
     Ok(RunRequest {
         what: WhatToRun::Skill(order.name),
         task: order.task,
@@ -125,18 +131,79 @@ pub fn resolve(settings: &SkillSettings, host: &str, order: SkillOrder) -> Resul
         },
         continues: None,
         instructions: skill.instructions,
-        tools: settings.tools.clone(),
+        tools: settings.tools,
         chain,
-        runner: settings.runner.clone(),
+        runner: settings.runner,
         workspace: order.workspace,
         briefing,
         clocks: settings.clocks,
         persistence: settings.persistence,
-        temperature: None,
+        temperature: settings.temperature,
         overflow_ceiling_bytes: settings.overflow_ceiling_bytes,
         answer_chars_max: settings.answer_chars_max,
-        trace_directory: settings.trace_directory.clone(),
+        trace_directory: settings.trace_directory,
     })
+}
+
+/// The skill's own model, else the session's, else the settings'; then those to go on with.
+fn chain_of(
+    settings: &SkillSettings,
+    order: &SkillOrder,
+    of_skill: Option<String>,
+) -> Result<Vec<String>, Reason> {
+    let of_skill = of_skill.filter(|_| settings.skill_model);
+    let first = match of_skill {
+        Some(model) => Some(with_provider(settings, order, model)?),
+        None => order.model.clone(),
+    };
+    let mut chain = first.map_or_else(|| settings.chain.clone(), |model| vec![model]);
+    for model in &settings.fallback {
+        if !chain.contains(model) {
+            chain.push(model.clone());
+        }
+    }
+    if chain.is_empty() {
+        return Err(Reason {
+            code: ReasonCode::UnknownModel,
+            message: format!(
+                "The runner {:?} needs a model: give --model provider/id, or set fallbackModels.",
+                settings.runner
+            ),
+        });
+    }
+    Ok(chain)
+}
+
+/// Pi knows models as `provider/id`.
+fn with_provider(settings: &SkillSettings, order: &SkillOrder, model: String) -> Result<String, Reason> {
+    if model.contains('/') {
+        return Ok(model);
+    }
+    let of_session = || Some(order.model.as_ref()?.split_once('/')?.0);
+    match settings.default_provider.as_deref().or_else(of_session) {
+        Some(provider) => Ok(format!("{provider}/{model}")),
+        None => {
+            let why = format!(
+                "its model {model:?} names no provider. Write it as provider/id, or set defaultProvider"
+            );
+            Err(broken(&order.name, &why))
+        }
+    }
+}
+
+fn briefing_of(settings: &SkillSettings, of_session: Option<String>) -> Briefing {
+    match settings.briefing.clone() {
+        Briefing::Judged {
+            passes_max,
+            questions_max,
+            model,
+        } => Briefing::Judged {
+            passes_max,
+            questions_max,
+            model: settings.routing_model.clone().or(of_session).unwrap_or(model),
+        },
+        Briefing::Direct => Briefing::Direct,
+    }
 }
 
 fn find_skill(settings: &SkillSettings, order: &SkillOrder) -> Result<SkillFile, Reason> {

@@ -7,6 +7,7 @@ use crate::domain::{
     Verdict,
 };
 use crate::fallback::{FallbackDecision, FallbackFacts, FallbackSettings, StartFrom, decide_fallback};
+use crate::judge_loop::brief_with_goal;
 use crate::projection::{AttemptProjection, RunProjection, ToolFate};
 use std::time::Duration;
 
@@ -203,7 +204,7 @@ fn towards_a_brief(run: &RunProjection, request: &RunRequest, facts: &ConductFac
             ..latest.brief.clone()
         };
         return Move::KeepBrief {
-            brief,
+            brief: brief_with_goal(brief, &request.task),
             verdict: Some(latest.verdict.clone()),
         };
     }

@@ -34,6 +34,8 @@ pub(super) enum Command {
     Runs(RunsArguments),
     /// Tell the story of a run, step by step
     Trace(TraceArguments),
+    /// Show and check the settings
+    Config(ConfigArguments),
     /// Serve a host over stdin and stdout (what the Pi extension starts)
     Bridge(BridgeArguments),
 }
@@ -73,22 +75,22 @@ pub(super) struct SkillArguments {
 
 #[derive(Debug, Args)]
 pub(super) struct HowArguments {
-    /// Who runs the sub-agent: `embedded` needs nothing, `pi` is a nested Pi
-    #[arg(long, default_value = "embedded")]
-    pub(super) runner: String,
+    /// Who runs the sub-agent: `embedded` needs nothing, `pi` is a nested Pi [default: as set, else embedded]
+    #[arg(long)]
+    pub(super) runner: Option<String>,
     /// The model, `provider/id`; repeat it for a fallback chain
     #[arg(long = "model", value_name = "MODEL")]
     pub(super) models: Vec<String>,
     /// Print events as JSON lines on stdout instead of the answer; the last one is `run_ended`
     #[arg(long)]
     pub(super) json: bool,
-    /// From admission to the end [default: 300s]
+    /// From admission to the end [default: as set, else 300s]
     #[arg(long, value_name = "DURATION", value_parser = duration)]
     pub(super) timeout: Option<Duration>,
-    /// Until the sub-agent's first sign of life [default: 60s]
+    /// Until the sub-agent's first sign of life [default: as set, else 60s]
     #[arg(long, value_name = "DURATION", value_parser = duration)]
     pub(super) startup_timeout: Option<Duration>,
-    /// Between two signs of life; a running tool has a limit of its own [default: 60s]
+    /// Between two signs of life; a running tool has a limit of its own [default: as set, else 60s]
     #[arg(long, value_name = "DURATION", value_parser = duration)]
     pub(super) inactivity_timeout: Option<Duration>,
     /// Take the task as it stands: no brief, no judge
@@ -185,6 +187,46 @@ pub(super) struct TraceArguments {
 
 #[derive(Debug, Args)]
 #[command(after_help = format!("\
+Settings stand under \"impresario\" in ~/.pi/agent/settings.json ($PI_CODING_AGENT_DIR/settings.json if that is set) and
+in .pi/settings.json of the workspace, which wins; a flag wins over both.
+
+Examples:
+  impresario config show
+  impresario config show --json | grep Timeout
+  impresario config check
+  impresario config schema > impresario.schema.json
+
+{EXIT_CODES}"))]
+pub(super) struct ConfigArguments {
+    #[command(subcommand)]
+    pub(super) action: ConfigAction,
+    /// The workspace [default: the current directory]
+    #[arg(long, global = true, value_name = "DIRECTORY")]
+    pub(super) workspace: Option<PathBuf>,
+    /// As where the host does not trust the workspace
+    #[arg(long, global = true)]
+    pub(super) untrusted: bool,
+}
+
+#[derive(Debug, Subcommand)]
+pub(super) enum ConfigAction {
+    /// Print every value and where it comes from
+    #[command(after_help = format!("Example:\n  impresario config show --json\n\n{EXIT_CODES}"))]
+    Show {
+        /// One JSON object a line
+        #[arg(long)]
+        json: bool,
+    },
+    /// Print what cannot be meant, with file and line; exits with 1 when there is any
+    #[command(after_help = format!("Example:\n  impresario config check --workspace .\n\n{EXIT_CODES}"))]
+    Check,
+    /// Print the JSON Schema of the settings, for editors
+    #[command(after_help = format!("Example:\n  impresario config schema > impresario.schema.json\n\n{EXIT_CODES}"))]
+    Schema,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = format!("\
 The extension starts this; nobody types it. docs/protocol.md says what goes over the wire.
 
 Example:
@@ -192,9 +234,9 @@ Example:
 
 {EXIT_CODES}"))]
 pub(super) struct BridgeArguments {
-    /// Who runs sub-agents: `pi` or `embedded`
-    #[arg(long, default_value = "pi", env = "IMPRESARIO_RUNNER")]
-    pub(super) runner: String,
+    /// Who runs sub-agents: `pi` or `embedded` [default: as set for the workspace, else pi]
+    #[arg(long, env = "IMPRESARIO_RUNNER")]
+    pub(super) runner: Option<String>,
     /// The `pi` to run, when it is not the one on PATH
     #[arg(long, value_name = "PROGRAM", env = "IMPRESARIO_PI")]
     pub(super) pi: Option<PathBuf>,

@@ -2,6 +2,7 @@
 
 mod arguments;
 mod bridge;
+mod config;
 mod exit;
 mod run;
 mod runs;
@@ -29,6 +30,7 @@ impl Cli {
                 Command::Skill(arguments) => run::run_skill(arguments).await,
                 Command::Runs(arguments) => runs::execute(arguments).await,
                 Command::Trace(arguments) => trace::show(arguments).await,
+                Command::Config(arguments) => config::execute(arguments),
                 Command::Bridge(arguments) => bridge::serve(arguments).await,
             }
         });

@@ -4,36 +4,52 @@ use super::arguments::{HowArguments, RunArguments, SkillArguments};
 use super::exit::{Failure, code_of};
 use super::terminal::TerminalHost;
 use super::wire::EventLine;
-use crate::runtime::{EMBEDDED_RUNNER, Outcome, PI_RUNNER, Run, Runtime, RuntimeBuilder, SubAgent};
+use crate::runtime::{EMBEDDED_RUNNER, Outcome, PI_RUNNER, Run, Runtime, SubAgent};
+use crate::settings::{Settings, SettingsPlaces};
 use crate::skills::{SkillSettings, skill_tools_of};
 use impresario_actors::messages::session::SkillOrder;
 use impresario_policies::domain::{Briefing, TerminalState};
 use std::io::Write;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::rc::Rc;
 
 /// The model of the embedded runner when nobody names one.
 const OFFLINE: &str = crate::runtime::OFFLINE_MODEL;
+/// Whoever types the command in a workspace trusts it as much as any program started there.
+const TRUSTED: bool = true;
 
 pub(super) async fn run_agent(arguments: RunArguments) -> Result<ExitCode, Failure> {
     let how = arguments.how;
-    let runtime = how.start().await?;
-    let sub_agent = how.apply(SubAgent::new(arguments.agent, arguments.task))?;
+    let workspace = existing_workspace(how.workspace.as_deref())?;
+    let settings = how.settings(&workspace)?;
+    if settings.chain.is_empty() {
+        return Err(needs_model(&settings.runner));
+    }
+    let runtime = how.start(&workspace, &settings).await?;
+    let sub_agent = SubAgent::new(arguments.agent, arguments.task)
+        .workspace(&workspace)
+        .runner(&settings.runner)
+        .chain(settings.chain.clone())
+        .limits_of(&settings);
     let spawned = runtime.spawn(sub_agent).await;
     watch(&runtime, spawned, how.json).await
 }
 
 pub(super) async fn run_skill(arguments: SkillArguments) -> Result<ExitCode, Failure> {
     let how = arguments.how;
-    let runtime = how.start().await?;
+    let workspace = existing_workspace(how.workspace.as_deref())?;
+    let settings = how.settings(&workspace)?;
+    if settings.chain.is_empty() && !settings.skill_model {
+        return Err(needs_model(&settings.runner));
+    }
+    let runtime = how.start(&workspace, &settings).await?;
     let order = SkillOrder {
         name: arguments.name,
         task: arguments.task,
         session: None,
-        workspace: how.workspace()?,
-        // Whoever types the command in a workspace trusts it as much as any program started there.
-        workspace_trusted: true,
+        workspace,
+        workspace_trusted: TRUSTED,
         model: None,
     };
     let spawned = runtime.spawn_skill(order).await;
@@ -125,25 +141,75 @@ pub(super) fn state_in_words(state: TerminalState) -> &'static str {
     }
 }
 
+fn needs_model(runner: &str) -> Failure {
+    Failure::usage(format!(
+        "the runner {runner:?} needs a model: give --model provider/id"
+    ))
+}
+
+/// The directory to work in, with no link in its name.
+pub(super) fn existing_workspace(given: Option<&Path>) -> Result<PathBuf, Failure> {
+    let given = match given {
+        Some(workspace) => workspace.to_path_buf(),
+        None => std::env::current_dir()
+            .map_err(|error| Failure::failed(format!("failed to find the current directory: {error}")))?,
+    };
+    let workspace = given.canonicalize().map_err(|error| {
+        Failure::usage(format!(
+            "the workspace {} cannot be used: {error}",
+            given.display()
+        ))
+    })?;
+    match workspace.is_dir() {
+        true => Ok(workspace),
+        false => Err(Failure::usage(format!(
+            "the workspace {} is not a directory",
+            given.display()
+        ))),
+    }
+}
+
 impl HowArguments {
-    async fn start(&self) -> Result<Runtime, Failure> {
-        self.check()?;
-        Ok(self.builder()?.start().await?)
+    /// What stands in the files, and over it what was typed. Problems are said on stderr.
+    fn settings(&self, workspace: &Path) -> Result<SkillSettings, Failure> {
+        let files = Settings::read(&SettingsPlaces::of(workspace, TRUSTED));
+        for line in files.notice().iter().flat_map(|notice| notice.lines()) {
+            let _ = writeln!(std::io::stderr(), "impresario: {line}");
+        }
+        let runner = self.runner.as_deref().unwrap_or(EMBEDDED_RUNNER);
+        let mut settings = SkillSettings {
+            runner: runner.to_string(),
+            runner_fixed: self.runner.is_some(),
+            tools: skill_tools_of(runner),
+            ..SkillSettings::default()
+        };
+        files.apply(&mut settings);
+        self.check(&settings.runner)?;
+        // Briefs are written by the offline model here: a command has no credentials for another.
+        settings.routing_model = None;
+        let fallback = std::mem::take(&mut settings.fallback);
+        settings.chain = match (self.models.is_empty(), settings.runner == EMBEDDED_RUNNER) {
+            (false, _) => self.models.clone(),
+            (true, true) => vec![OFFLINE.to_string()],
+            (true, false) => fallback,
+        };
+        settings.skill_model &= self.models.is_empty();
+        let clocks = &mut settings.clocks;
+        clocks.total = self.timeout.unwrap_or(clocks.total);
+        clocks.start_up = self.startup_timeout.unwrap_or(clocks.start_up);
+        clocks.inactivity = self.inactivity_timeout.unwrap_or(clocks.inactivity);
+        if self.unjudged {
+            settings.briefing = Briefing::Direct;
+        }
+        Ok(settings)
     }
 
-    fn check(&self) -> Result<(), Failure> {
+    fn check(&self, runner: &str) -> Result<(), Failure> {
         let known = [EMBEDDED_RUNNER, PI_RUNNER];
-        if !known.contains(&self.runner.as_str()) {
+        if !known.contains(&runner) {
             let known = known.join(", ");
             return Err(Failure::usage(format!(
-                "there is no runner called {:?}; there are: {known}",
-                self.runner
-            )));
-        }
-        if self.runner != EMBEDDED_RUNNER && self.models.is_empty() {
-            return Err(Failure::usage(format!(
-                "the runner {:?} needs a model: give --model provider/id",
-                self.runner
+                "there is no runner called {runner:?}; there are: {known}"
             )));
         }
         let unusable = self
@@ -155,7 +221,7 @@ impl HowArguments {
                 "expected a model as provider/id, got {model:?}"
             )));
         }
-        let embedded = self.runner == EMBEDDED_RUNNER;
+        let embedded = runner == EMBEDDED_RUNNER;
         match self.models.iter().find(|model| embedded && *model != OFFLINE) {
             Some(model) => Err(Failure::usage(format!(
                 "no provider here has the model {model:?}: the embedded runner has only {OFFLINE:?}; \
@@ -165,88 +231,18 @@ impl HowArguments {
         }
     }
 
-    fn builder(&self) -> Result<RuntimeBuilder, Failure> {
+    async fn start(&self, workspace: &Path, settings: &SkillSettings) -> Result<Runtime, Failure> {
         let json = self.json;
-        let workspace = self.workspace()?;
         let builder = self
             .state
             .builder()
             .workspace(workspace)
-            .skills(self.skill_settings());
+            .skills(settings.clone())
+            .host("cli", move || Rc::new(TerminalHost::new(json)));
         let builder = match &self.pi {
             Some(pi) => builder.pi(pi),
             None => builder,
         };
-        Ok(builder.host("cli", move || Rc::new(TerminalHost::new(json))))
-    }
-
-    fn workspace(&self) -> Result<PathBuf, Failure> {
-        let given = match &self.workspace {
-            Some(workspace) => workspace.clone(),
-            None => std::env::current_dir()
-                .map_err(|error| Failure::failed(format!("failed to find the current directory: {error}")))?,
-        };
-        let workspace = given.canonicalize().map_err(|error| {
-            Failure::usage(format!(
-                "the workspace {} cannot be used: {error}",
-                given.display()
-            ))
-        })?;
-        match workspace.is_dir() {
-            true => Ok(workspace),
-            false => Err(Failure::usage(format!(
-                "the workspace {} is not a directory",
-                given.display()
-            ))),
-        }
-    }
-
-    fn chain(&self) -> Vec<String> {
-        match self.models.is_empty() {
-            true => vec![OFFLINE.to_string()],
-            false => self.models.clone(),
-        }
-    }
-
-    fn apply(&self, sub_agent: SubAgent) -> Result<SubAgent, Failure> {
-        let mut sub_agent = sub_agent
-            .workspace(self.workspace()?)
-            .runner(&self.runner)
-            .chain(self.chain());
-        if let Some(total) = self.timeout {
-            sub_agent = sub_agent.timeout(total);
-        }
-        if let Some(start_up) = self.startup_timeout {
-            sub_agent = sub_agent.startup_timeout(start_up);
-        }
-        if let Some(inactivity) = self.inactivity_timeout {
-            sub_agent = sub_agent.inactivity_timeout(inactivity);
-        }
-        Ok(if self.unjudged {
-            sub_agent.unjudged()
-        } else {
-            sub_agent
-        })
-    }
-
-    fn skill_settings(&self) -> SkillSettings {
-        let defaults = SkillSettings::default();
-        let mut clocks = defaults.clocks;
-        clocks.total = self.timeout.unwrap_or(clocks.total);
-        clocks.start_up = self.startup_timeout.unwrap_or(clocks.start_up);
-        clocks.inactivity = self.inactivity_timeout.unwrap_or(clocks.inactivity);
-        let briefing = if self.unjudged {
-            Briefing::Direct
-        } else {
-            defaults.briefing.clone()
-        };
-        SkillSettings {
-            tools: skill_tools_of(&self.runner),
-            runner: self.runner.clone(),
-            chain: self.chain(),
-            clocks,
-            briefing,
-            ..defaults
-        }
+        Ok(builder.start().await?)
     }
 }

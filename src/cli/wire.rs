@@ -1,8 +1,10 @@
 //! What `--json` prints: one object a line.
 
+use crate::settings::{Use, origin_in_words, use_of, value_in_words};
 use impresario_actors::journal::RunSummary;
 use impresario_policies::domain::{Reason, RunId, RunState, Step, WhatToRun};
 use impresario_policies::projection::RecordedStep;
+use impresario_policies::settings::ResolvedValue;
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
@@ -82,6 +84,38 @@ impl<'a> RunLine<'a> {
             resumes: summary.resumes.as_ref(),
             delivered: summary.acknowledged,
             answer,
+        }
+    }
+
+    pub(super) fn to_json(&self) -> String {
+        serde_json::to_string(self).unwrap_or_default()
+    }
+}
+
+/// A setting.
+#[derive(Debug, Serialize)]
+pub(super) struct SettingLine {
+    key: &'static str,
+    value: Value,
+    from: String,
+    used: bool,
+    note: Option<&'static str>,
+    about: &'static str,
+}
+
+impl SettingLine {
+    pub(super) fn of(value: &ResolvedValue) -> Self {
+        let meaning = use_of(value.key.path);
+        Self {
+            key: value.key.path,
+            value: serde_json::from_str(&value_in_words(&value.value)).unwrap_or(Value::Null),
+            from: origin_in_words(value.origin),
+            used: meaning != Use::NotYet,
+            note: match meaning {
+                Use::UsedWith(note) => Some(note),
+                Use::Used | Use::NotYet => None,
+            },
+            about: value.key.about,
         }
     }
 

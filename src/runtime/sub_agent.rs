@@ -1,5 +1,6 @@
 //! What a program says to spawn a sub-agent.
 
+use crate::skills::SkillSettings;
 use impresario_policies::agents::{built_in_agents, find_built_in_agent, nearest_agent_name};
 use impresario_policies::domain::{
     Briefing, Clocks, Origin, Persistence, Reason, ReasonCode, RunId, RunRequest, SessionId, WhatToRun,
@@ -50,6 +51,8 @@ pub struct SubAgent {
     session: Option<SessionId>,
     resumes: Option<RunId>,
     trace_directory: Option<String>,
+    overflow_ceiling_bytes: u64,
+    answer_chars_max: usize,
 }
 
 impl SubAgent {
@@ -74,6 +77,8 @@ impl SubAgent {
             session: None,
             resumes: None,
             trace_directory: None,
+            overflow_ceiling_bytes: OVERFLOW_CEILING_BYTES,
+            answer_chars_max: ANSWER_CHARS_MAX,
         }
     }
 
@@ -187,6 +192,16 @@ impl SubAgent {
         self
     }
 
+    /// The limits that settings files give skills hold for this one too.
+    pub(crate) fn limits_of(mut self, settings: &SkillSettings) -> Self {
+        self.briefing = settings.briefing.clone();
+        self.clocks = settings.clocks;
+        self.temperature = settings.temperature;
+        self.overflow_ceiling_bytes = settings.overflow_ceiling_bytes;
+        self.answer_chars_max = settings.answer_chars_max;
+        self
+    }
+
     pub(super) fn into_request(self, defaults: &Defaults) -> Result<RunRequest, Reason> {
         let Some(agent) = find_built_in_agent(&self.agent) else {
             return Err(unknown_agent(&self.agent));
@@ -210,8 +225,8 @@ impl SubAgent {
             persistence: self.persistence,
             continues: None,
             temperature: self.temperature,
-            overflow_ceiling_bytes: OVERFLOW_CEILING_BYTES,
-            answer_chars_max: ANSWER_CHARS_MAX,
+            overflow_ceiling_bytes: self.overflow_ceiling_bytes,
+            answer_chars_max: self.answer_chars_max,
             trace_directory: self.trace_directory,
         })
     }

@@ -412,3 +412,17 @@ fn an_answer_on_disk_wins_over_a_late_cancel() {
         },
     );
 }
+
+#[test]
+fn a_brief_that_passed_without_a_goal_has_the_task_for_one() {
+    let judged = Step::Judged {
+        pass: 1,
+        brief: Brief::default(),
+        verdict: verdict(true),
+    };
+    let run = run_of(vec![accepted(), judged]);
+    let Move::KeepBrief { brief, .. } = decide_next_move(&run, &ConductFacts::default()) else {
+        panic!("keeps no brief")
+    };
+    assert_eq!(brief.user_goal, request().task);
+}

@@ -10,17 +10,20 @@
 
 mod check;
 mod keys;
+mod locate;
 mod nearest;
 mod resolve;
 mod schema;
 mod typed;
 
 pub use keys::{KEYS, Key, Kind, SECTIONS, Trust};
+pub use locate::line_of_key;
 pub use nearest::nearest_key;
 pub use resolve::{
-    Notice, NoticeKind, Origin, Place, Resolved, ResolvedValue, SettingsFile, resolve_settings,
+    FILE_BYTES_MAX, Notice, NoticeKind, Origin, Place, Resolved, ResolvedValue, SettingsFile,
+    resolve_settings,
 };
-pub use schema::settings_schema;
+pub use schema::{settings_schema, settings_schema_text};
 pub use typed::{Retrieval, RetrievalEngine, RouterSettings, TraceSettings};
 
 /// The section that is ours.

@@ -7,7 +7,7 @@ use super::{OUR_SECTION, PEER_SECTION};
 use crate::compat::{Json, number_text};
 
 /// A settings file larger than this is not read.
-const FILE_BYTES_MAX: usize = 1024 * 1024;
+pub const FILE_BYTES_MAX: usize = 1024 * 1024;
 
 /// Whose settings a file holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -28,6 +28,13 @@ pub fn settings_schema() -> Value {
     })
 }
 
+/// The schema as it is checked in.
+pub fn settings_schema_text() -> String {
+    let mut text = serde_json::to_string_pretty(&settings_schema()).unwrap_or_default();
+    text.push('\n');
+    text
+}
+
 fn schema_of(key: &Key) -> Value {
     let mut schema = match key.kind {
         Kind::Text | Kind::Program | Kind::PathInside => json!({"type": "string", "minLength": 1}),

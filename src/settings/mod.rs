@@ -1,0 +1,318 @@
+//! The settings files: the user's in Pi's agent directory, the workspace's in `.pi/settings.json`.
+//!
+//! What they mean is decided in `impresario_policies::settings`; here they are read, and what is wrong with them is
+//! said with file and line. Places are shown as a person knows them, never with the directories above.
+
+mod used;
+
+pub use used::{Use, use_of};
+
+use crate::runtime::PI_RUNNER;
+use crate::skills::{SkillSettings, skill_tools_of};
+use impresario_policies::compat::{Json, number_text};
+use impresario_policies::domain::{Briefing, Clocks};
+use impresario_policies::settings::{
+    FILE_BYTES_MAX, Notice, NoticeKind, OUR_SECTION, Origin, Place, Resolved, ResolvedValue, RouterSettings,
+    SettingsFile, line_of_key, resolve_settings,
+};
+use std::fmt;
+use std::fs::File;
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
+
+/// The workspace's file, from the workspace.
+const WORKSPACE_FILE: &str = ".pi/settings.json";
+/// A notice shows so many problems at most.
+const SHOWN_MAX: usize = 8;
+
+/// Where settings are looked for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SettingsPlaces {
+    /// The user's file; none where there is no home.
+    pub home_file: Option<PathBuf>,
+    /// Its name for a person.
+    pub home_file_shown: String,
+    /// The workspace.
+    pub workspace: PathBuf,
+    /// The host trusts the workspace.
+    pub workspace_trusted: bool,
+}
+
+impl SettingsPlaces {
+    /// The workspace's file, and the one in `$PI_CODING_AGENT_DIR`, else in `~/.pi/agent`.
+    pub fn of(workspace: &Path, workspace_trusted: bool) -> Self {
+        let home = std::env::var_os("HOME")
+            .map(PathBuf::from)
+            .filter(|home| home.is_absolute());
+        let named = std::env::var_os("PI_CODING_AGENT_DIR").filter(|named| !named.is_empty());
+        let in_home = |below: &Path| home.as_ref().map(|home| home.join(below));
+        let directory = match named.map(PathBuf::from) {
+            Some(named) => match named.strip_prefix("~") {
+                Ok(below) => in_home(below),
+                Err(_) => Some(named),
+            },
+            None => in_home(Path::new(".pi/agent")),
+        };
+        let home_file = directory.map(|directory| directory.join("settings.json"));
+        let below_home = home
+            .as_ref()
+            .and_then(|home| home_file.as_ref()?.strip_prefix(home).ok());
+        let home_file_shown = match below_home {
+            Some(below) => format!("~/{}", below.display()),
+            None => "$PI_CODING_AGENT_DIR/settings.json".to_string(),
+        };
+        Self {
+            home_file,
+            home_file_shown,
+            workspace: workspace.to_path_buf(),
+            workspace_trusted,
+        }
+    }
+}
+
+/// Something in a settings file that cannot be meant.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Problem {
+    /// The file, as a person knows it.
+    pub file: String,
+    /// From 1; none when it is about the whole file.
+    pub line: Option<usize>,
+    /// The key with its section; none when it is about the whole file.
+    pub key: Option<String>,
+    /// What was expected, and what was found.
+    pub expected: String,
+    /// What is used instead.
+    pub used_instead: String,
+}
+
+impl fmt::Display for Problem {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(&self.file)?;
+        if let Some(line) = self.line {
+            write!(formatter, ":{line}")?;
+        }
+        if let Some(key) = &self.key {
+            write!(formatter, ": {key}")?;
+        }
+        write!(
+            formatter,
+            ": {}; used instead: {}",
+            self.expected, self.used_instead
+        )
+    }
+}
+
+/// Every value with where it came from, and what was wrong.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Settings {
+    /// The values.
+    pub resolved: Resolved,
+    /// In the order of files, sections and keys.
+    pub problems: Vec<Problem>,
+}
+
+impl Settings {
+    /// Reads the files. A file that is not there is fine; what cannot be read or meant is a problem, never a failure.
+    pub fn read(places: &SettingsPlaces) -> Self {
+        let mut problems = Vec::new();
+        let workspace_file = places.workspace.join(WORKSPACE_FILE);
+        let home = places
+            .home_file
+            .as_ref()
+            .and_then(|file| text_of(file, &places.home_file_shown, &mut problems));
+        let workspace = text_of(&workspace_file, WORKSPACE_FILE, &mut problems);
+        let resolved = resolve_settings(&[
+            SettingsFile {
+                place: Place::Home,
+                trusted: true,
+                text: home.as_deref(),
+            },
+            SettingsFile {
+                place: Place::Workspace,
+                trusted: places.workspace_trusted,
+                text: workspace.as_deref(),
+            },
+        ]);
+        for notice in &resolved.notices {
+            let (file, text) = match notice.place {
+                Place::Home => (places.home_file_shown.as_str(), home.as_deref()),
+                Place::Workspace => (WORKSPACE_FILE, workspace.as_deref()),
+            };
+            problems.push(problem_of(notice, file, text.unwrap_or_default(), &resolved));
+        }
+        Self { resolved, problems }
+    }
+
+    /// The problems as one notice; none without any.
+    pub fn notice(&self) -> Option<String> {
+        let shown = self.problems.iter().take(SHOWN_MAX).map(Problem::to_string);
+        let mut lines = shown.collect::<Vec<_>>();
+        if lines.is_empty() {
+            return None;
+        }
+        if self.problems.len() > SHOWN_MAX {
+            let more = self.problems.len() - SHOWN_MAX;
+            lines.push(format!("and {more} more; `impresario config check` lists them"));
+        }
+        Some(format!("Settings: {}", lines.join("\n")))
+    }
+
+    /// Lays the values over what skills run with. Where nobody said anything, models and runner stay as they are.
+    pub fn apply(&self, skills: &mut SkillSettings) {
+        let values = RouterSettings::from(&self.resolved);
+        if self.is_set("runner") && !skills.runner_fixed && skills.runner != values.runner {
+            skills.tools = skill_tools_of(&values.runner);
+            skills.runner = values.runner;
+        }
+        if self.is_set("routingModel") {
+            skills.routing_model = Some(values.routing_model);
+        }
+        if self.is_set("defaultProvider") {
+            skills.default_provider = Some(values.route.default_provider);
+        }
+        if self.is_set("subAgentTemperature") {
+            skills.temperature = Some(values.temperature);
+        }
+        let pinned = self.resolved.get("executionRouting.skillModelPolicy").as_str() == Some("pin");
+        skills.skill_model = pinned && skills.runner == PI_RUNNER;
+        skills.fallback = values.fallback_models;
+        skills.briefing = match (&skills.briefing, values.judge_passes_max) {
+            (Briefing::Direct, _) | (_, 0) => Briefing::Direct,
+            (Briefing::Judged { model, .. }, passes_max) => Briefing::Judged {
+                passes_max,
+                questions_max: values.questions_max,
+                model: model.clone(),
+            },
+        };
+        skills.clocks = Clocks {
+            start_up: values.start_up_timeout,
+            inactivity: values.inactivity_timeout,
+            total: values.total_timeout,
+            tool: values.tool_timeout,
+            question: values.question_timeout,
+            routing: values.routing_timeout,
+            grace: values.grace,
+        };
+        skills.overflow_ceiling_bytes = values.budget.ceiling_bytes as u64;
+        skills.answer_chars_max = values.sanitizer.units_max;
+        skills.trace_directory = values.trace.enabled.then_some(values.trace.directory);
+    }
+
+    fn is_set(&self, path: &str) -> bool {
+        let value = self.resolved.values.iter().find(|value| value.key.path == path);
+        value.is_some_and(|value| value.origin != Origin::Default)
+    }
+}
+
+/// The text of a file, bounded; one byte more than allowed is enough to know.
+fn text_of(path: &Path, shown: &str, problems: &mut Vec<Problem>) -> Option<String> {
+    match read_bounded(path) {
+        Ok(text) => Some(text),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => None,
+        Err(error) => {
+            problems.push(Problem {
+                file: shown.to_string(),
+                line: None,
+                key: None,
+                expected: format!("expected a file that can be read ({})", error.kind()),
+                used_instead: NOTHING_OF_IT.to_string(),
+            });
+            None
+        }
+    }
+}
+
+fn read_bounded(path: &Path) -> io::Result<String> {
+    // Asked before it is opened: opening a pipe waits for its other end.
+    let metadata = std::fs::metadata(path)?;
+    if !metadata.is_file() {
+        let kind = match metadata.is_dir() {
+            true => io::ErrorKind::IsADirectory,
+            false => io::ErrorKind::InvalidInput,
+        };
+        return Err(io::Error::from(kind));
+    }
+    let mut bytes = Vec::new();
+    File::open(path)?
+        .take(FILE_BYTES_MAX as u64 + 1)
+        .read_to_end(&mut bytes)?;
+    Ok(String::from_utf8_lossy(&bytes).into_owned())
+}
+
+const NOTHING_OF_IT: &str = "nothing of it, so what the other file says, else the defaults";
+
+fn problem_of(notice: &Notice, file: &str, text: &str, resolved: &Resolved) -> Problem {
+    let section = notice.section.unwrap_or(OUR_SECTION);
+    let about_key = |key: &str, expected: String, used_instead: String| Problem {
+        file: file.to_string(),
+        line: line_of_key(text, &path_of(section, key)),
+        key: Some(format!("{section}.{key}")),
+        expected,
+        used_instead,
+    };
+    match &notice.kind {
+        NoticeKind::ParseFailed { why } => Problem {
+            file: file.to_string(),
+            line: Json::parse(text).err().map(|error| error.line),
+            key: None,
+            expected: format!("expected JSON ({why})"),
+            used_instead: NOTHING_OF_IT.to_string(),
+        },
+        NoticeKind::SectionNotObject { got } => Problem {
+            file: file.to_string(),
+            line: line_of_key(text, &[section]),
+            key: Some(section.to_string()),
+            expected: format!("expected object, got {got}"),
+            used_instead: NOTHING_OF_IT.to_string(),
+        },
+        NoticeKind::Invalid { key, why } => about_key(key, why.clone(), used_for(key, resolved)),
+        NoticeKind::Unknown { key, nearest } => {
+            let meant = nearest.map(|nearest| format!("; did you mean {nearest}?"));
+            let expected = format!("expected a setting that is known{}", meant.unwrap_or_default());
+            about_key(key, expected, "nothing".to_string())
+        }
+        NoticeKind::Untrusted { key, why } => {
+            let expected = format!("expected a workspace that is trusted, because {why}");
+            about_key(key, expected, used_for(key, resolved))
+        }
+    }
+}
+
+/// The keys that lead to a place: `executionRouting.models.cheap`, `fallbackModels[2]`.
+fn path_of<'a>(section: &'a str, key: &'a str) -> Vec<&'a str> {
+    let parts = key.split('.').map(|part| part.split('[').next().unwrap_or(part));
+    [section].into_iter().chain(parts).collect()
+}
+
+/// The value of the key that a place belongs to, and where it comes from.
+fn used_for(place: &str, resolved: &Resolved) -> String {
+    let belongs = |value: &&ResolvedValue| {
+        let rest = place.strip_prefix(value.key.path);
+        rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(['.', '[']))
+    };
+    match resolved.values.iter().find(belongs) {
+        Some(value) => format!(
+            "{} ({})",
+            value_in_words(&value.value),
+            origin_in_words(value.origin)
+        ),
+        None => "the defaults".to_string(),
+    }
+}
+
+/// A value as it could stand in the file.
+pub fn value_in_words(value: &Json) -> String {
+    match value {
+        Json::Number(number) => number_text(*number),
+        other => other.to_text(),
+    }
+}
+
+/// Where a value comes from.
+pub fn origin_in_words(origin: Origin) -> String {
+    match origin {
+        Origin::Default => "default".to_string(),
+        Origin::File(Place::Home, section) => format!("home, {section}"),
+        Origin::File(Place::Workspace, section) => format!("workspace, {section}"),
+    }
+}

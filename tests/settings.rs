@@ -1,0 +1,388 @@
+//! Settings files of a home and a workspace, and what the binary makes of them.
+
+use impresario::skills::{SkillSettings, resolve};
+use impresario_actors::messages::session::SkillOrder;
+use impresario_policies::domain::{Briefing, Reason, ReasonCode, RunRequest};
+use impresario_policies::settings::settings_schema_text;
+use serde_json::{Value, json};
+use std::fs;
+use std::io::{BufRead, BufReader, Write};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+use tempfile::TempDir;
+
+const IMPRESARIO: &str = env!("CARGO_BIN_EXE_impresario");
+
+/// A home and a workspace of our own.
+struct Scene(TempDir);
+
+impl Scene {
+    fn new() -> Self {
+        let scene = Self(tempfile::tempdir().unwrap());
+        fs::create_dir_all(scene.home().join(".pi/agent")).unwrap();
+        fs::create_dir_all(scene.workspace().join(".pi")).unwrap();
+        scene
+    }
+
+    fn home(&self) -> PathBuf {
+        self.0.path().join("home")
+    }
+
+    fn workspace(&self) -> PathBuf {
+        self.0.path().join("workspace")
+    }
+
+    fn with_home(self, text: &str) -> Self {
+        fs::write(self.home().join(".pi/agent/settings.json"), text).unwrap();
+        self
+    }
+
+    fn with_workspace(self, text: &str) -> Self {
+        fs::write(self.workspace().join(".pi/settings.json"), text).unwrap();
+        self
+    }
+
+    /// A skill of the home or the workspace.
+    fn with_skill(self, below: &str, model: &str) -> Self {
+        let skill = self.0.path().join(below).join("skills/look");
+        fs::create_dir_all(&skill).unwrap();
+        let file = format!("---\nname: look\ndescription: Looks.\n{model}---\nLook.\n");
+        fs::write(skill.join("SKILL.md"), file).unwrap();
+        self
+    }
+
+    fn command(&self, arguments: &[&str]) -> Command {
+        let mut command = Command::new(IMPRESARIO);
+        command
+            .args(arguments)
+            .current_dir(self.workspace())
+            .env("HOME", self.home())
+            .env("IMPRESARIO_STATE_DIRECTORY", self.0.path().join("state"))
+            .env_remove("PI_CODING_AGENT_DIR")
+            .env_remove("IMPRESARIO_RUNNER")
+            .stdin(Stdio::null());
+        command
+    }
+
+    fn says(&self, arguments: &[&str]) -> Output {
+        self.command(arguments).output().unwrap()
+    }
+
+    /// What `config show` says of a key.
+    fn shown(&self, key: &str, arguments: &[&str]) -> Value {
+        let output = self.says(&[&["config", "show", "--json"], arguments].concat());
+        let lines = text(&output.stdout);
+        let values = lines
+            .lines()
+            .map(|line| serde_json::from_str::<Value>(line).unwrap());
+        values.into_iter().find(|value| value["key"] == key).unwrap()
+    }
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8(bytes.to_vec()).unwrap()
+}
+
+/// What `config check` says: exit code and lines.
+fn check(scene: &Scene, arguments: &[&str], code: i32, lines: &[&str]) {
+    let output = scene.says(&[&["config", "check"], arguments].concat());
+    assert_eq!(text(&output.stdout).lines().collect::<Vec<_>>(), lines);
+    assert_eq!(output.status.code(), Some(code));
+}
+
+const NOTHING_OF_IT: &str = "nothing of it, so what the other file says, else the defaults";
+
+#[test]
+fn no_files_are_no_problem() {
+    check(&Scene::new(), &[], 0, &[]);
+}
+
+#[test]
+fn a_problem_has_file_line_key_what_was_expected_and_what_is_used() {
+    let scene = Scene::new()
+        .with_home(
+            "{\n \"impresario\": {\n  \"totalTimeoutMs\": 90000,\n  \"fallbackModels\": [\"a/b\", 5]\n }\n}",
+        )
+        .with_workspace("{\"impresario\": {\n\"totalTimeoutMs\": \"soon\",\n\n\"histroyWindow\": 3}}");
+    check(
+        &scene,
+        &[],
+        1,
+        &[
+            "~/.pi/agent/settings.json:4: impresario.fallbackModels[1]: expected string, got number; used instead: \
+             [] (default)",
+            ".pi/settings.json:2: impresario.totalTimeoutMs: expected number, got string; used instead: \
+             90000 (home, impresario)",
+            ".pi/settings.json:4: impresario.histroyWindow: expected a setting that is known; did you mean \
+             historyWindow?; used instead: nothing",
+        ],
+    );
+}
+
+#[test]
+fn broken_json_names_its_line() {
+    let scene = Scene::new().with_workspace("{\n\"impresario\": {\n\"runner\" \"pi\"}}");
+    let output = scene.says(&["config", "check"]);
+    let line = text(&output.stdout);
+    assert!(line.starts_with(".pi/settings.json:3: expected JSON ("), "{line}");
+    assert!(line.trim_end().ends_with(NOTHING_OF_IT), "{line}");
+    assert_eq!(output.status.code(), Some(1));
+}
+
+#[test]
+fn what_is_no_file_is_said_and_a_pipe_is_not_waited_for() {
+    let scene = Scene::new();
+    fs::create_dir(scene.workspace().join(".pi/settings.json")).unwrap();
+    let pipe = scene.home().join(".pi/agent/settings.json");
+    assert!(Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+    let home = format!(
+        "~/.pi/agent/settings.json: expected a file that can be read (invalid input parameter); used instead: \
+         {NOTHING_OF_IT}"
+    );
+    let workspace = format!(
+        ".pi/settings.json: expected a file that can be read (is a directory); used instead: {NOTHING_OF_IT}"
+    );
+    check(&scene, &[], 1, &[&home, &workspace]);
+}
+
+#[test]
+fn a_file_that_is_too_large_is_not_used() {
+    let long = "x".repeat(1_100_000);
+    let scene = Scene::new().with_workspace(&format!("{{\"impresario\":{{\"runner\":\"{long}\"}}}}"));
+    let output = scene.says(&["config", "check"]);
+    let line = text(&output.stdout);
+    assert!(line.contains("more than 1048576 bytes"), "{line}");
+    assert_eq!(output.status.code(), Some(1));
+}
+
+#[test]
+fn the_workspace_wins_where_it_is_trusted() {
+    let scene = Scene::new()
+        .with_home(r#"{"impresario":{"runner":"embedded","maxQuestions":1}}"#)
+        .with_workspace(r#"{"impresario":{"runner":"pi"},"auggieRouter":{"historyWindow":7}}"#);
+    let runner = scene.shown("runner", &[]);
+    assert_eq!(runner["value"], "pi");
+    assert_eq!(runner["from"], "workspace, impresario");
+    assert_eq!(scene.shown("maxQuestions", &[])["from"], "home, impresario");
+    let window = scene.shown("historyWindow", &[]);
+    assert_eq!(
+        (&window["value"], &window["from"]),
+        (&json!(7), &json!("workspace, auggieRouter"))
+    );
+    assert_eq!(scene.shown("graceMs", &[])["from"], "default");
+
+    assert_eq!(scene.shown("runner", &["--untrusted"])["value"], "embedded");
+    check(
+        &scene,
+        &["--untrusted"],
+        1,
+        &[
+            ".pi/settings.json:1: impresario.runner: expected a workspace that is trusted, because it names a \
+             program, a path, a provider or a model, or spends more; used instead: \"embedded\" (home, impresario)",
+        ],
+    );
+}
+
+#[test]
+fn what_nothing_acts_on_is_said() {
+    let scene = Scene::new();
+    assert_eq!(scene.shown("totalTimeoutMs", &[])["used"], true);
+    assert_eq!(scene.shown("parallelSubagents.enabled", &[])["used"], false);
+    let shown = text(&scene.says(&["config", "show"]).stdout);
+    assert!(shown.contains("totalTimeoutMs = 300000  (default)"), "{shown}");
+    assert!(
+        shown.contains("parallelSubagents.enabled = false  (default; not used yet)"),
+        "{shown}"
+    );
+}
+
+#[test]
+fn the_agent_directory_may_be_elsewhere() {
+    let scene = Scene::new();
+    let elsewhere = scene.0.path().join("elsewhere");
+    fs::create_dir(&elsewhere).unwrap();
+    fs::write(elsewhere.join("settings.json"), "{\"impresario\": 5}").unwrap();
+    let output = scene
+        .command(&["config", "check"])
+        .env("PI_CODING_AGENT_DIR", &elsewhere)
+        .output()
+        .unwrap();
+    let line = text(&output.stdout);
+    let expected =
+        "$PI_CODING_AGENT_DIR/settings.json:1: impresario: expected object, got number; used instead: ";
+    assert!(line.starts_with(expected), "{line}");
+}
+
+#[test]
+fn the_schema_that_is_checked_in_is_the_one_that_is_printed() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/settings.schema.json");
+    let checked_in = fs::read_to_string(&path).unwrap_or_default();
+    let hint = "write it with `impresario config schema > docs/settings.schema.json`";
+    assert!(
+        checked_in == settings_schema_text(),
+        "docs/settings.schema.json is out of date; {hint}"
+    );
+    assert_eq!(text(&Scene::new().says(&["config", "schema"]).stdout), checked_in);
+}
+
+/// The request that a run was accepted with, and what stood on stderr.
+fn accepted(scene: &Scene, arguments: &[&str]) -> (Value, String) {
+    let output = scene.says(arguments);
+    let stderr = text(&output.stderr);
+    let stdout = text(&output.stdout);
+    let first = stdout.lines().next().unwrap_or_else(|| panic!("{stderr}"));
+    let event = serde_json::from_str::<Value>(first).unwrap();
+    assert_eq!(event["type"], "run_accepted", "{event}");
+    (event["request"].clone(), stderr)
+}
+
+#[test]
+fn a_run_is_bounded_as_set_and_a_flag_wins() {
+    let scene = Scene::new().with_workspace(
+        r#"{"impresario":{"totalTimeoutMs":91000,"inactivityTimeoutMs":41000,"graceMs":700,"maxJudgeIterations":4,
+        "overflowCeilingBytes":4321,"outputSanitizer":{"finalOutputMaxChars":999},"maxQuestions":"none"}}"#,
+    );
+    let run = [
+        "run",
+        "explore",
+        "Where is the lock taken?",
+        "--json",
+        "--timeout",
+        "77s",
+    ];
+    let (request, stderr) = accepted(&scene, &run);
+    assert_eq!(request["clocks"]["total"]["secs"], 77);
+    assert_eq!(request["clocks"]["inactivity"]["secs"], 41);
+    assert_eq!(request["clocks"]["grace"]["nanos"], 700_000_000);
+    assert_eq!(request["briefing"]["passes_max"], 4);
+    assert_eq!(request["overflow_ceiling_bytes"], 4321);
+    assert_eq!(request["answer_chars_max"], 999);
+    let notice = "impresario: Settings: .pi/settings.json:2: impresario.maxQuestions: expected number, got string; \
+                  used instead: 3 (default)";
+    assert!(stderr.lines().any(|line| line == notice), "{stderr}");
+}
+
+#[test]
+fn a_skill_writes_its_trace_where_it_is_set_or_nowhere() {
+    for (set, directory) in [
+        (r#"{"traceDirectory":"notes/traces"}"#, json!("notes/traces")),
+        (r#"{"enabled":false}"#, Value::Null),
+    ] {
+        let scene = Scene::new().with_home(&format!("{{\"impresario\":{{\"executionTrace\":{set}}}}}"));
+        let scene = scene.with_skill("workspace/.pi", "");
+        let (request, _) = accepted(
+            &scene,
+            &["skill", "look", "find the lock in src/lib.rs", "--json"],
+        );
+        assert_eq!(request["trace_directory"], directory);
+    }
+}
+
+/// What a skill with this `model:` becomes in a session on this model.
+fn ordered(settings: &SkillSettings, model: &str, session: Option<&str>) -> Result<RunRequest, Reason> {
+    let scene = Scene::new().with_skill("workspace/.pi", &format!("model: {model}\n"));
+    let order = SkillOrder {
+        name: "look".into(),
+        task: "look".into(),
+        session: None,
+        workspace: scene.workspace(),
+        workspace_trusted: true,
+        model: session.map(str::to_string),
+    };
+    resolve(settings, "test", order)
+}
+
+#[test]
+fn a_pinned_model_comes_before_the_session_and_the_fallback_after() {
+    let settings = SkillSettings {
+        skill_model: true,
+        fallback: vec!["c/three".into(), "b/two".into()],
+        routing_model: Some("r/small".into()),
+        ..SkillSettings::default()
+    };
+    let request = ordered(&settings, "b/two", Some("a/one")).unwrap();
+    assert_eq!(request.chain, ["b/two", "c/three"]);
+    assert!(matches!(request.briefing, Briefing::Judged { model, .. } if model == "r/small"));
+    let ignoring = SkillSettings {
+        skill_model: false,
+        ..settings
+    };
+    let chain = ordered(&ignoring, "b/two", Some("a/one")).unwrap().chain;
+    assert_eq!(chain, ["a/one", "c/three", "b/two"]);
+}
+
+#[test]
+fn a_model_without_a_provider_belongs_to_the_one_that_is_set_or_the_sessions() {
+    let settings = SkillSettings {
+        skill_model: true,
+        ..SkillSettings::default()
+    };
+    assert_eq!(ordered(&settings, "two", Some("a/one")).unwrap().chain, ["a/two"]);
+    let refused = ordered(&settings, "two", None).unwrap_err();
+    assert_eq!(refused.code, ReasonCode::BrokenSkill);
+    assert!(
+        refused.message.contains("names no provider"),
+        "{}",
+        refused.message
+    );
+    let set = SkillSettings {
+        default_provider: Some("d".into()),
+        ..settings
+    };
+    assert_eq!(ordered(&set, "two", Some("a/one")).unwrap().chain, ["d/two"]);
+}
+
+#[test]
+fn a_session_is_told_once_and_a_skill_runs_as_set_for_its_workspace() {
+    let scene = Scene::new()
+        .with_skill("home/.pi/agent", "")
+        .with_home(r#"{"impresario":{"runner":"embedded","totalTimeoutMs":88000}}"#)
+        .with_workspace("{\"impresario\": {\n\"graceMs\": 1,\n\"runner\": \"pi\"}}");
+    let mut bridge = scene
+        .command(&["bridge"])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    let mut stdin = bridge.stdin.take().unwrap();
+    let session = json!({"jsonrpc": "2.0", "method": "session.start", "params": {
+        "session": "s1", "file": null, "cwd": scene.workspace(), "mode": "rpc", "has_ui": false, "trusted": false,
+        "model": "offline", "host_version": "0.87.1", "reason": "startup"}});
+    let hello = json!({"jsonrpc": "2.0", "id": 1, "method": "hello", "params": {"protocol_oldest": 1,
+        "protocol_newest": 1, "host": "pi", "host_version": "0.87.1", "extension_version": "0.1.0",
+        "capabilities": []}});
+    let skill = json!({"jsonrpc": "2.0", "id": 3, "method": "skill.run", "params": {"session": "s1",
+        "request": "r1", "name": "look", "task": "find the lock in src/lib.rs"}});
+    for message in [&hello, &session, &session, &skill] {
+        writeln!(stdin, "{message}").unwrap();
+    }
+    let (mut notices, mut run) = (Vec::new(), None);
+    for line in BufReader::new(bridge.stdout.take().unwrap()).lines() {
+        let said = serde_json::from_str::<Value>(&line.unwrap()).unwrap();
+        if said["method"] == "ui.notice" && said["params"]["level"] == "warning" {
+            notices.push(said["params"]["text"].as_str().unwrap().to_string());
+        }
+        if said["id"] == 3 && said.get("method").is_none() {
+            run = said["result"]["run"].as_str().map(str::to_string);
+            break;
+        }
+    }
+    drop(stdin);
+    bridge.wait().unwrap();
+    let [notice] = &notices[..] else {
+        panic!("{notices:?}")
+    };
+    let lines = notice.lines().collect::<Vec<_>>();
+    let grace = "Settings: .pi/settings.json:2: impresario.graceMs: must be a finite integer";
+    assert!(lines[0].starts_with(grace), "{notice}");
+    let runner = ".pi/settings.json:3: impresario.runner: expected a workspace that is trusted";
+    assert!(lines[1].starts_with(runner), "{notice}");
+    assert_eq!(lines.len(), 2);
+    assert!(!notice.contains(scene.0.path().to_str().unwrap()), "{notice}");
+
+    let (accepted, _) = accepted(&scene, &["trace", "--json", &run.unwrap()]);
+    assert_eq!(accepted["runner"], "embedded");
+    assert_eq!(accepted["clocks"]["total"]["secs"], 88);
+    assert_eq!(accepted["clocks"]["grace"]["secs"], 2);
+}
