@@ -89,6 +89,8 @@ pub(super) struct Count {
 
 pub(super) struct CountedFile {
     pub(super) kind: FileKind,
+    /// It mostly gathers other files: `lib.rs`, `mod.rs`.
+    pub(super) gathers: bool,
     pub(super) counts: Counts,
     pub(super) words: f64,
     pub(super) passages: Vec<CountedPassage>,
@@ -135,6 +137,10 @@ impl<'a, 'v> Counter<'a, 'v> {
         };
         let mut whole = CountedFile {
             kind,
+            gathers: matches!(
+                file.path.rsplit('/').next(),
+                Some("lib.rs" | "mod.rs" | "__init__.py" | "prelude.rs")
+            ),
             counts: Counts::new(),
             words: 0.0,
             passages: Vec::new(),

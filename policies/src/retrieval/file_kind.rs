@@ -191,7 +191,7 @@ fn classify_extension(name: &str) -> FileKind {
             FileKind::Configuration
         }
         "json" | "jsonl" | "ndjson" | "csv" | "tsv" | "xml" | "svg" | "po" | "pot" | "ipynb" | "log"
-        | "diff" | "patch" | "dat" | "html" | "htm" | "css" | "scss" | "less" => FileKind::Data,
+        | "diff" | "patch" | "orig" | "dat" | "html" | "htm" | "css" | "scss" | "less" => FileKind::Data,
         "" => FileKind::Configuration,
         _ => FileKind::Code,
     }
@@ -274,6 +274,7 @@ mod tests {
 
     #[test]
     fn text_for_people_is_told_apart() {
+        check("Cargo.toml.orig", FileKind::Data);
         check("README.md", FileKind::Documentation);
         check("CHANGELOG.md", FileKind::Changelog);
         check("LICENSE-MIT", FileKind::Legal);

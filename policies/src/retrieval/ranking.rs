@@ -67,6 +67,10 @@ pub struct RankingSettings {
     pub neighbour_share: f64,
     /// What a test inside a source file counts.
     pub inner_test_weight: f64,
+    /// What a file counts that mostly gathers others: `lib.rs`, `mod.rs`, `__init__.py`.
+    pub gathering_weight: f64,
+    /// What each further passage of one file counts of the one before.
+    pub further_passage_weight: f64,
 }
 
 impl Default for RankingSettings {
@@ -89,6 +93,8 @@ impl Default for RankingSettings {
             further_share: 0.25,
             neighbour_share: 0.2,
             inner_test_weight: 0.4,
+            gathering_weight: 0.85,
+            further_passage_weight: 0.5,
         }
     }
 }
@@ -197,5 +203,12 @@ mod tests {
         assert_eq!(best_path(&[("a.rs", "fn a() {}")], "zebra"), "");
         assert_eq!(best_path(&[("a.rs", "fn a() {}")], ""), "");
         assert_eq!(best_path(&[], "anything"), "");
+    }
+
+    #[test]
+    fn a_file_that_gathers_others_gives_way_to_the_file_itself() {
+        let text = "/// Rotates the tree.\npub fn rotate() {}\n";
+        let files = [("src/a/mod.rs", text), ("src/a/one.rs", text)];
+        assert_eq!(best_path(&files, "how is the tree rotated"), "src/a/one.rs");
     }
 }

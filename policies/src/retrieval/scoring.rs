@@ -107,7 +107,12 @@ impl<'a> Scorer<'a> {
         if of_file == 0.0 {
             return Vec::new();
         }
-        let by_kind = weigh_kind(file.kind, &question.kinds);
+        let gathering = if file.gathers {
+            self.settings.gathering_weight
+        } else {
+            1.0
+        };
+        let by_kind = weigh_kind(file.kind, &question.kinds) * gathering;
         let mut ranked: Vec<RankedPassage> = file
             .passages
             .iter()
@@ -135,7 +140,7 @@ impl<'a> Scorer<'a> {
         });
         ranked.truncate(self.settings.passages_of_a_file_max);
         for (rank, passage) in ranked.iter_mut().enumerate() {
-            passage.score *= FURTHER_PASSAGE.powi(rank as i32);
+            passage.score *= self.settings.further_passage_weight.powi(rank as i32);
         }
         ranked
     }
@@ -201,5 +206,3 @@ impl<'a> Scorer<'a> {
 
 /// Passages and files below this share of the mean length are not favoured further.
 const LENGTH_MIN: f64 = 0.6;
-/// What each further passage of one file counts of the one before.
-const FURTHER_PASSAGE: f64 = 0.7;
