@@ -106,6 +106,10 @@ fn json_is_read_and_written_in_wire_files() {
             "the codec of the session's lines",
         ),
         (
+            "actors/src/runners/overflow_tools.rs",
+            "a tool describes its arguments to the model as a schema",
+        ),
+        (
             "actors/src/runners/embedded/tools/",
             "a tool describes its arguments to the model as a schema",
         ),
