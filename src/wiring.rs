@@ -422,7 +422,7 @@ fn attempt_request(seed: AttemptSeed, settings: &TreeSettings) -> AttemptRequest
         run: seed.run,
         attempt: seed.number,
         model: seed.model,
-        system_prompt: system_prompt(&seed.request.instructions, None),
+        system_prompt: system_prompt_of(&seed.request),
         user_prompt: render_brief(&seed.brief),
         tools: seed.request.tools,
         workspace: seed.request.workspace,
@@ -432,6 +432,17 @@ fn attempt_request(seed: AttemptSeed, settings: &TreeSettings) -> AttemptRequest
         grace: seed.request.clocks.grace,
     }
 }
+
+/// The same bytes for every run of an agent or skill. Retrieval is spoken of only where there is such a tool.
+fn system_prompt_of(request: &RunRequest) -> String {
+    match request.tools.iter().any(|tool| tool == RETRIEVAL_TOOL) {
+        true => system_prompt(&request.instructions, None),
+        false => request.instructions.clone(),
+    }
+}
+
+/// The tool that the retrieval directive names.
+const RETRIEVAL_TOOL: &str = "codebase-retrieval";
 
 /// The files of a run are few and small: removing them takes no time worth a thread.
 fn clear_away(settings: &TreeSettings) -> Rc<dyn Fn(&RunId, KeepSession)> {
