@@ -57,7 +57,10 @@ impl SqliteStore {
             .and_then(|()| lock_opening(directory))
             .map_err(|error| places.unusable(error))?;
 
-        let mut fault = find_fault(&places).map_err(|error| places.unusable(error))?;
+        let Looked {
+            mut fault,
+            connection,
+        } = look(&places).map_err(|error| places.unusable(error))?;
         if fault.is_none() {
             match open_store(&places, runtime) {
                 // A large file is not checked page by page, and some pages are needed at once.
@@ -75,6 +78,8 @@ impl SqliteStore {
                 }
             }
         }
+        // Nothing may hold the file while it is moved.
+        drop(connection);
         let set_aside = fault
             .map(|why| set_aside(&places, why, runtime.started_at))
             .transpose()?;
@@ -171,30 +176,49 @@ fn lock_opening(directory: &Path) -> io::Result<File> {
     Ok(file)
 }
 
-/// Looks for a reason why the file cannot be our journal. None when it can, or is not there.
-fn find_fault(places: &Places) -> io::Result<Option<String>> {
+/// What was seen before the journal is opened.
+#[derive(Default)]
+struct Looked {
+    /// Why the file cannot be our journal. None when it can, or is not there.
+    fault: Option<String>,
+    /// Kept until the journal is open: the last connection to go takes SQLite's log with it, and making that anew costs
+    /// more than everything else at the start.
+    connection: Option<Connection>,
+}
+
+impl Looked {
+    fn fault(why: impl Into<String>) -> Self {
+        Self {
+            fault: Some(why.into()),
+            connection: None,
+        }
+    }
+}
+
+/// Looks for a reason why the file cannot be our journal.
+fn look(places: &Places) -> io::Result<Looked> {
     let file = &places.file;
     let metadata = match std::fs::metadata(file) {
         Ok(metadata) => metadata,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Looked::default()),
         Err(error) => return Err(error),
     };
     if !metadata.is_file() {
-        return Ok(Some("no file".to_string()));
+        return Ok(Looked::fault("no file"));
     }
     if metadata.len() == 0 {
-        return Ok(None);
+        return Ok(Looked::default());
     }
     if let Some(why) = find_fault_in_header(file)? {
-        return Ok(Some(why));
+        return Ok(Looked::fault(why));
     }
     let was_not_closed = companion(file, "-wal").exists() && !is_any_alive(&places.runtimes)?;
     let is_worth_a_look =
         metadata.len() <= CHECKED_ALWAYS_BYTES_MAX || places.suspicion.exists() || was_not_closed;
     Ok(if is_worth_a_look {
-        find_fault_within(file)
+        look_within(file)
     } else {
-        None
+        Looked::default()
     })
 }
 
@@ -219,18 +243,22 @@ fn find_fault_in_header(file: &Path) -> io::Result<Option<String>> {
 }
 
 /// Lets SQLite look at every page. A newer schema is no fault; a file that is only busy neither.
-fn find_fault_within(file: &Path) -> Option<String> {
+fn look_within(file: &Path) -> Looked {
     let checked =
         Connection::open_with_flags(file, OpenFlags::SQLITE_OPEN_READ_WRITE).and_then(|connection| {
             connection.busy_timeout(BUSY_TIMEOUT)?;
-            connection.query_row("PRAGMA quick_check(1)", [], |row| row.get::<_, String>(0))
+            let verdict = connection.query_row("PRAGMA quick_check(1)", [], |row| row.get::<_, String>(0))?;
+            Ok((connection, verdict))
         });
     match checked {
-        Ok(verdict) if verdict == "ok" => None,
-        Ok(verdict) => Some(format!("damaged ({})", verdict.replace('\n', " "))),
+        Ok((connection, verdict)) if verdict == "ok" => Looked {
+            fault: None,
+            connection: Some(connection),
+        },
+        Ok((_, verdict)) => Looked::fault(format!("damaged ({})", verdict.replace('\n', " "))),
         Err(error) => match read_failure(error) {
-            JournalError::Damaged { why } => Some(format!("damaged ({why})")),
-            _ => None,
+            JournalError::Damaged { why } => Looked::fault(format!("damaged ({why})")),
+            _ => Looked::default(),
         },
     }
 }
