@@ -19,6 +19,7 @@ use impresario_policies::domain::{
     AttemptEnding, AttemptNumber, Proof, Reason, Replay, RunId, RunRequest, Step, TerminalState,
 };
 use impresario_policies::fallback::StartFrom;
+use impresario_policies::interruption::{Interruption, describe_interruption};
 use impresario_policies::output_sanitizer::{SanitizerSettings, sanitize_output};
 use impresario_policies::progress::describe_step;
 use impresario_policies::projection::{RecordedStep, RunProjection};
@@ -707,11 +708,9 @@ impl Run {
     fn attempt_seed(&self, number: AttemptNumber, model: String, from: StartFrom) -> Option<AttemptSeed> {
         let resume = match from {
             StartFrom::Scratch => None,
-            StartFrom::Session => Some(
-                "You were interrupted. Go on where you stopped; do not repeat finished tool calls."
-                    .to_string(),
-            ),
-            StartFrom::SessionToldOfCutTool => Some(self.word_of_cut_tools()),
+            StartFrom::Session | StartFrom::SessionToldOfCutTool => {
+                Some(describe_interruption(&self.projection, Interruption::Lost))
+            }
             StartFrom::EarlierRun => self.request()?.continues.clone(),
         };
         Some(AttemptSeed {
@@ -722,18 +721,6 @@ impl Run {
             request: self.request()?.clone(),
             brief: self.projection.brief.clone()?,
         })
-    }
-
-    fn word_of_cut_tools(&self) -> String {
-        let cut = self
-            .projection
-            .tools_cut_off()
-            .map(|(_, tool)| format!("`{}` ({})", tool.tool, tool.summary));
-        let cut = cut.collect::<Vec<_>>().join(", ");
-        format!(
-            "You were interrupted, and nobody knows whether these tool calls happened: {cut}. \
-             Look before you repeat them, then go on where you stopped."
-        )
     }
 
     fn start_attempt(&mut self, seed: AttemptSeed, ctx: &mut Context<Self>) {

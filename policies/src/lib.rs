@@ -19,6 +19,7 @@ pub mod domain;
 pub mod execution_route;
 pub mod fallback;
 pub mod history;
+pub mod interruption;
 pub mod judge_loop;
 pub mod judge_reply;
 pub mod model_mapping;

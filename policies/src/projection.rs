@@ -251,12 +251,6 @@ impl RunProjection {
         last.answer.is_none().then_some(last.question.as_str())
     }
 
-    /// The tool calls that began in an attempt that is over, and of which nothing more was heard.
-    pub fn tools_cut_off(&self) -> impl Iterator<Item = (&AttemptProjection, &ToolCallProjection)> {
-        let over = self.attempts.iter().filter(|attempt| attempt.ended.is_some());
-        over.flat_map(|attempt| attempt.tools_in_flight().map(move |tool| (attempt, tool)))
-    }
-
     /// There is a result that the host does not have for good.
     pub fn awaits_delivery(&self) -> bool {
         self.ended.is_some() && !self.acknowledged

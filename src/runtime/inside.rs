@@ -9,7 +9,8 @@ use impresario_actors::event_feed::{Announcement, EventFeed};
 use impresario_actors::gateways::{Entropy, SystemEntropy, SystemWallClock, WallClock};
 use impresario_actors::supervision::Root;
 use impresario_policies::domain::RunId;
-use impresario_policies::projection::{RunProjection, ToolFate};
+use impresario_policies::interruption::{Interruption, describe_interruption};
+use impresario_policies::projection::RunProjection;
 use std::fmt;
 use std::sync::Mutex;
 use std::time::Duration;
@@ -70,19 +71,7 @@ impl Thread {
     ) -> Option<String> {
         let file_of = |run: &RunId| self.defaults.sessions.join(format!("{run}.jsonl"));
         std::fs::copy(file_of(parked), file_of(run)).ok()?;
-        let cut = projection.attempts.iter().flat_map(|attempt| &attempt.tools);
-        let cut = cut.filter(|tool| !matches!(tool.fate, ToolFate::Finished { .. }));
-        let cut = cut
-            .map(|tool| format!("`{}` ({})", tool.tool, tool.summary))
-            .collect::<Vec<_>>();
-        Some(match cut.is_empty() {
-            true => "You were stopped, and a person wants you to go on where you stopped.".to_string(),
-            false => format!(
-                "You were stopped, and a person wants you to go on. Nobody knows whether these tool calls happened: \
-                 {}. Look before you repeat them.",
-                cut.join(", ")
-            ),
-        })
+        Some(describe_interruption(projection, Interruption::Parked))
     }
 
     /// Has `work` done inside and waits for what it gives.
