@@ -1,0 +1,333 @@
+//! One run, from acceptance to its one terminal state.
+//!
+//! Receives what its attempt has for the journal ([`RecordStep`], [`AttemptOver`]), wishes to cancel or park, and notes
+//! to itself. Asks the journal, the judge, the host and the sub-agent supervisor. What comes next is decided by
+//! [`decide_next_move`](impresario_policies::conduct::decide_next_move) from the journal's steps alone, so an incarnation that begins in the middle goes on from there.
+
+mod moves;
+mod writing;
+
+use crate::event_feed::EventFeed;
+use crate::gateways::{SubAgentRunner, WallClock};
+use crate::messages::journal::{Commit, ReadRun};
+use crate::messages::run::{
+    AskForRoom, AttemptOver, CancelReply, CancelRun, MoveDue, ParkRun, RecordRefused, RecordStep, RunClosed,
+    StopAttempt, TotalClockDue, WriteTrace,
+};
+use crate::messages::session::{AskUser, DeliverResult, JudgeTask, ShowProgress};
+use crate::supervision::{Actor, Answer, ChildExited, Context, Handles, Nursery, Port, Spec};
+use impresario_policies::conduct::ConductFacts;
+use impresario_policies::domain::{AttemptEnding, AttemptNumber, Brief, Reason, RunId, RunRequest, Step};
+use impresario_policies::output_sanitizer::{SanitizerSettings, sanitize_output};
+use impresario_policies::projection::RunProjection;
+use std::collections::VecDeque;
+use std::rc::Rc;
+use std::time::Duration;
+use tokio::sync::oneshot;
+
+/// What the run asks of others takes at most so long; longer means that somebody is stuck.
+const ASK: Duration = Duration::from_secs(30);
+
+/// Whom a run reaches.
+#[derive(Clone)]
+pub struct RunPorts {
+    /// Writes steps.
+    pub commit: Port<Commit>,
+    /// Reads steps.
+    pub read: Port<ReadRun>,
+    /// Actor and judge.
+    pub judge: Port<JudgeTask>,
+    /// The person.
+    pub ask_user: Port<AskUser>,
+    /// The host.
+    pub deliver: Port<DeliverResult>,
+    /// The host, for what may be dropped.
+    pub show: Port<ShowProgress>,
+    /// The sub-agent supervisor's admission.
+    pub room: Port<AskForRoom>,
+    /// The sub-agent supervisor, when all is over.
+    pub closed: Port<RunClosed>,
+    /// The trace recorder of this run.
+    pub trace: Port<WriteTrace>,
+    /// Where attempts live.
+    pub attempts: Nursery,
+    /// This run itself, for attempts that exit.
+    pub attempt_exited: Port<ChildExited>,
+}
+
+/// What an attempt needs to begin.
+#[derive(Debug, Clone, PartialEq)]
+pub struct AttemptSeed {
+    /// The run.
+    pub run: RunId,
+    /// Which attempt.
+    pub number: AttemptNumber,
+    /// On which model.
+    pub model: String,
+    /// What the nested session is told when it goes on.
+    pub resume: Option<String>,
+    /// What was accepted.
+    pub request: RunRequest,
+    /// The brief.
+    pub brief: Brief,
+}
+
+/// An attempt, ready to be started.
+pub struct GrownAttempt {
+    /// For the nursery.
+    pub spec: Spec,
+    /// Tells it to stop.
+    pub stop: Port<StopAttempt>,
+}
+
+/// What the run uses that is no actor.
+#[derive(Clone)]
+pub struct RunTools {
+    /// Makes an attempt; the wiring knows how.
+    pub grow_attempt: Rc<dyn Fn(AttemptSeed) -> GrownAttempt>,
+    /// Finds the runner by name.
+    pub runner: Rc<dyn Fn(&str) -> Option<Rc<dyn SubAgentRunner>>>,
+    /// Where durable steps are announced.
+    pub feed: EventFeed,
+    /// For the `at` of steps.
+    pub clock: Rc<dyn WallClock>,
+    /// Whether the host that asked for this run is the one we have.
+    pub host_is_here: Rc<dyn Fn(&RunRequest) -> bool>,
+    /// Removes the files of a run that is over; its nested session stays while somebody may go on with it.
+    pub clear_away: Rc<dyn Fn(&RunId, KeepSession)>,
+    /// The directory for nested sessions, below the state directory.
+    pub sessions: std::path::PathBuf,
+}
+
+/// Whether a nested session outlives its run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum KeepSession {
+    /// The run is parked: it can be resumed.
+    Yes,
+    /// Nobody can go on with it.
+    No,
+}
+
+/// See the module.
+pub struct Run {
+    id: RunId,
+    generation: u64,
+    ports: RunPorts,
+    tools: RunTools,
+    projection: RunProjection,
+    facts: ConductFacts,
+    stop_attempt: Option<Port<StopAttempt>>,
+    stop_sent: Option<AttemptEnding>,
+    loaded: bool,
+    /// An effect is under way; its result carries the number it was begun with.
+    busy: Option<u64>,
+    effects_begun: u64,
+    writes: VecDeque<Write>,
+    writing: bool,
+}
+
+/// Steps on their way to the journal, and what happens when they are there.
+struct Write {
+    steps: Vec<Step>,
+    tries: u32,
+    done: Option<oneshot::Sender<Result<(), RecordRefused>>>,
+    then: Option<Then>,
+}
+
+type Then = Box<dyn FnOnce(&mut Run, &mut Context<Run>)>;
+
+impl Actor for Run {
+    const KIND: &'static str = "run";
+    const HANDLES: &'static [&'static str] = &[
+        "MoveDue",
+        "TotalClockDue",
+        "RecordStep",
+        "AttemptOver",
+        "CancelRun",
+        "ParkRun",
+        "ChildExited",
+    ];
+
+    fn started(&mut self, ctx: &mut Context<Self>) {
+        ctx.notify(MoveDue);
+    }
+}
+
+impl Run {
+    /// A run whose steps are in the journal under `id`. `must_park` ends it in `parked`, whatever else holds.
+    pub fn new(
+        id: RunId,
+        generation: u64,
+        must_park: Option<Reason>,
+        ports: RunPorts,
+        tools: RunTools,
+    ) -> Self {
+        Self {
+            id,
+            generation,
+            ports,
+            tools,
+            projection: RunProjection::default(),
+            facts: ConductFacts {
+                must_park,
+                ..ConductFacts::default()
+            },
+            stop_attempt: None,
+            stop_sent: None,
+            loaded: false,
+            busy: None,
+            effects_begun: 0,
+            writes: VecDeque::new(),
+            writing: false,
+        }
+    }
+
+    fn request(&self) -> Option<&RunRequest> {
+        self.projection
+            .accepted
+            .as_ref()
+            .map(|accepted| accepted.request.as_ref())
+    }
+}
+
+// ---- notes to self
+
+impl Handles<MoveDue> for Run {
+    fn handle(&mut self, _: MoveDue, ctx: &mut Context<Self>) -> Answer<Self, ()> {
+        if self.loaded {
+            self.move_on(ctx)
+        } else {
+            self.load(ctx)
+        }
+        Answer::now(())
+    }
+}
+
+impl Handles<TotalClockDue> for Run {
+    fn handle(&mut self, _: TotalClockDue, ctx: &mut Context<Self>) -> Answer<Self, ()> {
+        self.facts.total_over = true;
+        self.interrupt(ctx);
+        Answer::now(())
+    }
+}
+
+// ---- what the attempt has to say
+
+impl Handles<RecordStep> for Run {
+    fn handle(
+        &mut self,
+        message: RecordStep,
+        ctx: &mut Context<Self>,
+    ) -> Answer<Self, Result<(), RecordRefused>> {
+        if self.is_recorded(&message.step) {
+            return Answer::now(Ok(()));
+        }
+        if let Err(refused) = self.may_record(&message.step) {
+            return Answer::now(Err(refused));
+        }
+        let (done, durable) = oneshot::channel();
+        self.record_and_answer(vec![message.step], done, ctx);
+        Answer::later(async move {
+            durable
+                .await
+                .unwrap_or_else(|_| Err(RecordRefused("the run's actor was replaced".into())))
+        })
+    }
+}
+
+impl Handles<AttemptOver> for Run {
+    fn handle(&mut self, over: AttemptOver, ctx: &mut Context<Self>) -> Answer<Self, ()> {
+        let open = self.projection.attempt_under_way().map(|attempt| attempt.number);
+        if open != Some(over.attempt) {
+            return Answer::now(());
+        }
+        let (done, durable) = oneshot::channel();
+        let mut steps = self.cut_off_tools(over.attempt);
+        let answered = over.ending == AttemptEnding::Answered;
+        let partial = (!answered && !over.answer.is_empty()).then(|| over.answer.clone());
+        steps.push(Step::AttemptEnded {
+            attempt: over.attempt,
+            ending: over.ending,
+            detail: over.detail,
+            partial,
+            proof: over.proof,
+        });
+        if answered {
+            let chars_max = self.request().map_or(0, |request| request.answer_chars_max);
+            steps.push(Step::Answered {
+                answer: review(&over.answer, chars_max),
+            });
+        }
+        self.facts.live_attempt = None;
+        self.stop_attempt = None;
+        self.stop_sent = None;
+        self.record_and_answer(steps, done, ctx);
+        Answer::later(async move {
+            let _ = durable.await;
+        })
+    }
+}
+
+impl Handles<ChildExited> for Run {
+    fn handle(&mut self, exited: ChildExited, ctx: &mut Context<Self>) -> Answer<Self, ()> {
+        let live = self
+            .facts
+            .live_attempt
+            .map(|number| attempt_name(&self.id, number));
+        if live.as_deref() == Some(exited.name.as_ref()) {
+            tracing::warn!(run.id = %self.id, exit = ?exited.exit, "attempt lost");
+            self.facts.live_attempt = None;
+            self.stop_attempt = None;
+            self.stop_sent = None;
+            self.move_on(ctx);
+        }
+        Answer::now(())
+    }
+}
+
+// ---- wishes from outside
+
+impl Handles<CancelRun> for Run {
+    fn handle(&mut self, message: CancelRun, ctx: &mut Context<Self>) -> Answer<Self, CancelReply> {
+        if self.projection.ended.is_some() {
+            return Answer::now(CancelReply::NotUnderWay);
+        }
+        if self.projection.cancel_requested.is_some() {
+            return Answer::now(CancelReply::Cancelling);
+        }
+        let (done, durable) = oneshot::channel();
+        self.record_and_answer(vec![Step::CancelRequested { by: message.by }], done, ctx);
+        Answer::then(durable, |run: &mut Self, _, ctx| {
+            run.interrupt(ctx);
+            CancelReply::Cancelling
+        })
+    }
+}
+
+impl Handles<ParkRun> for Run {
+    fn handle(&mut self, message: ParkRun, ctx: &mut Context<Self>) -> Answer<Self, ()> {
+        let asked_before = self.projection.park_requested.is_some();
+        if self.projection.ended.is_some() || asked_before {
+            return Answer::now(());
+        }
+        let (done, durable) = oneshot::channel();
+        let reason = message.reason;
+        self.record_and_answer(vec![Step::ParkRequested { reason }], done, ctx);
+        Answer::then(durable, |run: &mut Self, _, ctx| run.interrupt(ctx))
+    }
+}
+
+/// How an attempt is called among the children of its run.
+pub fn attempt_name(run: &RunId, number: AttemptNumber) -> String {
+    format!("attempt {run}.{number}")
+}
+
+/// What the host gets of an answer.
+fn review(answer: &str, units_max: usize) -> String {
+    let settings = SanitizerSettings {
+        enabled: true,
+        strip_tool_traces: true,
+        units_max,
+    };
+    sanitize_output(answer, &settings).text.into_owned()
+}

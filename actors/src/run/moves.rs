@@ -1,0 +1,381 @@
+//! What a run does next, once the policy has decided: one effect at a time.
+
+use super::{ASK, AttemptSeed, KeepSession, Run};
+use crate::gateways::{Delivery, DeliveryReceipt, HostError};
+use crate::messages::run::{AskForRoom, RunClosed, StopAttempt, TotalClockDue, WriteTrace};
+use crate::messages::session::{AskUser, DeliverResult, JudgeTask};
+use crate::supervision::Context;
+use impresario_policies::conduct::{Move, QuestionFailure, decide_next_move};
+use impresario_policies::domain::{
+    AttemptEnding, AttemptNumber, Briefing, Containment, Proof, Reason, Replay, Step, TerminalState,
+    WhatToRun,
+};
+use impresario_policies::fallback::StartFrom;
+use impresario_policies::interruption::{Interruption, describe_interruption};
+use std::time::Duration;
+
+impl Run {
+    /// Something happened that may change what the run waits for: whatever effect is under way no longer counts.
+    pub(super) fn interrupt(&mut self, ctx: &mut Context<Self>) {
+        let delivering = self.projection.ended.is_some();
+        if !delivering {
+            self.busy = None;
+        }
+        self.move_on(ctx);
+    }
+
+    pub(super) fn move_on(&mut self, ctx: &mut Context<Self>) {
+        if !self.loaded || self.busy.is_some() || self.writing || !self.writes.is_empty() {
+            return;
+        }
+        let next = decide_next_move(&self.projection, &self.facts);
+        tracing::debug!(run.id = %self.id, ?next, "move decided");
+        match next {
+            Move::Judge { pass } => self.judge(pass, ctx),
+            Move::Ask {
+                question,
+                asked_before: false,
+            } => self.record(vec![Step::QuestionAsked { question }], ctx),
+            Move::Ask {
+                question,
+                asked_before: true,
+            } => self.ask_user(question, ctx),
+            Move::KeepBrief { brief, verdict } => self.record(vec![Step::Briefed { brief, verdict }], ctx),
+            Move::AwaitRoom => self.await_room(ctx),
+            Move::StartAttempt {
+                number,
+                model,
+                wait,
+                from,
+            } => self.prepare_attempt(number, model, wait, from, ctx),
+            Move::LetAttemptRun { stop_as } => self.let_attempt_run(stop_as),
+            Move::SettleLostAttempt { number } => self.settle_lost_attempt(number, ctx),
+            Move::End { state, reason } => self.end(state, reason, ctx),
+            Move::Deliver => self.deliver(ctx),
+            Move::Rest => self.rest(ctx),
+        }
+    }
+
+    /// Begins an effect whose result is ignored if the run was interrupted meanwhile.
+    pub(super) fn effect<T: 'static>(
+        &mut self,
+        work: impl std::future::Future<Output = T> + 'static,
+        ctx: &mut Context<Self>,
+        then: impl FnOnce(&mut Self, T, &mut Context<Self>) + 'static,
+    ) {
+        self.effects_begun += 1;
+        let mine = self.effects_begun;
+        self.busy = Some(mine);
+        ctx.spawn_then(work, move |run, result, ctx| {
+            if run.busy == Some(mine) {
+                run.busy = None;
+                then(run, result, ctx);
+                run.move_on(ctx);
+            }
+        });
+    }
+
+    pub(super) fn judge(&mut self, pass: u32, ctx: &mut Context<Self>) {
+        let Some(task) = self.judge_task() else { return };
+        let port = self.ports.judge.clone();
+        let within = task.within * 2 + ASK;
+        self.effect(
+            async move { port.ask_again(task, within).await },
+            ctx,
+            move |run, reply, ctx| match reply {
+                Ok(judgement) => {
+                    let step = Step::Judged {
+                        pass,
+                        brief: judgement.brief,
+                        verdict: judgement.verdict,
+                    };
+                    run.record(vec![step], ctx);
+                }
+                Err(error) => ctx.fail(format!("reach the judge: {error:?}")),
+            },
+        );
+    }
+
+    pub(super) fn judge_task(&self) -> Option<JudgeTask> {
+        let request = self.request()?;
+        let Briefing::Judged { model, .. } = &request.briefing else {
+            return None;
+        };
+        let (WhatToRun::Agent(name) | WhatToRun::Skill(name)) = &request.what;
+        let answered = self.projection.questions.iter().filter_map(|question| {
+            let answer = question.answer.clone()?;
+            Some((question.question.clone(), answer))
+        });
+        let last = self.projection.latest_pass();
+        Some(JudgeTask {
+            run: self.id.clone(),
+            name: name.clone(),
+            instructions: request.instructions.clone(),
+            task: request.task.clone(),
+            clarifications: answered.collect(),
+            rejected: last.map(|pass| (pass.brief.clone(), pass.verdict.clone())),
+            model: model.clone(),
+            within: request.clocks.routing,
+        })
+    }
+
+    pub(super) fn ask_user(&mut self, question: String, ctx: &mut Context<Self>) {
+        let within = self.request().map_or(ASK, |request| request.clocks.question);
+        let (port, run) = (self.ports.ask_user.clone(), self.id.clone());
+        let asked = async move { port.ask_again(AskUser { run, question }, within).await };
+        self.effect(asked, ctx, |run, reply, ctx| match reply {
+            Ok(Ok(answer)) => run.record(vec![Step::QuestionAnswered { answer }], ctx),
+            Ok(Err(HostError::Gone)) => run.facts.question_failed = Some(QuestionFailure::HostGone),
+            Ok(Err(HostError::NobodyThere | HostError::Refused(_))) => {
+                run.facts.question_failed = Some(QuestionFailure::NobodyThere);
+            }
+            Err(_) => run.facts.question_failed = Some(QuestionFailure::TimedOut),
+        });
+    }
+
+    pub(super) fn await_room(&mut self, ctx: &mut Context<Self>) {
+        let (port, run) = (self.ports.room.clone(), self.id.clone());
+        // Room comes when another run ends, and every run ends: the wait is bounded by theirs.
+        let within = Duration::from_secs(24 * 3600);
+        self.effect(
+            async move { port.ask_again(AskForRoom { run }, within).await },
+            ctx,
+            |run, reply, ctx| match reply {
+                Ok(()) => run.admitted(ctx),
+                Err(error) => ctx.fail(format!("get room: {error:?}")),
+            },
+        );
+    }
+
+    pub(super) fn admitted(&mut self, ctx: &mut Context<Self>) {
+        self.facts.has_room = true;
+        let Some(request) = self.request() else { return };
+        let spent = self.projection.attempts.first().map_or(0, |first| {
+            self.tools.clock.now().0.saturating_sub(first.started_at_ms)
+        });
+        let left = request.clocks.total.saturating_sub(Duration::from_millis(spent));
+        ctx.notify_after(left, TotalClockDue);
+        if self.projection.admitted_in != Some(self.generation) {
+            self.record(vec![Step::Admitted], ctx);
+        }
+    }
+
+    pub(super) fn prepare_attempt(
+        &mut self,
+        number: AttemptNumber,
+        model: String,
+        wait: Duration,
+        from: StartFrom,
+        ctx: &mut Context<Self>,
+    ) {
+        self.effect(tokio::time::sleep(wait), ctx, move |run, (), ctx| {
+            let Some(seed) = run.attempt_seed(number, model.clone(), from) else {
+                return;
+            };
+            let step = Step::AttemptStarted {
+                attempt: number,
+                model,
+                runner: seed.request.runner.clone(),
+                session_file: Some(run.session_file()),
+                resumes_session: from != StartFrom::Scratch,
+            };
+            run.facts.live_attempt = Some(number);
+            run.record_then(
+                vec![step],
+                Box::new(move |run, ctx| run.start_attempt(seed, ctx)),
+                ctx,
+            );
+        });
+    }
+
+    pub(super) fn session_file(&self) -> String {
+        self.tools
+            .sessions
+            .join(format!("{}.jsonl", self.id))
+            .to_string_lossy()
+            .into_owned()
+    }
+
+    pub(super) fn attempt_seed(
+        &self,
+        number: AttemptNumber,
+        model: String,
+        from: StartFrom,
+    ) -> Option<AttemptSeed> {
+        let resume = match from {
+            StartFrom::Scratch => None,
+            StartFrom::Session | StartFrom::SessionToldOfCutTool => {
+                Some(describe_interruption(&self.projection, Interruption::Lost))
+            }
+            StartFrom::EarlierRun => self.request()?.continues.clone(),
+        };
+        Some(AttemptSeed {
+            run: self.id.clone(),
+            number,
+            model,
+            resume,
+            request: self.request()?.clone(),
+            brief: self.projection.brief.clone()?,
+        })
+    }
+
+    pub(super) fn start_attempt(&mut self, seed: AttemptSeed, ctx: &mut Context<Self>) {
+        let grown = (self.tools.grow_attempt)(seed);
+        self.stop_attempt = Some(grown.stop);
+        let nursery = self.ports.attempts.clone();
+        let on_exit = self.ports.attempt_exited.clone();
+        ctx.spawn_then(
+            async move { nursery.start(grown.spec, Some(on_exit)).await },
+            |run, started, ctx| {
+                if let Err(error) = started {
+                    tracing::warn!(run.id = %run.id, ?error, "attempt not started");
+                    run.facts.live_attempt = None;
+                    run.move_on(ctx);
+                }
+            },
+        );
+    }
+
+    pub(super) fn let_attempt_run(&mut self, stop_as: Option<AttemptEnding>) {
+        let (Some(stop_as), Some(attempt)) = (stop_as, &self.stop_attempt) else {
+            return;
+        };
+        if self.stop_sent.is_none() && attempt.tell(StopAttempt { stop_as }).is_ok() {
+            self.stop_sent = Some(stop_as);
+        }
+    }
+
+    pub(super) fn settle_lost_attempt(&mut self, number: AttemptNumber, ctx: &mut Context<Self>) {
+        let contain = self.contain();
+        self.effect(contain, ctx, move |run, proof, ctx| {
+            let mut steps = run.cut_off_tools(number);
+            steps.push(Step::AttemptEnded {
+                attempt: number,
+                ending: AttemptEnding::Lost,
+                detail: String::new(),
+                partial: None,
+                proof,
+            });
+            run.record(steps, ctx);
+        });
+    }
+
+    pub(super) fn cut_off_tools(&self, number: AttemptNumber) -> Vec<Step> {
+        let attempt = self
+            .projection
+            .attempts
+            .iter()
+            .find(|attempt| attempt.number == number);
+        let in_flight = attempt.into_iter().flat_map(|attempt| attempt.tools_in_flight());
+        let cut = in_flight.filter(|tool| tool.replay == Replay::Unsafe);
+        cut.map(|tool| Step::ToolIndeterminate {
+            attempt: number,
+            call: tool.call.clone(),
+            tool: tool.tool.clone(),
+        })
+        .collect()
+    }
+
+    /// Observes that nothing of this run is left.
+    pub(super) fn contain(&self) -> impl std::future::Future<Output = Proof> + 'static {
+        let runner = self
+            .request()
+            .and_then(|request| (self.tools.runner)(&request.runner));
+        let grace = self
+            .request()
+            .map_or(Duration::from_secs(2), |request| request.clocks.grace);
+        let run = self.id.clone();
+        async move {
+            match runner {
+                Some(runner) => runner.contain(&run, grace).await,
+                None => Proof {
+                    method: Containment::InProcess,
+                    no_children: true,
+                    processes_left: 0,
+                },
+            }
+        }
+    }
+
+    pub(super) fn end(&mut self, state: TerminalState, reason: Option<Reason>, ctx: &mut Context<Self>) {
+        let (contain, trace) = (self.contain(), self.ports.trace.clone());
+        let of_last = self
+            .projection
+            .latest_attempt()
+            .and_then(|last| last.ended.as_ref());
+        let of_last = of_last.map(|ended| ended.proof.clone());
+        let write_trace = WriteTrace {
+            state,
+            reason: reason.clone(),
+        };
+        let work = async move {
+            let proof = seal(of_last, contain.await);
+            if let Err(error) = trace.ask_again(write_trace, ASK).await {
+                tracing::warn!(?error, "trace not written");
+            }
+            proof
+        };
+        self.effect(work, ctx, move |run, proof, ctx| {
+            run.record(vec![Step::Ended { state, reason, proof }], ctx)
+        });
+    }
+
+    pub(super) fn deliver(&mut self, ctx: &mut Context<Self>) {
+        let here = self
+            .request()
+            .is_some_and(|request| (self.tools.host_is_here)(request));
+        let Some(delivery) = self.delivery().filter(|_| here) else {
+            return self.rest(ctx);
+        };
+        let port = self.ports.deliver.clone();
+        let message = DeliverResult {
+            delivery,
+            look_first: self.projection.deliveries > 0,
+        };
+        let deliver = async move { port.ask_again(message, ASK).await };
+        self.effect(deliver, ctx, |run, reply, ctx| match reply {
+            Ok(Ok(DeliveryReceipt::Kept)) => {
+                run.record(vec![Step::Delivered, Step::DeliveryAcknowledged], ctx);
+            }
+            Ok(Ok(DeliveryReceipt::Shown)) => {
+                run.record_then(vec![Step::Delivered], Box::new(|run, ctx| run.rest(ctx)), ctx);
+            }
+            Ok(Err(_)) | Err(_) => run.rest(ctx),
+        });
+    }
+
+    pub(super) fn delivery(&self) -> Option<Delivery> {
+        let ended = self.projection.ended.as_ref()?;
+        let last_words = || self.projection.latest_attempt()?.ended.as_ref()?.partial.clone();
+        Some(Delivery {
+            run: self.id.clone(),
+            state: ended.state,
+            answer: self.projection.answer.clone().or_else(last_words),
+            reason: ended.reason.clone(),
+        })
+    }
+
+    /// Nothing more can be done here: says so, and is gone.
+    pub(super) fn rest(&mut self, ctx: &mut Context<Self>) {
+        if let Some(end) = &self.projection.ended {
+            let parked = end.state == TerminalState::Parked;
+            (self.tools.clear_away)(&self.id, if parked { KeepSession::Yes } else { KeepSession::No });
+        }
+        let (closed, run) = (self.ports.closed.clone(), self.id.clone());
+        let work = async move { closed.ask_again(RunClosed { run }, ASK).await };
+        self.effects_begun += 1;
+        self.busy = Some(self.effects_begun);
+        ctx.spawn_then(work, |_, _, ctx| ctx.stop());
+    }
+}
+
+/// The last attempt's proof says how its processes were held; what was seen now says that none is left.
+fn seal(of_last_attempt: Option<Proof>, seen_now: Proof) -> Proof {
+    match of_last_attempt {
+        Some(proven) if proven.no_children => Proof {
+            processes_left: seen_now.processes_left,
+            ..proven
+        },
+        Some(_) | None => seen_now,
+    }
+}

@@ -1,0 +1,213 @@
+//! Steps on their way to the journal: one write at a time, announced when it is on disk.
+
+use super::{ASK, Run, Then, Write};
+use crate::gateways::{Progress, UnixMillis};
+use crate::journal::{JournalError, Row};
+use crate::messages::journal::{Commit, ReadRun};
+use crate::messages::run::RecordRefused;
+use crate::messages::session::ShowProgress;
+use crate::supervision::Context;
+use impresario_policies::domain::Step;
+use impresario_policies::progress::describe_step;
+use impresario_policies::projection::{RecordedStep, RunProjection};
+use std::time::Duration;
+use tokio::sync::oneshot;
+
+/// How often an unwritable journal is tried before the run gives up.
+const WRITE_TRIES_MAX: u32 = 6;
+const WRITE_WAIT_FIRST: Duration = Duration::from_millis(50);
+
+impl Run {
+    pub(super) fn load(&mut self, ctx: &mut Context<Self>) {
+        let (read, run) = (self.ports.read.clone(), self.id.clone());
+        ctx.spawn_then(
+            async move { read.ask_again(ReadRun { run, after: 0 }, ASK).await },
+            |run, reply, ctx| match reply {
+                Ok(Ok(steps)) => run.loaded_with(steps, ctx),
+                Ok(Err(error)) => ctx.fail(format!("read the run: {error}")),
+                Err(error) => ctx.fail(format!("read the run: {error:?}")),
+            },
+        );
+    }
+
+    pub(super) fn loaded_with(&mut self, steps: Vec<RecordedStep>, ctx: &mut Context<Self>) {
+        for recorded in &steps {
+            self.tools.feed.announce(&self.id, recorded);
+        }
+        self.projection = RunProjection::of(&steps);
+        self.loaded = true;
+        let runner = self
+            .request()
+            .and_then(|request| (self.tools.runner)(&request.runner));
+        self.facts.can_resume = runner.is_some_and(|runner| runner.can_resume());
+        self.write_next(ctx);
+        self.move_on(ctx);
+    }
+
+    pub(super) fn record(&mut self, steps: Vec<Step>, ctx: &mut Context<Self>) {
+        self.push_write(
+            Write {
+                steps,
+                tries: 0,
+                done: None,
+                then: None,
+            },
+            ctx,
+        );
+    }
+
+    pub(super) fn record_then(&mut self, steps: Vec<Step>, then: Then, ctx: &mut Context<Self>) {
+        self.push_write(
+            Write {
+                steps,
+                tries: 0,
+                done: None,
+                then: Some(then),
+            },
+            ctx,
+        );
+    }
+
+    pub(super) fn record_and_answer(
+        &mut self,
+        steps: Vec<Step>,
+        done: oneshot::Sender<Result<(), RecordRefused>>,
+        ctx: &mut Context<Self>,
+    ) {
+        self.push_write(
+            Write {
+                steps,
+                tries: 0,
+                done: Some(done),
+                then: None,
+            },
+            ctx,
+        );
+    }
+
+    pub(super) fn push_write(&mut self, write: Write, ctx: &mut Context<Self>) {
+        self.writes.push_back(write);
+        self.write_next(ctx);
+    }
+
+    /// One write at a time, so that every step knows its sequence.
+    pub(super) fn write_next(&mut self, ctx: &mut Context<Self>) {
+        if self.writing || !self.loaded {
+            return;
+        }
+        let Some(write) = self.writes.pop_front() else {
+            return;
+        };
+        self.writing = true;
+        let rows = self.rows_of(&write.steps);
+        let commit = Commit { rows: rows.clone() };
+        let port = self.ports.commit.clone();
+        let reply = async move { port.ask_again(commit, ASK).await };
+        ctx.spawn_then(reply, move |run, reply, ctx| match reply {
+            Ok(Ok(_)) => run.written(write, rows, ctx),
+            Ok(Err(error)) => run.not_written(write, error, ctx),
+            Err(error) => ctx.fail(format!("reach the journal: {error:?}")),
+        });
+    }
+
+    pub(super) fn rows_of(&self, steps: &[Step]) -> Vec<Row> {
+        let at = self.tools.clock.now();
+        let sequences = self.projection.next_sequence()..;
+        let numbered = sequences.zip(steps);
+        numbered
+            .map(|(sequence, step)| Row {
+                run: self.id.clone(),
+                sequence,
+                generation: self.generation,
+                at,
+                step: step.clone(),
+            })
+            .collect()
+    }
+
+    pub(super) fn written(&mut self, write: Write, rows: Vec<Row>, ctx: &mut Context<Self>) {
+        self.writing = false;
+        ctx.progress();
+        for recorded in rows.iter().map(Row::recorded) {
+            self.projection.add(&recorded);
+            self.tools.feed.announce(&self.id, &recorded);
+            self.show(&recorded);
+        }
+        if let Some(done) = write.done {
+            let _ = done.send(Ok(()));
+        }
+        if let Some(then) = write.then {
+            then(self, ctx);
+        }
+        self.write_next(ctx);
+        self.move_on(ctx);
+    }
+
+    pub(super) fn not_written(&mut self, mut write: Write, error: JournalError, ctx: &mut Context<Self>) {
+        self.writing = false;
+        write.tries += 1;
+        if !error.is_of_the_world() || write.tries >= WRITE_TRIES_MAX {
+            tracing::error!(run.id = %self.id, %error, "journal refused a step");
+            if let Some(done) = write.done {
+                let _ = done.send(Err(RecordRefused(error.to_string())));
+            }
+            self.tools.feed.announce_unwritable(&self.id, &error.to_string());
+            ctx.stop();
+            return;
+        }
+        let wait = WRITE_WAIT_FIRST * (1 << write.tries);
+        self.writes.push_front(write);
+        self.writing = true;
+        ctx.spawn_then(tokio::time::sleep(wait), |run, (), ctx| {
+            run.writing = false;
+            run.write_next(ctx);
+        });
+    }
+
+    pub(super) fn is_recorded(&self, step: &Step) -> bool {
+        let attempts = &self.projection.attempts;
+        match step {
+            Step::AttemptActive { attempt } => attempts
+                .iter()
+                .any(|known| known.number == *attempt && known.active),
+            Step::ToolStarted { attempt, call, .. } => attempts
+                .iter()
+                .any(|known| known.number == *attempt && known.tools.iter().any(|tool| tool.call == *call)),
+            _ => false,
+        }
+    }
+
+    /// Only the attempt that is live may add to the journal, and no tool begins in a run that is to stop.
+    pub(super) fn may_record(&self, step: &Step) -> Result<(), RecordRefused> {
+        let attempt = match step {
+            Step::AttemptActive { attempt } | Step::ToolEnded { attempt, .. } => *attempt,
+            Step::ToolStarted { attempt, .. } if self.stop_sent.is_none() => *attempt,
+            Step::ToolStarted { .. } => return Err(RecordRefused("the run is being stopped".into())),
+            _ => return Err(RecordRefused("only the run itself records this step".into())),
+        };
+        match self.facts.live_attempt == Some(attempt) {
+            true => Ok(()),
+            false => Err(RecordRefused(format!("attempt {attempt} is over"))),
+        }
+    }
+
+    pub(super) fn show(&self, recorded: &RecordedStep) {
+        let Some(doing) = describe_step(&recorded.step) else {
+            return;
+        };
+        let tool_calls = self
+            .projection
+            .attempts
+            .iter()
+            .map(|attempt| attempt.tools.len())
+            .sum::<usize>();
+        let at = UnixMillis(recorded.at_ms);
+        let progress = Progress {
+            run: self.id.clone(),
+            at,
+            doing,
+            tool_calls: tool_calls as u32,
+        };
+        let _ = self.ports.show.tell(ShowProgress { progress });
+    }
+}
