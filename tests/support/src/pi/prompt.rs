@@ -6,11 +6,14 @@ use crate::terminal::{Key, Terminal};
 
 /// How long Pi may take to show what one key did, before the key is pressed again.
 const KEY_SHOWS: Duration = Duration::from_millis(500);
+/// How long the prompt must go on without the text. While Pi starts it takes the text out and puts it back, and a
+/// screen that is drawn anew has no prompt for a moment.
+const LETS_GO: Duration = Duration::from_millis(400);
 
 /// Types a text into Pi's prompt and submits it.
 ///
 /// While Pi starts it refuses to submit and leaves the text where it is ("Startup is still in progress"), so Enter is
-/// pressed until the prompt has let go of the text. Enter on an empty prompt does nothing.
+/// pressed until the prompt has let go of the text for good. Enter on an empty prompt does nothing.
 ///
 /// # Panics
 /// The text did not leave the prompt in time; the screen is in the message.
@@ -18,15 +21,12 @@ pub fn submit(terminal: &mut Terminal, text: &str, within: Duration) {
     let deadline = Instant::now() + within;
     terminal.wait_for(within, |screen| prompt_of(screen).is_some());
     terminal.type_text(text);
-    terminal.wait_for(within, |screen| {
-        prompt_of(screen).is_some_and(|prompt| !prompt.is_empty())
-    });
+    terminal.wait_for(within, holds_text);
     loop {
         terminal.press(Key::Enter);
         let left = deadline.saturating_duration_since(Instant::now());
-        if terminal.shows(KEY_SHOWS, |screen| {
-            prompt_of(screen).is_none_or(|prompt| prompt.is_empty())
-        }) {
+        let gone = terminal.shows(KEY_SHOWS, |screen| !holds_text(screen));
+        if gone && !terminal.shows(LETS_GO, holds_text) {
             return;
         }
         assert!(
@@ -35,6 +35,11 @@ pub fn submit(terminal: &mut Terminal, text: &str, within: Duration) {
             terminal.screen()
         );
     }
+}
+
+/// The prompt is there, with something in it.
+fn holds_text(screen: &str) -> bool {
+    prompt_of(screen).is_some_and(|prompt| !prompt.is_empty())
 }
 
 /// What stands in the prompt: between the last two rules drawn across the screen. None while there is no prompt.
