@@ -142,6 +142,7 @@ pub fn resolve(settings: &SkillSettings, host: &str, order: SkillOrder) -> Resul
         overflow_ceiling_bytes: settings.overflow_ceiling_bytes,
         answer_chars_max: settings.answer_chars_max,
         trace_directory: settings.trace_directory,
+        group: None,
     })
 }
 

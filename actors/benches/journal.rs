@@ -243,6 +243,7 @@ fn first_row(run: &RunId) -> Row {
         overflow_ceiling_bytes: 1000,
         answer_chars_max: 0,
         trace_directory: None,
+        group: None,
         continues: None,
     };
     let step = Step::Accepted {

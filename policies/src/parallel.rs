@@ -1,6 +1,7 @@
 //! How are independent sub-tasks run side by side, and what do they say together?
 
 use crate::compat::{cut_units, trim, trim_end, units};
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 
 const TRUNCATED_MARK: &str = "\n\n[…worker output truncated]";
@@ -9,7 +10,7 @@ const CLOSING: &str = "Stay within this subtask and its scope; other workers do 
     for what you need from the workspace. Answer with your findings only.";
 
 /// One of several tasks.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Subtask {
     /// Tells it apart.
     pub id: String,

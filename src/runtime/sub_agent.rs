@@ -228,6 +228,7 @@ impl SubAgent {
             overflow_ceiling_bytes: self.overflow_ceiling_bytes,
             answer_chars_max: self.answer_chars_max,
             trace_directory: self.trace_directory,
+            group: None,
         })
     }
 }

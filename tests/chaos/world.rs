@@ -412,6 +412,7 @@ pub fn request() -> RunRequest {
         overflow_ceiling_bytes: 1_000,
         answer_chars_max: 0,
         trace_directory: None,
+        group: None,
     }
 }
 

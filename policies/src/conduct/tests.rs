@@ -28,6 +28,7 @@ fn request() -> RunRequest {
         overflow_ceiling_bytes: 25_000,
         answer_chars_max: 0,
         trace_directory: None,
+        group: None,
     }
 }
 

@@ -2,12 +2,14 @@
 
 mod brief;
 mod ending;
+mod group;
 mod id;
 mod request;
 mod run;
 
 pub use brief::{Brief, Complexity, ROUTE_UNAVAILABLE, Risk, Route, Tier, Verdict};
 pub use ending::{AttemptEnding, Clock, EndFacts};
+pub use group::{GroupId, GroupMember};
 pub use id::{AttemptNumber, RunId, RunIdError, SessionId};
 pub use request::{Briefing, Clocks, Persistence, RunRequest};
 pub use run::{

@@ -1,6 +1,6 @@
 //! Everything that was asked for when a run was accepted. The journal keeps it, so that recovery needs no settings file.
 
-use super::{Origin, WhatToRun};
+use super::{GroupMember, Origin, WhatToRun};
 use crate::fallback::CutTool;
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
@@ -42,6 +42,9 @@ pub struct RunRequest {
     pub answer_chars_max: usize,
     /// Where the trace goes, relative to the workspace; none for no trace file.
     pub trace_directory: Option<String>,
+    /// The run is one of several side by side.
+    #[serde(default)]
+    pub group: Option<GroupMember>,
 }
 
 /// How a task becomes a brief.

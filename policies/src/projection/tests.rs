@@ -71,6 +71,7 @@ fn accepted_as(resumes: Option<RunId>) -> Step {
         overflow_ceiling_bytes: 1000,
         answer_chars_max: 0,
         trace_directory: None,
+        group: None,
     };
     Step::Accepted {
         request: Box::new(request),

@@ -75,6 +75,7 @@ pub fn accepted_for(session: &str) -> Step {
         overflow_ceiling_bytes: 1000,
         answer_chars_max: 0,
         trace_directory: Some(".pi/traces".into()),
+        group: None,
     };
     Step::Accepted {
         request: Box::new(request),

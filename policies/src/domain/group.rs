@@ -1,0 +1,58 @@
+//! Runs side by side: what makes several runs one group.
+
+use super::{RunId, RunIdError};
+use crate::parallel::Subtask;
+use serde::{Deserialize, Serialize};
+use std::fmt;
+use std::time::Duration;
+
+/// Several runs that were accepted together, for ever. Made as a [`RunId`] is made, and it names no run.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct GroupId(RunId);
+
+impl GroupId {
+    /// Names a group accepted at `unix_ms`; `chance` tells apart those of one millisecond.
+    pub fn new(unix_ms: u64, chance: u64) -> Self {
+        Self(RunId::new(unix_ms, chance))
+    }
+
+    /// This id as text.
+    pub fn as_str(&self) -> &str {
+        self.0.as_str()
+    }
+}
+
+impl TryFrom<String> for GroupId {
+    type Error = RunIdError;
+
+    fn try_from(text: String) -> Result<Self, RunIdError> {
+        RunId::try_from(text).map(Self)
+    }
+}
+
+impl fmt::Display for GroupId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+/// A run's place in its group. Every member carries what the whole group needs, so that the group is nothing but its
+/// members: whoever has their steps can finish it and say what came of it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct GroupMember {
+    /// The group.
+    pub group: GroupId,
+    /// Which of the sub-tasks, from 0, in the order of the caller.
+    pub place: u32,
+    /// How many sub-tasks there are.
+    pub members: u32,
+    /// At most so many of the group work at a time.
+    pub concurrency: u32,
+    /// From acceptance to the end of the last one.
+    pub total: Duration,
+    /// The sub-task.
+    pub subtask: Subtask,
+    /// What the group shows of the answer is cut to so many units; none for no limit.
+    pub answer_units_max: Option<usize>,
+}
