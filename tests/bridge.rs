@@ -782,7 +782,7 @@ fn a_delivery_is_offered_for_its_session_and_answered_with_a_receipt() {
         |bridge| {
             let host = bridge.host();
             async move {
-                host.remember(run_id(), SessionId("S1".into()));
+                host.belongs(&run_id(), &SessionId("S1".into()));
                 let reason = Reason {
                     code: ReasonCode::TotalTimeout,
                     message: "too slow".into(),

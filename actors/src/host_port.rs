@@ -6,6 +6,7 @@
 use crate::gateways::{ChatMessage, DeliveryReceipt, Host, HostError};
 use crate::messages::session::{AskUser, DeliverResult, ReadHistory, ShowNotice, ShowProgress};
 use crate::supervision::{Actor, Answer, Context, Handles};
+use impresario_policies::domain::{RunId, SessionId};
 use std::rc::Rc;
 
 /// See the module.
@@ -29,11 +30,19 @@ impl HostPort {
     pub fn new(host: Rc<dyn Host>) -> Self {
         Self { host }
     }
+
+    /// The host, told whose run it is.
+    fn host_of(&self, run: &RunId, session: Option<&SessionId>) -> Rc<dyn Host> {
+        if let Some(session) = session {
+            self.host.belongs(run, session);
+        }
+        self.host.clone()
+    }
 }
 
 impl Handles<AskUser> for HostPort {
     fn handle(&mut self, ask: AskUser, _: &mut Context<Self>) -> Answer<Self, Result<String, HostError>> {
-        let host = self.host.clone();
+        let host = self.host_of(&ask.run, ask.session.as_ref());
         Answer::later(async move { host.ask(&ask.run, ask.question).await })
     }
 }
@@ -44,7 +53,7 @@ impl Handles<DeliverResult> for HostPort {
         message: DeliverResult,
         _: &mut Context<Self>,
     ) -> Answer<Self, Result<DeliveryReceipt, HostError>> {
-        let host = self.host.clone();
+        let host = self.host_of(&message.delivery.run, message.session.as_ref());
         Answer::later(async move {
             if message.look_first && host.has(&message.delivery.run).await? {
                 return Ok(DeliveryReceipt::Kept);
@@ -68,7 +77,8 @@ impl Handles<ReadHistory> for HostPort {
 
 impl Handles<ShowProgress> for HostPort {
     fn handle(&mut self, show: ShowProgress, _: &mut Context<Self>) -> Answer<Self, ()> {
-        self.host.show(show.progress);
+        self.host_of(&show.progress.run, show.session.as_ref())
+            .show(show.progress);
         Answer::now(())
     }
 }

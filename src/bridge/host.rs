@@ -62,8 +62,7 @@ impl RunBook {
 /// Pi, or whoever speaks the protocol. Cheap to clone; used from any thread.
 ///
 /// What concerns a run goes to the run's own session only: when another one is open, the host refuses with
-/// [`HostError::NobodyThere`], and the result waits. Runs of this process are known by themselves;
-/// [`PiHost::remember`] names those of an earlier one.
+/// [`HostError::NobodyThere`], and the result waits.
 #[derive(Debug, Clone)]
 pub struct PiHost {
     peer: Peer,
@@ -73,11 +72,6 @@ pub struct PiHost {
 impl PiHost {
     pub(super) fn new(peer: Peer, runs: RunBook) -> Self {
         Self { peer, runs }
-    }
-
-    /// This run, accepted by an earlier process, belongs to that session.
-    pub fn remember(&self, run: RunId, session: SessionId) {
-        self.runs.remember(run, session);
     }
 
     /// One short line about the runtime itself; none clears it.
@@ -96,6 +90,10 @@ impl PiHost {
 
 #[async_trait(?Send)]
 impl Host for PiHost {
+    fn belongs(&self, run: &RunId, session: &SessionId) {
+        self.runs.remember(run.clone(), session.clone());
+    }
+
     fn show(&self, progress: Progress) {
         self.peer.notify(&UiProgress {
             session: self.runs.session_of(&progress.run),

@@ -2,7 +2,7 @@
 
 use super::UnixMillis;
 use async_trait::async_trait;
-use impresario_policies::domain::{Reason, RunId, TerminalState};
+use impresario_policies::domain::{Reason, RunId, SessionId, TerminalState};
 use serde::{Deserialize, Serialize};
 
 /// Who said a line of the host's conversation.
@@ -80,6 +80,9 @@ pub enum HostError {
 /// What actors may ask of the host.
 #[async_trait(?Send)]
 pub trait Host {
+    /// This run was asked for in that session: only there are its questions asked and its result shown. Said again
+    /// with everything that concerns the run, because a host may have been started after it.
+    fn belongs(&self, _run: &RunId, _session: &SessionId) {}
     /// Shows progress. Never waits and never fails: what cannot be shown is dropped.
     fn show(&self, progress: Progress);
     /// Tells the person something that is no result of a run (`[System]: …`).

@@ -44,6 +44,8 @@ pub struct Judgement {
 pub struct AskUser {
     /// About which run.
     pub run: RunId,
+    /// Whose it is, where it belongs to one.
+    pub session: Option<SessionId>,
     /// As shown.
     pub question: String,
 }
@@ -54,6 +56,8 @@ message!(impl AskUser -> Result<String, HostError>);
 pub struct DeliverResult {
     /// The result.
     pub delivery: Delivery,
+    /// Whose it is, where it belongs to one.
+    pub session: Option<SessionId>,
     /// It may stand in the session already: look first.
     pub look_first: bool,
 }
@@ -72,6 +76,8 @@ message!(impl ReadHistory -> Vec<ChatMessage>);
 pub struct ShowProgress {
     /// What.
     pub progress: Progress,
+    /// Whose it is, where it belongs to one.
+    pub session: Option<SessionId>,
 }
 message!(impl ShowProgress -> ());
 

@@ -7,8 +7,8 @@ use crate::messages::session::{AskUser, DeliverResult, JudgeTask};
 use crate::supervision::Context;
 use impresario_policies::conduct::{Move, QuestionFailure, decide_next_move};
 use impresario_policies::domain::{
-    AttemptEnding, AttemptNumber, Briefing, Containment, Proof, Reason, Replay, Step, TerminalState,
-    WhatToRun,
+    AttemptEnding, AttemptNumber, Briefing, Containment, Proof, Reason, Replay, SessionId, Step,
+    TerminalState, WhatToRun,
 };
 use impresario_policies::fallback::StartFrom;
 use impresario_policies::interruption::{Interruption, describe_interruption};
@@ -122,7 +122,12 @@ impl Run {
     pub(super) fn ask_user(&mut self, question: String, ctx: &mut Context<Self>) {
         let within = self.request().map_or(ASK, |request| request.clocks.question);
         let (port, run) = (self.ports.ask_user.clone(), self.id.clone());
-        let asked = async move { port.ask_again(AskUser { run, question }, within).await };
+        let message = AskUser {
+            run,
+            session: self.session(),
+            question,
+        };
+        let asked = async move { port.ask_again(message, within).await };
         self.effect(asked, ctx, |run, reply, ctx| match reply {
             Ok(Ok(answer)) => run.record(vec![Step::QuestionAnswered { answer }], ctx),
             Ok(Err(HostError::Gone)) => run.facts.question_failed = Some(QuestionFailure::HostGone),
@@ -330,6 +335,7 @@ impl Run {
         let port = self.ports.deliver.clone();
         let message = DeliverResult {
             delivery,
+            session: self.session(),
             look_first: self.projection.deliveries > 0,
         };
         let deliver = async move { port.ask_again(message, ASK).await };
@@ -342,6 +348,11 @@ impl Run {
             }
             Ok(Err(_)) | Err(_) => run.rest(ctx),
         });
+    }
+
+    /// Where it was asked for.
+    pub(super) fn session(&self) -> Option<SessionId> {
+        self.request()?.origin.session.clone()
     }
 
     pub(super) fn delivery(&self) -> Option<Delivery> {

@@ -208,6 +208,7 @@ impl Run {
             doing,
             tool_calls: tool_calls as u32,
         };
-        let _ = self.ports.show.tell(ShowProgress { progress });
+        let session = self.session();
+        let _ = self.ports.show.tell(ShowProgress { progress, session });
     }
 }
