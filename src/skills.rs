@@ -10,6 +10,7 @@ use impresario_policies::domain::{
 };
 use impresario_policies::skill_file::{SKILL_FILE_BYTES_MAX, SkillFile, read_skill_file};
 use impresario_policies::skill_lookup::{SkillLookupError, SkillPlace, is_skill_name, skill_candidates};
+use impresario_policies::sub_agent_prompt::RETRIEVAL_TOOL;
 use std::fs::File;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
@@ -87,7 +88,7 @@ impl Default for SkillSettings {
 /// The tools of a skill. In nested Pi it has Pi's own; the embedded runner has only tools that read.
 pub fn skill_tools_of(runner: &str) -> Vec<String> {
     let tools: &[&str] = match runner {
-        EMBEDDED_RUNNER => &["read", "grep", "find", "retrieve"],
+        EMBEDDED_RUNNER => &["read", "grep", "find", RETRIEVAL_TOOL],
         _ => &["read", "bash", "edit", "write"],
     };
     let kept_aside = ["overflow_list", "overflow_read", "overflow_search"];

@@ -18,7 +18,9 @@ use futures_util::future::LocalBoxFuture;
 use impresario_actors::attempt::{Attempt, AttemptPorts};
 use impresario_actors::cache_markers::CacheMarkers;
 use impresario_actors::event_feed::EventFeed;
-use impresario_actors::gateways::{AttemptRequest, Host, ModelClient, SubAgentRunner, WallClock};
+use impresario_actors::gateways::{
+    AttemptRequest, Host, ModelClient, SubAgentRunner, WallClock, session_file,
+};
 use impresario_actors::host_port::HostPort;
 use impresario_actors::journal::{Journal, JournalAccess, RuntimeId};
 use impresario_actors::judge::{Judge, JudgePorts};
@@ -42,7 +44,7 @@ use impresario_actors::trace_recorder::{TracePorts, TraceRecorder};
 use impresario_policies::admission::AdmissionSettings;
 use impresario_policies::domain::{Containment, Proof, Reason, ReasonCode, RunId, RunRequest, SessionId};
 use impresario_policies::render_brief::render_brief;
-use impresario_policies::sub_agent_prompt::system_prompt;
+use impresario_policies::sub_agent_prompt::{RETRIEVAL_TOOL, system_prompt};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::rc::Rc;
@@ -418,7 +420,7 @@ impl RunGrower {
 fn attempt_request(seed: AttemptSeed, settings: &TreeSettings) -> AttemptRequest {
     AttemptRequest {
         scratch: settings.scratch.join(seed.run.as_str()),
-        session_file: settings.sessions.join(format!("{}.jsonl", seed.run)),
+        session_file: session_file(&settings.sessions, &seed.run),
         run: seed.run,
         attempt: seed.number,
         model: seed.model,
@@ -441,16 +443,13 @@ fn system_prompt_of(request: &RunRequest) -> String {
     }
 }
 
-/// The tool that the retrieval directive names.
-const RETRIEVAL_TOOL: &str = "codebase-retrieval";
-
 /// The files of a run are few and small: removing them takes no time worth a thread.
 fn clear_away(settings: &TreeSettings) -> Rc<dyn Fn(&RunId, KeepSession)> {
     let (scratch, sessions) = (settings.scratch.clone(), settings.sessions.clone());
     Rc::new(move |run, keep_session| {
         let _ = std::fs::remove_dir_all(scratch.join(run.as_str()));
         if keep_session == KeepSession::No {
-            let _ = std::fs::remove_file(sessions.join(format!("{run}.jsonl")));
+            let _ = std::fs::remove_file(session_file(&sessions, run));
         }
     })
 }

@@ -244,7 +244,7 @@ fn a_question_is_answered_with_the_tools_of_the_agent_and_nothing_is_left() {
         let calls = stage.server.ledger().calls();
         let mut offered = calls[0].tools.clone();
         offered.sort();
-        // Pi has no `retrieve`; it drops names it does not know.
+        // Pi has no retrieval tool; it drops names it does not know.
         let expected = [
             "find",
             "grep",

@@ -7,6 +7,7 @@ use impresario_actors::context::local::{SearchLimits, read_workspace, search};
 use impresario_policies::offline::turn::{Turn, TurnFacts, take_turn};
 use impresario_policies::retrieval::citation::{Citation, render_citations};
 use impresario_policies::retrieval::ranking::SourceFile;
+use impresario_policies::sub_agent_prompt::RETRIEVAL_TOOL;
 use std::collections::BTreeMap;
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -76,7 +77,7 @@ fn sources() -> BTreeMap<String, PathBuf> {
 /// What a user would read.
 fn answer(workspace: &Path, question: &str) -> String {
     let prompt = format!("User Goal: {question}");
-    let tools = vec!["retrieve"];
+    let tools = vec![RETRIEVAL_TOOL];
     let first = take_turn(&TurnFacts {
         prompt: &prompt,
         tools: tools.clone(),
@@ -101,7 +102,7 @@ fn answer(workspace: &Path, question: &str) -> String {
     let second = take_turn(&TurnFacts {
         prompt: &prompt,
         tools,
-        results: vec![("retrieve", &shown)],
+        results: vec![(RETRIEVAL_TOOL, &shown)],
     });
     let Turn::Answer(text) = second else {
         panic!("it answers then")

@@ -44,7 +44,7 @@ async fn a_run_leaves_one_trace_that_says_what_it_did() {
     let trace: Value = serde_json::from_str(&std::fs::read_to_string(files[0].path()).unwrap()).unwrap();
     assert_eq!(trace["skillName"], "explore");
     assert_eq!(trace["stoppedReason"], "completed");
-    assert_eq!(trace["toolCalls"][0]["toolName"], "retrieve");
+    assert_eq!(trace["toolCalls"][0]["toolName"], "codebase-retrieval");
     assert!(
         trace["finalText"].as_str().unwrap().contains("lock.rs"),
         "{trace}"

@@ -1,6 +1,7 @@
 //! Which agents are built in, and what is each of them told?
 
 use crate::domain::Tier;
+use crate::sub_agent_prompt::RETRIEVAL_TOOL;
 
 /// An agent as its author describes it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -26,7 +27,7 @@ const EXPLORE: &str = "\
 You answer questions about the workspace by finding the places that answer them. You change nothing.
 
 How to work
-- Start with `retrieve`, in the words of the question. Use `grep` for exact names and `find` for files by name.
+- Start with `codebase-retrieval`, in the words of the question. Use `grep` for exact names and `find` for files by name.
 - Follow definitions and calls until you have seen the lines that answer; open them with `read` before you cite them.
 - Say what the code does, not what its names promise. Where code and comment differ, say so.
 - Stop when the question is answered. When it cannot be answered from the workspace, say what you looked for and where.
@@ -52,9 +53,9 @@ pub fn built_in_agents() -> Vec<AgentDefinition> {
     }]
 }
 
-/// The tools that change nothing, under the names of the embedded runner.
+/// The tools that change nothing.
 pub const READING_TOOLS: [&str; 7] = [
-    "retrieve",
+    RETRIEVAL_TOOL,
     "read",
     "grep",
     "find",

@@ -5,6 +5,9 @@
 
 use sha2::{Digest, Sha256};
 
+/// The tool that searches the workspace, by the name that skills written for a retrieval server use.
+pub const RETRIEVAL_TOOL: &str = "codebase-retrieval";
+
 /// Points the sub-agent at the retrieval tool.
 pub const RETRIEVAL_DIRECTIVE: &str = "Use the `codebase-retrieval` MCP tool for workspace context.";
 

@@ -6,7 +6,7 @@ use crate::wiring::Ports;
 use futures_util::FutureExt;
 use futures_util::future::LocalBoxFuture;
 use impresario_actors::event_feed::{Announcement, EventFeed};
-use impresario_actors::gateways::{Entropy, SystemEntropy, SystemWallClock, WallClock};
+use impresario_actors::gateways::{Entropy, SystemEntropy, SystemWallClock, WallClock, session_file};
 use impresario_actors::supervision::Root;
 use impresario_policies::domain::RunId;
 use impresario_policies::interruption::{Interruption, describe_interruption};
@@ -69,7 +69,7 @@ impl Thread {
         run: &RunId,
         projection: &RunProjection,
     ) -> Option<String> {
-        let file_of = |run: &RunId| self.defaults.sessions.join(format!("{run}.jsonl"));
+        let file_of = |run: &RunId| session_file(&self.defaults.sessions, run);
         std::fs::copy(file_of(parked), file_of(run)).ok()?;
         Some(describe_interruption(projection, Interruption::Parked))
     }

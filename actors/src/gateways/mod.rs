@@ -17,5 +17,5 @@ pub use model::{
 };
 pub use runner::{
     AttemptHandle, AttemptRequest, EndFacts, RunnerEvent, RunnerEvents, SpawnError, SubAgentRunner, ToolGate,
-    ToolVerdict,
+    ToolVerdict, session_file,
 };

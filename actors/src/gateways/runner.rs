@@ -6,7 +6,7 @@ pub use impresario_policies::domain::EndFacts;
 use impresario_policies::domain::{AttemptNumber, Proof, Replay, RunId};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use std::time::Duration;
 
@@ -39,6 +39,11 @@ pub struct AttemptRequest {
     pub environment: BTreeMap<String, String>,
     /// How long a process has between being asked to stop and being killed.
     pub grace: Duration,
+}
+
+/// Where the nested session of a run is, in the directory for sessions.
+pub fn session_file(sessions: &Path, run: &RunId) -> PathBuf {
+    sessions.join(format!("{run}.jsonl"))
 }
 
 /// What a runner reports, in the order it happened.

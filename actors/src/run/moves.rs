@@ -1,7 +1,7 @@
 //! What a run does next, once the policy has decided: one effect at a time.
 
 use super::{ASK, AttemptSeed, KeepSession, Run};
-use crate::gateways::{Delivery, DeliveryReceipt, HostError};
+use crate::gateways::{Delivery, DeliveryReceipt, HostError, session_file};
 use crate::messages::run::{AskForRoom, RunClosed, StopAttempt, TotalClockDue, WriteTrace};
 use crate::messages::session::{AskUser, DeliverResult, JudgeTask};
 use crate::supervision::Context;
@@ -194,9 +194,7 @@ impl Run {
     }
 
     pub(super) fn session_file(&self) -> String {
-        self.tools
-            .sessions
-            .join(format!("{}.jsonl", self.id))
+        session_file(&self.tools.sessions, &self.id)
             .to_string_lossy()
             .into_owned()
     }

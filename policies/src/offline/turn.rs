@@ -3,6 +3,7 @@
 use crate::retrieval::citation::{Citation, read_citations};
 use crate::retrieval::description::{Description, describe_passage};
 use crate::retrieval::question::{Question, read_question};
+use crate::sub_agent_prompt::RETRIEVAL_TOOL;
 use serde_json::{Value, json};
 use std::fmt::Write;
 
@@ -47,10 +48,10 @@ pub fn take_turn(facts: &TurnFacts<'_>) -> Turn {
     let citations = places(&facts.results);
     let used = |tool: &str| facts.results.iter().any(|(used, _)| *used == tool);
     let may_use = |tool: &str| facts.tools.contains(&tool) && !used(tool);
-    if may_use("retrieve") {
+    if may_use(RETRIEVAL_TOOL) {
         let arguments = json!({ "query": goal, "passages_max": PASSAGES_MAX });
         return Turn::Call {
-            tool: "retrieve".to_string(),
+            tool: RETRIEVAL_TOOL.to_string(),
             arguments,
         };
     }
@@ -175,9 +176,9 @@ mod tests {
         let expected =
             json!({ "query": "How does a crashed actor come back?", "passages_max": PASSAGES_MAX });
         assert_eq!(
-            turn(&[], &["read", "retrieve"]),
+            turn(&[], &["read", RETRIEVAL_TOOL]),
             Turn::Call {
-                tool: "retrieve".to_string(),
+                tool: RETRIEVAL_TOOL.to_string(),
                 arguments: expected
             }
         );
@@ -185,7 +186,7 @@ mod tests {
 
     #[test]
     fn the_answer_names_each_file_once_the_likeliest_first() {
-        let text = answer(turn(&[("retrieve", FOUND)], &["retrieve", "grep"]));
+        let text = answer(turn(&[(RETRIEVAL_TOOL, FOUND)], &[RETRIEVAL_TOOL, "grep"]));
         let places: Vec<&str> = text
             .split_whitespace()
             .filter(|word| word.contains("#L"))
@@ -200,11 +201,13 @@ mod tests {
 
     #[test]
     fn too_little_is_worth_a_second_look_and_no_third() {
-        let tools = ["retrieve", "grep"];
+        let tools = [RETRIEVAL_TOOL, "grep"];
         assert!(
-            matches!(turn(&[("retrieve", "nothing")], &tools), Turn::Call { tool, .. } if tool == "grep")
+            matches!(turn(&[(RETRIEVAL_TOOL, "nothing")], &tools), Turn::Call { tool, .. } if tool == "grep")
         );
-        assert!(answer(turn(&[("retrieve", "nothing"), ("grep", "nothing")], &tools)).contains("Nothing"));
+        assert!(
+            answer(turn(&[(RETRIEVAL_TOOL, "nothing"), ("grep", "nothing")], &tools)).contains("Nothing")
+        );
     }
 
     #[test]

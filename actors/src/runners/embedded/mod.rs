@@ -33,7 +33,7 @@ use tools::Toolbox;
 pub struct EmbeddedParts {
     /// Who thinks.
     pub model: Rc<dyn ModelClient>,
-    /// Who finds passages for the tool `retrieve`.
+    /// Who finds passages for the retrieval tool.
     pub context: Rc<dyn ContextEngine>,
     /// Tools of the embedder, beside the built-in ones.
     pub tools: Vec<Arc<dyn EmbeddedTool>>,

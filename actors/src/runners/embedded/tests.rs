@@ -8,6 +8,7 @@ use crate::models::OfflineModel;
 use async_trait::async_trait;
 use impresario_policies::attempt_ending::read_ending;
 use impresario_policies::domain::{AttemptEnding, AttemptNumber, Containment, Replay, RunId};
+use impresario_policies::sub_agent_prompt::RETRIEVAL_TOOL;
 use serde_json::{Value, json};
 use std::cell::RefCell;
 use std::collections::{BTreeMap, VecDeque};
@@ -157,7 +158,7 @@ fn stage(replies: Vec<Result<ModelReply, ModelError>>) -> Stage {
             replay: Replay::Unsafe,
             hangs: false,
         }),
-        tools: vec!["read", "retrieve", "count"],
+        tools: vec!["read", RETRIEVAL_TOOL, "count"],
         turns_max: 10,
         resume: None,
     }

@@ -16,6 +16,7 @@ use crate::runners::overflow_tools::OverflowTool;
 use async_trait::async_trait;
 use futures_util::FutureExt;
 use impresario_policies::domain::Replay;
+use impresario_policies::sub_agent_prompt::RETRIEVAL_TOOL;
 use place::Workspace;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
@@ -219,8 +220,7 @@ fn built_in(name: &str) -> Option<(ToolDefinition, Tool)> {
         "read" => (Tool::Read, read::DESCRIPTION, read::parameters()),
         "grep" => (Tool::Grep, grep::DESCRIPTION, grep::parameters()),
         "find" => (Tool::Find, find::DESCRIPTION, find::parameters()),
-        // The second name is the one that instructions written for a retrieval server use.
-        "retrieve" | "codebase-retrieval" => (Tool::Retrieve, retrieve::DESCRIPTION, retrieve::parameters()),
+        RETRIEVAL_TOOL => (Tool::Retrieve, retrieve::DESCRIPTION, retrieve::parameters()),
         _ => return None,
     };
     let definition = ToolDefinition {

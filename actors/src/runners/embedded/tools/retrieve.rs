@@ -1,4 +1,4 @@
-//! `retrieve`: the passages that answer a question, from the context engine.
+//! Retrieval: the passages that answer a question, from the context engine.
 
 use super::place::Workspace;
 use crate::gateways::{ContextEngine, RetrievalRequest};
