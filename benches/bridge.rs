@@ -9,7 +9,7 @@
 
 use impresario::bridge::wire::{
     InputDecisionKind, MarkerPlan, MarkerSkeleton, ObservedEvent, QuestionAnswer, SessionEnd, SessionStart,
-    SkillCancel, SkillRun, SkillSummary, TypedInput,
+    SkillCancel, SkillRun, SkillSummary, TraceName, TypedInput,
 };
 use impresario::bridge::{Bridge, BridgeSettings, HostEvents, Refused};
 use impresario_policies::domain::{Reason, ReasonCode, RunId, SessionId};
@@ -217,6 +217,18 @@ impl HostEvents for Nobody {
     }
     async fn delivery_acknowledged(&self, _: RunId) {}
     async fn skills(&self, _: &SessionId) -> Vec<SkillSummary> {
+        Vec::new()
+    }
+
+    async fn trace_report(&self, _: &SessionId, _: String) -> String {
+        String::new()
+    }
+
+    async fn trace_view(&self, _: &SessionId, _: String) -> String {
+        String::new()
+    }
+
+    async fn traces(&self, _: &SessionId) -> Vec<TraceName> {
         Vec::new()
     }
 }

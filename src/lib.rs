@@ -10,6 +10,7 @@ pub mod pi_sessions;
 pub mod runtime;
 pub mod settings;
 pub mod skills;
+mod traces;
 pub mod wiring;
 
 #[cfg(target_os = "linux")]

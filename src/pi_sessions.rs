@@ -2,13 +2,14 @@
 
 use crate::bridge::wire::{
     InputDecisionKind, MarkerEdit, MarkerPlan, MarkerSkeleton, MarkerTtl, ObservedEvent, QuestionAnswer,
-    SessionEnd, SessionStart, SkillCancel, SkillRun, SkillSummary, TypedInput,
+    SessionEnd, SessionStart, SkillCancel, SkillRun, SkillSummary, TraceName, TypedInput,
 };
 use crate::bridge::{Bridge, BridgeError, BridgeSettings, HostEvents, PiHost, Refused, log_to_file};
 use crate::models::OfflineOr;
 use crate::runtime::{PI_RUNNER, Run, Runtime, RuntimeError, StartError, state_directory};
 use crate::settings::{Settings, SettingsPlaces};
 use crate::skills::{SkillSettings, list_skills, skill_tools_of};
+use crate::traces::{Traces, viewed};
 use async_trait::async_trait;
 use impresario_actors::gateways::Host;
 use impresario_actors::messages::session::SkillOrder;
@@ -122,6 +123,18 @@ impl PiSessions {
         }
     }
 
+    /// Shows a text as soon as there is one; whoever typed does not wait for it.
+    fn show(&self, text: impl Future<Output = String> + Send + 'static) {
+        let host = self.host.clone();
+        tokio::spawn(async move { host.notice(text.await) });
+    }
+
+    /// The workspace of a session, and whether it is trusted.
+    fn places(&self, session: &SessionId) -> SettingsPlaces {
+        let order = self.order(session, String::new(), String::new());
+        SettingsPlaces::of(&order.workspace, order.workspace_trusted)
+    }
+
     fn run_id_of(&self, request: &str) -> RunId {
         let mut requested = lock(&self.requested);
         requested
@@ -181,6 +194,14 @@ impl HostEvents for PiSessions {
                 if let Err(error) = self.runtime.spawn_skill_as(run, order).await {
                     self.host.warn(format!("[System]: {}", in_words(&error)));
                 }
+                InputDecisionKind::Handled
+            }
+            ReadInput::TraceReport { skill } => {
+                self.show(report_text(self.places(&input.session), skill));
+                InputDecisionKind::Handled
+            }
+            ReadInput::TraceView { file } => {
+                self.show(view_text(self.places(&input.session), file));
                 InputDecisionKind::Handled
             }
             _ => InputDecisionKind::Continue,
@@ -292,6 +313,45 @@ impl HostEvents for PiSessions {
             .map(|(name, description)| SkillSummary { name, description })
             .collect()
     }
+
+    async fn trace_report(&self, session: &SessionId, skill: String) -> String {
+        report_text(self.places(session), skill).await
+    }
+
+    async fn trace_view(&self, session: &SessionId, file: String) -> String {
+        view_text(self.places(session), file).await
+    }
+
+    async fn traces(&self, session: &SessionId) -> Vec<TraceName> {
+        let places = self.places(session);
+        let listed = tokio::task::spawn_blocking(move || Traces::of(&places).list()).await;
+        let listed = listed.ok().and_then(Result::ok).unwrap_or_default().into_iter();
+        listed
+            .map(|(file, skill, at_ms)| TraceName { file, skill, at_ms })
+            .collect()
+    }
+}
+
+async fn report_text(places: SettingsPlaces, skill: String) -> String {
+    aside(move || match Traces::of(&places).report(&skill) {
+        Ok(reported) => reported.text(),
+        Err(why) => why.to_string(),
+    })
+    .await
+}
+
+async fn view_text(places: SettingsPlaces, file: String) -> String {
+    aside(move || match Traces::of(&places).view(&file) {
+        Ok((trace, verdict)) => viewed(&file, &trace, &verdict),
+        Err(why) => why.to_string(),
+    })
+    .await
+}
+
+/// Reads files beside the bridge, which goes on meanwhile.
+async fn aside(read: impl FnOnce() -> String + Send + 'static) -> String {
+    let read = tokio::task::spawn_blocking(read).await;
+    read.unwrap_or_else(|error| format!("[System]: Reading traces failed: {error}"))
 }
 
 /// Before hosts had a notion of trust, they loaded what lay in the workspace.

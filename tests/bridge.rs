@@ -3,7 +3,8 @@
 use async_trait::async_trait;
 use impresario::bridge::wire::{
     self, ErrorCode, InputDecisionKind, LINE_BYTES_MAX, MarkerEdit, MarkerPlan, MarkerSkeleton, MarkerTtl,
-    ObservedEvent, QuestionAnswer, SessionEnd, SessionStart, SkillCancel, SkillRun, SkillSummary, TypedInput,
+    ObservedEvent, QuestionAnswer, SessionEnd, SessionStart, SkillCancel, SkillRun, SkillSummary, TraceName,
+    TypedInput,
 };
 use impresario::bridge::{Bridge, BridgeSettings, HostEvents, Refused};
 use impresario_actors::gateways::{
@@ -112,6 +113,22 @@ impl HostEvents for RecordingEvents {
         vec![SkillSummary {
             name: "demo".into(),
             description: "shows".into(),
+        }]
+    }
+
+    async fn trace_report(&self, session: &SessionId, skill: String) -> String {
+        format!("{session} reports {skill}")
+    }
+
+    async fn trace_view(&self, session: &SessionId, file: String) -> String {
+        format!("{session} views {file}")
+    }
+
+    async fn traces(&self, _session: &SessionId) -> Vec<TraceName> {
+        vec![TraceName {
+            file: "demo_1.json".into(),
+            skill: "demo".into(),
+            at_ms: 1,
         }]
     }
 }
@@ -267,7 +284,7 @@ fn check_example(example: &Value, asked: &mut String) {
     }
     check_each!(
         requests: Hello, Ping, TypedInput, SkillRun, SkillCancel, QuestionAnswer, MarkerSkeleton, Completions,
-            QuestionAsk, ModelComplete, DeliveryOffer, SessionHistory, SessionHasRun;
+            TraceReport, TraceView, TraceList, QuestionAsk, ModelComplete, DeliveryOffer, SessionHistory, SessionHasRun;
         notifications: RequestCancel, SessionStart, SessionEnd, ObservedEvents, DeliveryAcknowledged, UiStatus,
             UiProgress, UiNotice
     );
@@ -370,6 +387,19 @@ fn fields_and_methods_of_the_future_cost_nothing() {
 
 fn start(session: &str) -> Value {
     json!({"session": session, "cwd": "/w", "mode": "tui", "has_ui": true, "reason": "startup", "new_field": [1]})
+}
+
+#[test]
+fn traces_are_reported_viewed_and_listed() {
+    converse(|host| {
+        host.hello();
+        let report = host.call(2, "trace.report", json!({"session": "S1", "skill": "demo"}));
+        assert_eq!(report["result"]["text"], json!("S1 reports demo"));
+        let view = host.call(3, "trace.view", json!({"session": "S1", "file": "demo_1.json"}));
+        assert_eq!(view["result"]["text"], json!("S1 views demo_1.json"));
+        let list = host.call(4, "trace.list", json!({"session": "S1"}));
+        assert_eq!(list["result"]["traces"][0]["file"], json!("demo_1.json"));
+    });
 }
 
 // --- bad lines -------------------------------------------------------------------------------------------------

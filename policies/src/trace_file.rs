@@ -205,14 +205,18 @@ pub fn skill_of_file_name(name: &str) -> Option<&str> {
 /// The skill and time of a file that is surely a trace: `<skill>_<digits>.json`, perhaps with a number that
 /// tells apart those of one millisecond.
 pub fn parse_trace_file_name(name: &str) -> Option<(&str, u64)> {
+    parse_numbered_name(name).map(|(skill, time, _)| (skill, time))
+}
+
+fn parse_numbered_name(name: &str) -> Option<(&str, u64, u64)> {
     let stem = name.strip_suffix(".json")?;
     let (skill, time) = stem.rsplit_once('_')?;
-    let (time, rest) = time.split_once('-').unwrap_or((time, "0"));
+    let (time, number) = time.split_once('-').unwrap_or((time, "0"));
     let digits = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
-    if !is_skill_name(skill) || !digits(time) || !digits(rest) {
+    if !is_skill_name(skill) || !digits(time) || !digits(number) {
         return None;
     }
-    time.parse().ok().map(|time| (skill, time))
+    Some((skill, time.parse().ok()?, number.parse().ok()?))
 }
 
 /// Whether a name may be opened in the trace directory.
@@ -222,14 +226,13 @@ pub fn is_safe_trace_name(name: &str) -> bool {
 
 /// The files of exactly one skill, the newest first.
 pub fn files_of_skill<'a>(skill: &str, names: &[&'a str]) -> Vec<&'a str> {
-    let mut mine: Vec<(u64, &'a str)> = names
-        .iter()
-        .filter_map(|name| parse_trace_file_name(name).map(|(of, time)| (of, time, *name)))
-        .filter(|(of, _, _)| *of == skill)
-        .map(|(_, time, name)| (time, name))
-        .collect();
+    let of_skill = |name: &&'a str| {
+        let (of, time, number) = parse_numbered_name(name)?;
+        (of == skill).then_some((time, number, *name))
+    };
+    let mut mine: Vec<(u64, u64, &'a str)> = names.iter().filter_map(of_skill).collect();
     mine.sort_by(|a, b| b.cmp(a));
-    mine.into_iter().map(|(_, name)| name).collect()
+    mine.into_iter().map(|(_, _, name)| name).collect()
 }
 
 fn entry(key: &str, value: Json) -> (String, Json) {
@@ -391,7 +394,7 @@ mod tests {
         ];
         assert_eq!(
             files_of_skill("demo", &names),
-            ["demo_1000.json", "demo_1000-2.json", "demo_999.json"]
+            ["demo_1000-2.json", "demo_1000.json", "demo_999.json"]
         );
     }
 

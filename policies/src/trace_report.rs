@@ -40,8 +40,23 @@ pub fn judge_traces(traces: &[Trace], count: usize, window: usize) -> Vec<TraceV
     traces.iter().enumerate().take(count).map(judge).collect()
 }
 
-/// Writes the report of a skill; traces are the newest first.
+/// Writes the report of a skill; traces are the newest first, each in the file that its time names.
 pub fn report_traces(skill: &str, traces: &[Trace], settings: &ReportSettings) -> TraceReport {
+    let name = |trace: &Trace| {
+        let time = crate::compat::number_text(trace.timestamp);
+        format!("{}_{time}.json", trace.skill_name)
+    };
+    let files = traces.iter().map(name).collect::<Vec<_>>();
+    report_files(skill, traces, &files, settings)
+}
+
+/// The same for traces whose files are known by name.
+pub fn report_files(
+    skill: &str,
+    traces: &[Trace],
+    files: &[String],
+    settings: &ReportSettings,
+) -> TraceReport {
     if traces.is_empty() || settings.traces_max == 0 {
         return TraceReport {
             text: none_found(skill),
@@ -57,7 +72,7 @@ pub fn report_traces(skill: &str, traces: &[Trace], settings: &ReportSettings) -
     push_outcomes(&verdicts, &mut lines);
     push_signals(&verdicts, &mut lines);
     push_trend(&verdicts, settings.trend_window, &mut lines);
-    push_recent(traces, &verdicts, settings.inline_max, &mut lines);
+    push_recent(traces, files, &verdicts, settings.inline_max, &mut lines);
     TraceReport {
         text: lines.join("\n"),
         verdicts,
@@ -160,23 +175,24 @@ fn push_trend(verdicts: &[TraceVerdict], window: usize, lines: &mut Vec<String>)
     lines.push(String::new());
 }
 
-fn push_recent(traces: &[Trace], verdicts: &[TraceVerdict], inline_max: usize, lines: &mut Vec<String>) {
+fn push_recent(
+    traces: &[Trace],
+    files: &[String],
+    verdicts: &[TraceVerdict],
+    inline_max: usize,
+    lines: &mut Vec<String>,
+) {
     let (shown, total) = (inline_max.min(traces.len()), traces.len());
     lines.push(if shown < total {
         format!("  Recent traces (showing {shown} of {total}):")
     } else {
         "  Recent traces:".to_string()
     });
-    for (trace, verdict) in traces.iter().zip(verdicts).take(shown) {
-        let name = format!(
-            "{}_{}.json",
-            trace.skill_name,
-            crate::compat::number_text(trace.timestamp)
-        );
+    for ((trace, file), verdict) in traces.iter().zip(files).zip(verdicts).take(shown) {
         let calls = trace.tool_calls.len();
         let emoji = verdict.outcome.emoji();
         lines.push(format!(
-            "    {name}  {emoji}  {calls} calls  {}",
+            "    {file}  {emoji}  {calls} calls  {}",
             duration_or_reason(trace)
         ));
     }

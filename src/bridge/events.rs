@@ -2,7 +2,7 @@
 
 use super::wire::{
     InputDecisionKind, MarkerPlan, MarkerSkeleton, ObservedEvent, QuestionAnswer, SessionEnd, SessionStart,
-    SkillCancel, SkillRun, SkillSummary, TypedInput,
+    SkillCancel, SkillRun, SkillSummary, TraceName, TypedInput,
 };
 use async_trait::async_trait;
 use impresario_policies::domain::{Reason, RunId, SessionId};
@@ -47,4 +47,10 @@ pub trait HostEvents: Send + Sync {
     async fn delivery_acknowledged(&self, run: RunId);
     /// The skills a person can choose from.
     async fn skills(&self, session: &SessionId) -> Vec<SkillSummary>;
+    /// What the traces of a skill say together, for the person. What went wrong stands in the text too.
+    async fn trace_report(&self, session: &SessionId, skill: String) -> String;
+    /// One trace, for the person. What went wrong stands in the text too.
+    async fn trace_view(&self, session: &SessionId, file: String) -> String;
+    /// The traces a person can choose from, the newest first.
+    async fn traces(&self, session: &SessionId) -> Vec<TraceName>;
 }

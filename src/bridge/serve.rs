@@ -10,8 +10,8 @@ use super::wire::{
     Completions, DeliveryAcknowledged, Envelope, ErrorCode, ErrorObject, Hello, InputDecision, KNOWN_EVENTS,
     LINE_BYTES_MAX, MarkerSkeleton, MessageId, Notification, ObservedEvents, PROTOCOL_VERSION,
     PROTOCOL_VERSION_OLDEST, Ping, QuestionAnswer, QuestionAnswered, Request, RequestCancel, SessionEnd,
-    SessionStart, SkillCancel, SkillCancelled, SkillNames, SkillRun, SkillRunAccepted, TypedInput, Welcome,
-    read_envelope,
+    SessionStart, SkillCancel, SkillCancelled, SkillNames, SkillRun, SkillRunAccepted, TraceList, TraceNames,
+    TraceReport, TraceText, TraceView, TypedInput, Welcome, read_envelope,
 };
 use futures_util::FutureExt;
 use futures_util::future::{AbortHandle, Abortable, BoxFuture};
@@ -396,6 +396,18 @@ async fn answer_call(
         let Completions { session } = parse(&params)?;
         let skills = events.skills(&session).await;
         Ok(AnswerLine::done(id, &SkillNames { skills }))
+    } else if method == <TraceReport as Request>::METHOD.name {
+        let TraceReport { session, skill } = parse(&params)?;
+        let text = events.trace_report(&session, skill).await;
+        Ok(AnswerLine::done(id, &TraceText { text }))
+    } else if method == <TraceView as Request>::METHOD.name {
+        let TraceView { session, file } = parse(&params)?;
+        let text = events.trace_view(&session, file).await;
+        Ok(AnswerLine::done(id, &TraceText { text }))
+    } else if method == <TraceList as Request>::METHOD.name {
+        let TraceList { session } = parse(&params)?;
+        let traces = events.traces(&session).await;
+        Ok(AnswerLine::done(id, &TraceNames { traces }))
     } else {
         Err(unknown_method(&method))
     }

@@ -237,6 +237,50 @@ export type SkillNames = {
   skills: Array<SkillSummary>,
 };
 
+/** What do the traces of a skill say together? */
+export type TraceReport = {
+  /** From which session; its workspace holds the traces. */
+  session: string,
+  /** The skill. */
+  skill: string,
+};
+
+/** What happened in one run? */
+export type TraceView = {
+  /** From which session; its workspace holds the traces. */
+  session: string,
+  /** The trace's file, as the report lists it. */
+  file: string,
+};
+
+/** The answer to [`TraceReport`] and [`TraceView`]. What there is to complain about stands in the text too. */
+export type TraceText = {
+  /** For the person, several lines. */
+  text: string,
+};
+
+/** Which traces are there? */
+export type TraceList = {
+  /** From which session; its workspace holds the traces. */
+  session: string,
+};
+
+/** One trace a person can choose. */
+export type TraceName = {
+  /** Its file. */
+  file: string,
+  /** The skill. */
+  skill: string,
+  /** When the run ended, in milliseconds since 1970. */
+  at_ms: number,
+};
+
+/** The answer to [`TraceList`]. */
+export type TraceNames = {
+  /** The newest first, at most 100. */
+  traces: Array<TraceName>,
+};
+
 /** One short line about the runtime in the host's status bar; none clears it. */
 export type UiStatus = {
   /** The line. */
@@ -467,6 +511,9 @@ export const METHODS = {
   "question.answer": { deadlineMs: 5000, unanswered: "told" },
   "markers.plan": { deadlineMs: 50, unanswered: "open" },
   "completions": { deadlineMs: 2000, unanswered: "open" },
+  "trace.report": { deadlineMs: 5000, unanswered: "told" },
+  "trace.view": { deadlineMs: 5000, unanswered: "told" },
+  "trace.list": { deadlineMs: 2000, unanswered: "open" },
   "question.ask": { deadlineMs: 5000, unanswered: "fails" },
   "model.complete": { deadlineMs: 180000, unanswered: "fails" },
   "delivery.offer": { deadlineMs: 10000, unanswered: "fails" },
@@ -484,6 +531,9 @@ export interface HostRequests {
   "question.answer": { params: QuestionAnswer; result: QuestionAnswered };
   "markers.plan": { params: MarkerSkeleton; result: MarkerPlan };
   "completions": { params: Completions; result: SkillNames };
+  "trace.report": { params: TraceReport; result: TraceText };
+  "trace.view": { params: TraceView; result: TraceText };
+  "trace.list": { params: TraceList; result: TraceNames };
 }
 
 /** What the runtime may ask. */

@@ -118,6 +118,9 @@ notification!(ObservedEvents, "event" from Host);
 request!(MarkerSkeleton => MarkerPlan, "markers.plan" from Host, 50 ms, Open);
 notification!(DeliveryAcknowledged, "delivery.acknowledged" from Host);
 request!(Completions => SkillNames, "completions" from Host, 2_000 ms, Open);
+request!(TraceReport => TraceText, "trace.report" from Host, 5_000 ms, Told);
+request!(TraceView => TraceText, "trace.view" from Host, 5_000 ms, Told);
+request!(TraceList => TraceNames, "trace.list" from Host, 2_000 ms, Open);
 notification!(UiStatus, "ui.status" from Runtime);
 notification!(UiProgress, "ui.progress" from Runtime);
 notification!(UiNotice, "ui.notice" from Runtime);
@@ -142,6 +145,9 @@ pub const METHODS: &[Method] = &[
     <MarkerSkeleton as Request>::METHOD,
     <DeliveryAcknowledged as Notification>::METHOD,
     <Completions as Request>::METHOD,
+    <TraceReport as Request>::METHOD,
+    <TraceView as Request>::METHOD,
+    <TraceList as Request>::METHOD,
     <UiStatus as Notification>::METHOD,
     <UiProgress as Notification>::METHOD,
     <UiNotice as Notification>::METHOD,

@@ -10,6 +10,7 @@ mod methods;
 mod model;
 mod runs;
 mod session;
+mod traces;
 mod ui;
 
 pub use artefacts::{json_schema, typescript};
@@ -30,6 +31,7 @@ pub use session::{
     ObservedEvent, ObservedEvents, SessionEnd, SessionHasRun, SessionHistory, SessionHistoryMessages,
     SessionMode, SessionStart, SkillNames, SkillSummary, TypedInput,
 };
+pub use traces::{TraceList, TraceName, TraceNames, TraceReport, TraceText, TraceView};
 pub use ui::{Hello, NoticeLevel, Ping, Pong, RequestCancel, UiNotice, UiProgress, UiStatus, Welcome};
 
 /// The version of the protocol this runtime speaks.
