@@ -6,7 +6,7 @@ use futures_util::FutureExt;
 use impresario_actors::messages::session::SkillOrder;
 use impresario_actors::router::Resolve;
 use impresario_policies::domain::{
-    Briefing, Clocks, Origin, Persistence, Reason, ReasonCode, RunRequest, WhatToRun,
+    Briefing, Clocks, Origin, Persistence, Reason, ReasonCode, RunRequest, RunTerms, WhatToRun,
 };
 use impresario_policies::skill_file::{SKILL_FILE_BYTES_MAX, SkillFile, read_skill_file};
 use impresario_policies::skill_lookup::{SkillLookupError, SkillPlace, is_skill_name, skill_candidates};
@@ -144,6 +144,7 @@ pub fn resolve(settings: &SkillSettings, host: &str, order: SkillOrder) -> Resul
         answer_chars_max: settings.answer_chars_max,
         trace_directory: settings.trace_directory,
         group: None,
+        terms: RunTerms::default(),
     })
 }
 

@@ -10,7 +10,8 @@ use impresario_actors::journal::{
 use impresario_actors::messages::journal::Commit;
 use impresario_actors::supervision::{Child, Port, Root, RootSettings, SupervisorSettings, supervisor};
 use impresario_policies::domain::{
-    AttemptNumber, Briefing, Clocks, Origin, Persistence, RunId, RunRequest, SessionId, Step, WhatToRun,
+    AttemptNumber, Briefing, Clocks, Origin, Persistence, RunId, RunRequest, RunTerms, SessionId, Step,
+    WhatToRun,
 };
 use impresario_policies::projection::RecordedStep;
 use std::fs::{File, OpenOptions};
@@ -244,6 +245,7 @@ fn first_row(run: &RunId) -> Row {
         answer_chars_max: 0,
         trace_directory: None,
         group: None,
+        terms: RunTerms::default(),
         continues: None,
     };
     let step = Step::Accepted {

@@ -171,6 +171,7 @@ fn route() -> String {
             balanced: Some("a/b".into()),
             frontier: Some("a/f".into()),
         },
+        naming: Default::default(),
         default_provider: "openrouter".into(),
         allowed_providers: vec![],
     };

@@ -2,7 +2,7 @@
 
 use crate::compat::{collapse_spaces, cut_units, to_fixed, trim};
 use crate::domain::{Complexity, Risk, Route, Tier};
-use crate::model_mapping::{ModelMappingError, map_model};
+use crate::model_mapping::{ModelMappingError, ModelNaming, resolve_model};
 use serde::{Deserialize, Serialize};
 
 /// A reason shown to the user has at most so many units.
@@ -20,7 +20,7 @@ pub struct RouteFacts<'a> {
 }
 
 /// What is configured.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RouteSettings {
     /// Adapt the model to the work.
     pub enabled: bool,
@@ -32,8 +32,18 @@ pub struct RouteSettings {
     pub models: ModelPool,
     /// Whose models bare names are.
     pub default_provider: String,
+    /// How a name that is not complete is completed.
+    #[serde(default)]
+    pub naming: ModelNaming,
     /// The providers that may be used; all when empty.
     pub allowed_providers: Vec<String>,
+}
+
+impl RouteSettings {
+    /// What a name means under these settings, if it may be used.
+    pub fn model_of(&self, name: Option<&str>) -> Result<String, ModelMappingError> {
+        resolve_model(name, &self.default_provider, self.naming, &self.allowed_providers)
+    }
 }
 
 /// Which way to lean when the judge leaves room.
@@ -59,7 +69,7 @@ pub enum SkillModelPolicy {
 }
 
 /// One model a tier; a tier may have none.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ModelPool {
     /// Of the cheap tier.
     pub cheap: Option<String>,
@@ -82,7 +92,7 @@ impl ModelPool {
 }
 
 /// What was chosen, once; it enters no prompt.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RouteDecision {
     /// The model, in full.
     pub model: String,
@@ -115,7 +125,7 @@ pub fn choose_route(
 ) -> Result<RouteDecision, ModelMappingError> {
     let minimum = (!facts.passed).then_some(Tier::Balanced);
     let effective_tier = facts.route.tier.max(minimum.unwrap_or(Tier::Cheap));
-    let map = |name: Option<&str>| map_model(name, &settings.default_provider, &settings.allowed_providers);
+    let map = |name: Option<&str>| settings.model_of(name);
     let skill_model = facts.skill_model.filter(|model| !trim(model).is_empty());
     let decided = |model: String, tier: Tier, reason: &str, source: RouteSource| RouteDecision {
         model,
@@ -214,7 +224,7 @@ fn pick_from_pool(
         if name.is_none() || minimum.is_some_and(|minimum| tier < minimum) {
             continue;
         }
-        match map_model(name, &settings.default_provider, &settings.allowed_providers) {
+        match settings.model_of(name) {
             Ok(model) => return Ok(Some((tier, model))),
             Err(ModelMappingError::DisallowedProvider { .. }) => {}
             Err(error @ ModelMappingError::NoProvider) => return Err(error),
@@ -306,6 +316,7 @@ mod tests {
             skill_model_policy: SkillModelPolicy::Ignore,
             models,
             default_provider: "p".into(),
+            naming: ModelNaming::Mapped,
             allowed_providers: vec![],
         };
         for tier in [Tier::Cheap, Tier::Balanced, Tier::Frontier] {

@@ -1,6 +1,7 @@
 //! Which model does a name mean, and may it be used?
 
 use crate::compat::trim;
+use serde::{Deserialize, Serialize};
 
 /// What stands behind a provider when nobody names a model.
 const DEFAULT_MODEL: &str = "anthropic/claude-3-5-sonnet";
@@ -23,6 +24,51 @@ pub enum ModelMappingError {
     },
 }
 
+/// How a name that is not complete is completed.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ModelNaming {
+    /// As [`map_model`] does: `vendor/model` belongs to the default provider too.
+    #[default]
+    Mapped,
+    /// As the host does: `provider/id` is complete, and only a bare `id` belongs to the default provider.
+    OfHost,
+}
+
+/// Resolves a model under either way of naming.
+pub fn resolve_model(
+    name: Option<&str>,
+    default_provider: &str,
+    naming: ModelNaming,
+    allowed_providers: &[String],
+) -> Result<String, ModelMappingError> {
+    let written = trim(name.unwrap_or(""));
+    match naming {
+        ModelNaming::OfHost if written.contains('/') => allow(written.to_string(), allowed_providers),
+        ModelNaming::OfHost if !written.is_empty() => {
+            let provider = trim(default_provider).trim_end_matches('/');
+            if provider.is_empty() {
+                return Err(ModelMappingError::NoProvider);
+            }
+            allow(format!("{provider}/{written}"), allowed_providers)
+        }
+        ModelNaming::OfHost | ModelNaming::Mapped => map_model(name, default_provider, allowed_providers),
+    }
+}
+
+/// Lets a complete name through if its provider may be used.
+pub fn allow(model: String, allowed_providers: &[String]) -> Result<String, ModelMappingError> {
+    let used = model.split('/').next().unwrap_or("");
+    if allowed_providers.is_empty() || allowed_providers.iter().any(|allowed| allowed == used) {
+        Ok(model)
+    } else {
+        Err(ModelMappingError::DisallowedProvider {
+            model,
+            allowed: allowed_providers.to_vec(),
+        })
+    }
+}
+
 /// Resolves a model as a skill, a setting or a user names it to `provider/vendor/model`.
 ///
 /// The list of allowed providers holds for every model, the one that routes included.
@@ -42,15 +88,7 @@ pub fn map_model(
         1 => format!("{provider}/{name}"),
         _ => name.to_string(),
     };
-    let used = model.split('/').next().unwrap_or("");
-    if allowed_providers.is_empty() || allowed_providers.iter().any(|allowed| allowed == used) {
-        Ok(model)
-    } else {
-        Err(ModelMappingError::DisallowedProvider {
-            model,
-            allowed: allowed_providers.to_vec(),
-        })
-    }
+    allow(model, allowed_providers)
 }
 
 #[cfg(test)]
@@ -68,6 +106,14 @@ mod tests {
             "openrouter/a/b"
         );
         assert_eq!(map_model(Some("a/b/c"), "openrouter", &[]).unwrap(), "a/b/c");
+    }
+
+    #[test]
+    fn the_hosts_own_names_are_complete_with_one_slash() {
+        let of_host = |name, provider| resolve_model(Some(name), provider, ModelNaming::OfHost, &[]);
+        assert_eq!(of_host("a/b", "p").as_deref(), Ok("a/b"));
+        assert_eq!(of_host("b", "p").as_deref(), Ok("p/b"));
+        assert_eq!(of_host("b", ""), Err(ModelMappingError::NoProvider));
     }
 
     #[test]

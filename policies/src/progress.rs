@@ -31,6 +31,7 @@ pub fn describe_step(step: &Step) -> Option<String> {
         Step::CancelRequested { .. } => Some("cancelling".into()),
         Step::Ended { state, .. } => Some(end_in_words(*state).into()),
         Step::QuestionAnswered { .. }
+        | Step::Routed { .. }
         | Step::AttemptActive { .. }
         | Step::ToolEnded { .. }
         | Step::AttemptEnded { .. }

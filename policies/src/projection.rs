@@ -11,8 +11,8 @@ mod fold;
 pub use contradiction::{Contradiction, Impossible};
 
 use crate::domain::{
-    AttemptEnding, AttemptNumber, Brief, Proof, Reason, Replay, RunRequest, RunState, Step, TerminalState,
-    Verdict,
+    AttemptEnding, AttemptNumber, Brief, ModelChoice, Proof, Reason, Replay, RunRequest, RunState, Step,
+    TerminalState, Verdict,
 };
 
 /// One step as the journal holds it.
@@ -48,6 +48,8 @@ pub struct RunProjection {
     pub brief: Option<Brief>,
     /// The verdict the brief passed with.
     pub verdict: Option<Verdict>,
+    /// Which models it runs on, where that was chosen.
+    pub choice: Option<ModelChoice>,
     /// The generation of the runtime that last had room for the run; none before.
     pub admitted_in: Option<u64>,
     /// When there was room for the run for the first time, in milliseconds since 1970; the total clock counts from here.

@@ -37,6 +37,7 @@ fn event_type(step: &Step) -> &'static str {
         Step::QuestionAsked { .. } => "question_asked",
         Step::QuestionAnswered { .. } => "question_answered",
         Step::Briefed { .. } => "run_briefed",
+        Step::Routed { .. } => "run_routed",
         Step::Admitted => "run_admitted",
         Step::AttemptStarted { .. } => "attempt_started",
         Step::AttemptActive { .. } => "attempt_active",

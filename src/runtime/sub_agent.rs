@@ -3,7 +3,8 @@
 use crate::skills::SkillSettings;
 use impresario_policies::agents::{built_in_agents, find_built_in_agent, nearest_agent_name};
 use impresario_policies::domain::{
-    Briefing, Clocks, Origin, Persistence, Reason, ReasonCode, RunId, RunRequest, SessionId, WhatToRun,
+    Briefing, Clocks, Origin, Persistence, Reason, ReasonCode, RunId, RunRequest, RunTerms, SessionId,
+    WhatToRun,
 };
 use impresario_policies::fallback::CutTool;
 use std::path::PathBuf;
@@ -53,6 +54,7 @@ pub struct SubAgent {
     trace_directory: Option<String>,
     overflow_ceiling_bytes: u64,
     answer_chars_max: usize,
+    terms: RunTerms,
 }
 
 impl SubAgent {
@@ -77,6 +79,7 @@ impl SubAgent {
             session: None,
             resumes: None,
             trace_directory: None,
+            terms: RunTerms::default(),
             overflow_ceiling_bytes: OVERFLOW_CEILING_BYTES,
             answer_chars_max: ANSWER_CHARS_MAX,
         }
@@ -229,6 +232,7 @@ impl SubAgent {
             answer_chars_max: self.answer_chars_max,
             trace_directory: self.trace_directory,
             group: None,
+            terms: self.terms,
         })
     }
 }

@@ -413,6 +413,7 @@ pub fn request() -> RunRequest {
         answer_chars_max: 0,
         trace_directory: None,
         group: None,
+        terms: RunTerms::default(),
     }
 }
 

@@ -87,6 +87,7 @@ impl RunSummary {
             | Step::Judged { .. }
             | Step::QuestionAsked { .. }
             | Step::QuestionAnswered { .. }
+            | Step::Routed { .. }
             | Step::AttemptActive { .. }
             | Step::ToolStarted { .. }
             | Step::ToolEnded { .. }

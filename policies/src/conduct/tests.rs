@@ -29,6 +29,7 @@ fn request() -> RunRequest {
         answer_chars_max: 0,
         trace_directory: None,
         group: None,
+        terms: RunTerms::default(),
     }
 }
 

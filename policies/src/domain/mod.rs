@@ -6,6 +6,7 @@ mod group;
 mod id;
 mod request;
 mod run;
+mod terms;
 
 pub use brief::{Brief, Complexity, ROUTE_UNAVAILABLE, Risk, Route, Tier, Verdict};
 pub use ending::{AttemptEnding, Clock, EndFacts};
@@ -15,3 +16,4 @@ pub use request::{Briefing, Clocks, Persistence, RunRequest};
 pub use run::{
     Containment, Origin, Proof, Reason, ReasonCode, Replay, RunState, Step, TerminalState, WhatToRun,
 };
+pub use terms::{AnswerTerms, HistoryTerms, ModelChoice, RoutingTerms, RunTerms, TierCeilings, TraceTerms};

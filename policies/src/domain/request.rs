@@ -1,6 +1,6 @@
 //! Everything that was asked for when a run was accepted. The journal keeps it, so that recovery needs no settings file.
 
-use super::{GroupMember, Origin, WhatToRun};
+use super::{GroupMember, Origin, RunTerms, WhatToRun};
 use crate::fallback::CutTool;
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
@@ -45,6 +45,9 @@ pub struct RunRequest {
     /// The run is one of several side by side.
     #[serde(default)]
     pub group: Option<GroupMember>,
+    /// Everything else that holds for it.
+    #[serde(default)]
+    pub terms: RunTerms,
 }
 
 /// How a task becomes a brief.

@@ -1,6 +1,6 @@
 //! A run and the steps it takes. The journal holds these; everything else is a projection of them.
 
-use super::{AttemptEnding, AttemptNumber, Brief, RunId, RunRequest, SessionId, Verdict};
+use super::{AttemptEnding, AttemptNumber, Brief, ModelChoice, RunId, RunRequest, SessionId, Verdict};
 use serde::{Deserialize, Serialize};
 
 /// Where a run stands. The four last ones are terminal.
@@ -207,6 +207,11 @@ pub enum Step {
         brief: Brief,
         /// The verdict it passed with; none where no judge was asked.
         verdict: Option<Verdict>,
+    },
+    /// The model was chosen, for good: a restart does not choose again. Written with the brief.
+    Routed {
+        /// What holds from now on.
+        choice: Box<ModelChoice>,
     },
     /// There was room.
     Admitted,

@@ -37,6 +37,12 @@ pub enum Impossible {
     NothingAsked,
     /// The brief was there before.
     BriefedTwice,
+    /// A model was chosen before there was a brief.
+    RoutedWithoutBrief,
+    /// A model was chosen a second time.
+    RoutedTwice,
+    /// A model was chosen after an attempt had begun.
+    RoutedAfterAttempt,
     /// Admitted without a brief.
     AdmittedWithoutBrief,
     /// Admitted twice by one runtime.
@@ -109,6 +115,9 @@ impl fmt::Display for Impossible {
             Self::QuestionStillOpen => f.write_str("the question before is still open"),
             Self::NothingAsked => f.write_str("an answer, but no question is open"),
             Self::BriefedTwice => f.write_str("the run was briefed a second time"),
+            Self::RoutedWithoutBrief => f.write_str("a model was chosen before there was a brief"),
+            Self::RoutedTwice => f.write_str("a model was chosen a second time"),
+            Self::RoutedAfterAttempt => f.write_str("a model was chosen after an attempt had begun"),
             Self::AdmittedWithoutBrief => f.write_str("admitted without a brief"),
             Self::AdmittedTwice => f.write_str("admitted a second time by one runtime"),
             Self::AttemptNotAdmitted => f.write_str("an attempt without admission"),

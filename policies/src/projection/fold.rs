@@ -4,7 +4,7 @@ use super::{
     Acceptance, AttemptEnd, AttemptProjection, Contradiction, Impossible, JudgedPass, Question, RecordedStep,
     RunEnd, RunProjection, ToolCallProjection, ToolFate,
 };
-use crate::domain::{AttemptNumber, Step, TerminalState};
+use crate::domain::{AttemptNumber, ModelChoice, Step, TerminalState};
 
 impl RunProjection {
     /// Adds one step to what is known.
@@ -34,6 +34,7 @@ impl RunProjection {
                 self.brief = Some(brief.clone());
                 self.verdict = verdict.clone();
             }
+            Step::Routed { choice } => self.route(choice),
             Step::Admitted => self.admit(recorded.at_ms),
             Step::AttemptStarted {
                 attempt,
@@ -199,6 +200,15 @@ impl RunProjection {
             Some(open) if open.answer.is_none() => open.answer = Some(answer.to_string()),
             Some(_) | None => self.object(Impossible::NothingAsked),
         }
+    }
+
+    fn route(&mut self, choice: &ModelChoice) {
+        self.check(self.brief.is_some(), Impossible::RoutedWithoutBrief);
+        self.check(self.attempts.is_empty(), Impossible::RoutedAfterAttempt);
+        if self.choice.is_some() {
+            return self.object(Impossible::RoutedTwice);
+        }
+        self.choice = Some(choice.clone());
     }
 
     fn admit(&mut self, at_ms: u64) {

@@ -1,7 +1,9 @@
 use super::*;
 use crate::domain::{
-    Briefing, Clocks, Containment, Origin, Persistence, ReasonCode, RunId, SessionId, WhatToRun,
+    Briefing, Clocks, Containment, Origin, Persistence, ReasonCode, RunId, RunTerms, SessionId, Tier,
+    WhatToRun,
 };
+use crate::execution_route::{RouteDecision, RouteSource};
 use proptest::prelude::*;
 
 fn record(steps: Vec<Step>) -> Vec<RecordedStep> {
@@ -72,6 +74,7 @@ fn accepted_as(resumes: Option<RunId>) -> Step {
         answer_chars_max: 0,
         trace_directory: None,
         group: None,
+        terms: RunTerms::default(),
     };
     Step::Accepted {
         request: Box::new(request),
@@ -102,6 +105,24 @@ fn briefed() -> Step {
     Step::Briefed {
         brief: Brief::default(),
         verdict: None,
+    }
+}
+
+fn routed() -> Step {
+    let decision = RouteDecision {
+        model: "a/one".into(),
+        tier: Tier::Cheap,
+        reason: "route cheap".into(),
+        source: RouteSource::ExecutionRouting,
+        effective_tier: Tier::Cheap,
+    };
+    let choice = ModelChoice {
+        chain: vec!["a/one".into(), "b/two".into()],
+        decision,
+        overflow_ceiling_bytes: 15_000,
+    };
+    Step::Routed {
+        choice: Box::new(choice),
     }
 }
 
@@ -381,6 +402,12 @@ fn impossible_sequences_are_named() {
     check_impossible(vec![accepted(), asked(), asked()], Impossible::QuestionStillOpen);
     check_impossible(vec![accepted(), question_answered()], Impossible::NothingAsked);
     check_impossible(vec![accepted(), briefed(), briefed()], Impossible::BriefedTwice);
+    check_impossible(vec![accepted(), routed()], Impossible::RoutedWithoutBrief);
+    check_impossible(
+        vec![accepted(), briefed(), routed(), routed()],
+        Impossible::RoutedTwice,
+    );
+    check_impossible(with(running(), vec![routed()]), Impossible::RoutedAfterAttempt);
     check_impossible(vec![accepted(), Step::Admitted], Impossible::AdmittedWithoutBrief);
     check_impossible(
         with(up_to_admission(), vec![Step::Admitted]),
@@ -495,6 +522,17 @@ fn a_gap_and_a_falling_generation_are_noticed() {
 }
 
 #[test]
+fn the_models_are_chosen_once_with_the_brief() {
+    let projection = project(vec![accepted(), briefed(), routed()]);
+    assert_eq!(projection.contradictions, []);
+    let chain = projection.choice.map(|choice| choice.chain);
+    assert_eq!(
+        chain.as_deref(),
+        Some(&["a/one".to_string(), "b/two".to_string()][..])
+    );
+}
+
+#[test]
 fn a_resumed_run_names_the_parked_one() {
     let parked_run = RunId::new(1, 2);
     let projection = project(vec![accepted_as(Some(parked_run.clone()))]);
@@ -508,6 +546,7 @@ fn any_step() -> impl Strategy<Value = Step> {
     let all = with(
         whole_run(),
         vec![
+            routed(),
             tool_started("b"),
             tool_indeterminate("a"),
             cancel_requested("esc"),

@@ -6,6 +6,7 @@ use crate::context_budget::ContextBudgetSettings;
 use crate::degradation::DegradationSettings;
 use crate::execution_route::{ModelPool, RoutePreference, RouteSettings, SkillModelPolicy};
 use crate::history::{HistorySettings, HistoryStrategy, MiddleMode, ShortNewest};
+use crate::model_mapping::ModelNaming;
 use crate::output_sanitizer::SanitizerSettings;
 use crate::overflow_memory::OverflowSettings;
 use crate::overflow_review::ToolCeiling;
@@ -232,6 +233,7 @@ impl Reader<'_> {
                 frontier: model("frontier"),
             },
             default_provider: self.text("defaultProvider"),
+            naming: ModelNaming::Mapped,
             allowed_providers: self.texts("allowedProviderPrefixes"),
         }
     }

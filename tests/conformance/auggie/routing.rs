@@ -10,6 +10,7 @@ use impresario_policies::execution_route::{
     choose_route, executing_line, tier_word,
 };
 use impresario_policies::judge_reply::{coerce_route, tier_named};
+use impresario_policies::model_mapping::ModelNaming;
 use impresario_policies::router_phase::{RouterEvent, RouterPhase, decide_phase};
 use serde_json::{Value, json};
 
@@ -43,6 +44,7 @@ pub fn execution_router(case: &Case) -> Answer {
             _ => SkillModelPolicy::Ignore,
         },
         models: pool(case.get("models")),
+        naming: ModelNaming::Mapped,
         default_provider: case.text("default_provider").into(),
         allowed_providers: case.texts("allowed"),
     };

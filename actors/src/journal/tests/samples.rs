@@ -4,7 +4,7 @@ use crate::gateways::UnixMillis;
 use crate::journal::{JournalError, OverflowEntry, Row, RuntimeId, RuntimeIdentity};
 use impresario_policies::domain::{
     AttemptEnding, AttemptNumber, Brief, Briefing, Clocks, Containment, Origin, Persistence, Proof, Reason,
-    ReasonCode, Replay, RunId, RunRequest, SessionId, Step, TerminalState, Verdict, WhatToRun,
+    ReasonCode, Replay, RunId, RunRequest, RunTerms, SessionId, Step, TerminalState, Verdict, WhatToRun,
 };
 
 pub type Outcome = Result<(), Box<dyn std::error::Error>>;
@@ -76,6 +76,7 @@ pub fn accepted_for(session: &str) -> Step {
         answer_chars_max: 0,
         trace_directory: Some(".pi/traces".into()),
         group: None,
+        terms: RunTerms::default(),
     };
     Step::Accepted {
         request: Box::new(request),

@@ -1,0 +1,138 @@
+//! What a run was accepted with beyond its task: how its model is chosen, what is looked at, what is kept and cut.
+//!
+//! Every group has the default that holds where nobody said anything, so that a request of an older journal is read.
+
+use super::Tier;
+use crate::execution_route::{RouteDecision, RouteSettings};
+use crate::history::{HistorySettings, HistoryStrategy, MiddleMode, ShortNewest};
+use serde::{Deserialize, Serialize};
+
+/// The terms of a run, by what they are about.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct RunTerms {
+    /// How the model is chosen once there is a brief; none keeps the chain of the request.
+    pub routing: Option<RoutingTerms>,
+    /// Ceilings by tier; none keeps the ceiling of the request.
+    pub tier_ceilings: Option<TierCeilings>,
+    /// What actor and judge see of the conversation.
+    pub history: HistoryTerms,
+    /// What is done to an answer.
+    pub answer: AnswerTerms,
+    /// What stands in the trace.
+    pub trace: TraceTerms,
+    /// A hash of the system prompt is logged.
+    pub log_prompt_prefix: bool,
+}
+
+/// How the model of a run is chosen.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct RoutingTerms {
+    /// What is configured.
+    pub settings: RouteSettings,
+    /// The model that the skill's file asks for, as written.
+    pub skill_model: Option<String>,
+    /// The model where neither the skill nor the routing names one: in Pi that of the session.
+    pub default_model: Option<String>,
+    /// The models to go on with, in order.
+    pub fallback: Vec<String>,
+    /// The person is told which model was chosen and why.
+    pub surface_decision: bool,
+    /// What was chosen for the run that this one continues; it holds again.
+    pub kept: Option<ModelChoice>,
+}
+
+/// What was chosen for a run, once.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ModelChoice {
+    /// The models, in order of preference; the chosen one first.
+    pub chain: Vec<String>,
+    /// What decided, and why.
+    pub decision: RouteDecision,
+    /// A result of a tool above so many bytes is kept aside.
+    pub overflow_ceiling_bytes: u64,
+}
+
+/// The ceiling of each tier, in bytes; a tier without one has the request's.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TierCeilings {
+    /// Of the cheap tier.
+    pub cheap: Option<u64>,
+    /// Of the balanced tier.
+    pub balanced: Option<u64>,
+    /// Of the frontier tier.
+    pub frontier: Option<u64>,
+}
+
+impl TierCeilings {
+    /// The ceiling of a tier.
+    pub fn get(&self, tier: Tier) -> Option<u64> {
+        match tier {
+            Tier::Cheap => self.cheap,
+            Tier::Balanced => self.balanced,
+            Tier::Frontier => self.frontier,
+        }
+    }
+}
+
+/// What actor and judge see of the conversation.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct HistoryTerms {
+    /// So many messages are asked for.
+    pub window: usize,
+    /// Which of them, and how much of each.
+    pub assembly: HistorySettings,
+}
+
+impl Default for HistoryTerms {
+    /// As the peer has them (pi-auggie-router 1.4.1, settings table).
+    fn default() -> Self {
+        Self {
+            window: 20,
+            assembly: HistorySettings {
+                strategy: HistoryStrategy::Recent,
+                head_messages: 2,
+                tail_messages: 12,
+                middle_mode: MiddleMode::Marker,
+                message_units_max: 10_000,
+                total_units_max: 60_000,
+                short_newest: ShortNewest::Kept,
+            },
+        }
+    }
+}
+
+/// What is done to an answer before anybody sees it; its cap stands in the request.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct AnswerTerms {
+    /// It is cleaned and capped.
+    pub sanitize: bool,
+    /// Traces of tools are taken out.
+    pub strip_tool_traces: bool,
+}
+
+impl Default for AnswerTerms {
+    fn default() -> Self {
+        Self {
+            sanitize: true,
+            strip_tool_traces: true,
+        }
+    }
+}
+
+/// What stands in the trace of a run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct TraceTerms {
+    /// So much of a tool's result, in UTF-16 units.
+    pub preview_units_max: usize,
+}
+
+impl Default for TraceTerms {
+    fn default() -> Self {
+        Self {
+            preview_units_max: 2_000,
+        }
+    }
+}
