@@ -6,7 +6,7 @@ use futures_util::FutureExt;
 use impresario_actors::messages::session::SkillOrder;
 use impresario_actors::router::Resolve;
 use impresario_policies::domain::{
-    Briefing, Clocks, Origin, Persistence, Reason, ReasonCode, RunRequest, RunTerms, WhatToRun,
+    Briefing, Clocks, Origin, Persistence, Reason, ReasonCode, Retrieval, RunRequest, RunTerms, WhatToRun,
 };
 use impresario_policies::skill_file::{SKILL_FILE_BYTES_MAX, SkillFile, read_skill_file};
 use impresario_policies::skill_lookup::{SkillLookupError, SkillPlace, is_skill_name, skill_candidates};
@@ -41,6 +41,8 @@ pub struct SkillSettings {
     pub answer_chars_max: usize,
     /// Where traces go, relative to the workspace; none for no trace files.
     pub trace_directory: Option<String>,
+    /// What answers questions about the workspace.
+    pub retrieval: Retrieval,
     /// The models to go on with after the skill's or the session's own.
     pub fallback: Vec<String>,
     /// The model that writes and judges briefs, whatever the session's own is.
@@ -75,6 +77,7 @@ impl Default for SkillSettings {
             overflow_ceiling_bytes: 25_000,
             answer_chars_max: 120_000,
             trace_directory: Some(".pi/traces".to_string()),
+            retrieval: Retrieval::default(),
             fallback: Vec::new(),
             routing_model: None,
             default_provider: None,
@@ -145,6 +148,7 @@ pub fn resolve(settings: &SkillSettings, host: &str, order: SkillOrder) -> Resul
         trace_directory: settings.trace_directory,
         group: None,
         terms: RunTerms::default(),
+        retrieval: settings.retrieval,
     })
 }
 

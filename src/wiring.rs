@@ -19,7 +19,7 @@ use impresario_actors::attempt::{Attempt, AttemptPorts};
 use impresario_actors::cache_markers::CacheMarkers;
 use impresario_actors::event_feed::EventFeed;
 use impresario_actors::gateways::{
-    AttemptRequest, Host, ModelClient, SubAgentRunner, WallClock, session_file,
+    AttemptRequest, ContextEngine, Host, ModelClient, SubAgentRunner, WallClock, session_file,
 };
 use impresario_actors::host_port::HostPort;
 use impresario_actors::journal::{Journal, JournalAccess, RuntimeId};
@@ -59,6 +59,8 @@ pub struct Outside {
     pub model: Rc<dyn ModelClient>,
     /// Run sub-agents, by name.
     pub runners: BTreeMap<String, Rc<dyn SubAgentRunner>>,
+    /// Gives an attempt the context engine that its run chose. Nothing starts before something is asked.
+    pub open_context: Rc<dyn Fn(&AttemptSeed) -> Rc<dyn ContextEngine>>,
     /// Says what time it is for people.
     pub clock: Rc<dyn WallClock>,
     /// Makes requests of orders: files and settings.
@@ -398,16 +400,27 @@ impl RunGrower {
             overflow: overflow.port(),
         };
         let (runners, settings) = (self.outside.runners.clone(), self.settings.clone());
+        let open_context = self.outside.open_context.clone();
         Rc::new(move |seed| {
             let name = attempt_name(&seed.run, seed.number);
             let (clocks, ceiling) = (seed.request.clocks, seed.request.overflow_ceiling_bytes);
             let runner = runners.get(&seed.request.runner).cloned();
+            let context = open_context(&seed);
             let request = attempt_request(seed, &settings);
             let ports = ports.clone();
             let attempt = Place::<Attempt>::new(&name);
             let stop = attempt.port();
             let child = attempt
-                .child(move |_| Attempt::new(request.clone(), ceiling, clocks, ports.clone(), runner.clone()))
+                .child(move |_| {
+                    Attempt::new(
+                        request.clone(),
+                        ceiling,
+                        clocks,
+                        ports.clone(),
+                        runner.clone(),
+                        context.clone(),
+                    )
+                })
                 .restart(Restart::Temporary);
             GrownAttempt {
                 spec: child.spec(),

@@ -246,6 +246,7 @@ fn first_row(run: &RunId) -> Row {
         trace_directory: None,
         group: None,
         terms: RunTerms::default(),
+        retrieval: Default::default(),
         continues: None,
     };
     let step = Step::Accepted {

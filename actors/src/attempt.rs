@@ -3,17 +3,21 @@
 //! Receives what the runner says (as notes to itself, one at a time), clocks that ran out, and [`StopAttempt`].
 //! Asks the run to put tool starts and ends on disk before the sub-agent goes on.
 
-use crate::gateways::{AttemptHandle, AttemptRequest, RunnerEvent, SubAgentRunner, ToolGate, ToolVerdict};
+use crate::gateways::{
+    AttemptHandle, AttemptRequest, ContextEngine, PASSAGES_MAX, RetrievalRequest, Retrieved, RunnerEvent,
+    SubAgentRunner, ToolGate, ToolVerdict,
+};
 use crate::messages::run::{
     AttemptOver, ClockDue, ReadOverflow, RecordStep, ReviewToolResult, RunnerSaid, StartDue, StopAttempt,
 };
 use crate::supervision::{Actor, Answer, Context, Handles, Port};
 use async_trait::async_trait;
 use impresario_policies::attempt_ending::{describe_ending, read_ending};
-use impresario_policies::domain::{AttemptEnding, Clocks, Containment, EndFacts, Proof, Replay, Step};
+use impresario_policies::domain::{AttemptEnding, Clocks, EndFacts, Proof, Replay, Step};
 use impresario_policies::redact::redact;
 use std::cell::Cell;
 use std::collections::BTreeSet;
+use std::path::PathBuf;
 use std::rc::Rc;
 use std::time::Duration;
 use tokio::sync::mpsc;
@@ -21,6 +25,8 @@ use tokio::time::Instant;
 
 const ASK: Duration = Duration::from_secs(60);
 const EVENTS_AHEAD_MAX: usize = 64;
+/// So many passages where the sub-agent does not say.
+const PASSAGES_DEFAULT: usize = 8;
 /// The answer of an attempt is kept up to so many bytes; what is beyond is cut.
 const ANSWER_BYTES_MAX: usize = 8 * 1024 * 1024;
 
@@ -44,6 +50,7 @@ pub struct Attempt {
     clocks: Clocks,
     ports: AttemptPorts,
     runner: Option<Rc<dyn SubAgentRunner>>,
+    context: Rc<dyn ContextEngine>,
     handle: Option<Box<dyn AttemptHandle>>,
     events: Option<mpsc::Receiver<RunnerEvent>>,
     stopping: Rc<Cell<bool>>,
@@ -95,6 +102,7 @@ impl Attempt {
         clocks: Clocks,
         ports: AttemptPorts,
         runner: Option<Rc<dyn SubAgentRunner>>,
+        context: Rc<dyn ContextEngine>,
     ) -> Self {
         let silence = Silence {
             active: false,
@@ -109,6 +117,7 @@ impl Attempt {
             clocks,
             ports,
             runner,
+            context,
             handle: None,
             events: None,
             stopping: Rc::new(Cell::new(false)),
@@ -128,6 +137,8 @@ impl Handles<StartDue> for Attempt {
             ceiling_bytes: self.overflow_ceiling_bytes,
             ports: self.ports.clone(),
             stopping: self.stopping.clone(),
+            context: self.context.clone(),
+            workspace: self.request.workspace.clone(),
         });
         let request = self.request.clone();
         let Some(runner) = self.runner.clone() else {
@@ -317,17 +328,16 @@ impl Attempt {
     fn finish(&mut self, read: EndingRead, answer: String, ctx: &mut Context<Self>) {
         self.ending = true;
         self.stopping.set(true);
-        let handle = self.handle.take();
+        let (handle, context) = (self.handle.take(), self.context.clone());
         let (over, attempt, grace) = (self.ports.over.clone(), self.request.attempt, self.request.grace);
         let work = async move {
-            let proof = match handle {
+            let mut proof = match handle {
                 Some(mut handle) => handle.stop(grace).await,
-                None => Proof {
-                    method: Containment::InProcess,
-                    no_children: true,
-                    processes_left: 0,
-                },
+                None => Proof::NOTHING_STARTED,
             };
+            if let Some(of_context) = context.close(grace).await {
+                proof = proof.and(of_context);
+            }
             let EndingRead { ending, detail } = read;
             over.ask_again(
                 AttemptOver {
@@ -436,6 +446,8 @@ struct Gate {
     ceiling_bytes: u64,
     ports: AttemptPorts,
     stopping: Rc<Cell<bool>>,
+    context: Rc<dyn ContextEngine>,
+    workspace: PathBuf,
 }
 
 #[async_trait(?Send)]
@@ -482,5 +494,20 @@ impl ToolGate for Gate {
             Ok(reply) => reply,
             Err(error) => Err(format!("{error:?}")),
         }
+    }
+
+    async fn retrieve(&self, query: &str, passages_max: Option<usize>) -> Result<String, String> {
+        if self.stopping.get() {
+            return Err("the run is being stopped".to_string());
+        }
+        let request = RetrievalRequest {
+            query: query.to_string(),
+            workspace: self.workspace.clone(),
+            passages_max: passages_max.unwrap_or(PASSAGES_DEFAULT).clamp(1, PASSAGES_MAX),
+        };
+        let retrieved = self.context.retrieve(request).await;
+        retrieved
+            .map(Retrieved::into_text)
+            .map_err(|error| format!("failed to {error}"))
     }
 }

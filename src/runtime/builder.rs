@@ -323,7 +323,7 @@ impl RuntimeBuilder {
     fn outside(self, directory: &Path) -> Outside {
         let pi = self.pi_settings(directory);
         let model = (self.model)();
-        let mut parts = EmbeddedParts::new(model.clone(), Rc::new(LocalContextEngine::default()));
+        let mut parts = EmbeddedParts::new(model.clone());
         parts.tools = self.tools;
         let mut runners = BTreeMap::<String, Rc<dyn SubAgentRunner>>::new();
         runners.insert(EMBEDDED_RUNNER.to_string(), Rc::new(EmbeddedRunner::new(parts)));
@@ -334,6 +334,7 @@ impl RuntimeBuilder {
             model,
             runners,
             clock: Rc::new(SystemWallClock),
+            open_context: Rc::new(|_| Rc::new(LocalContextEngine::default())),
             resolve: crate::skills::resolver(self.skills, host_kind.clone()),
             our_host: Rc::new(move || (host_kind.clone(), lock(&session).clone())),
         }

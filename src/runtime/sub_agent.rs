@@ -3,8 +3,8 @@
 use crate::skills::SkillSettings;
 use impresario_policies::agents::{built_in_agents, find_built_in_agent, nearest_agent_name};
 use impresario_policies::domain::{
-    Briefing, Clocks, Origin, Persistence, Reason, ReasonCode, RunId, RunRequest, RunTerms, SessionId,
-    WhatToRun,
+    Briefing, Clocks, Origin, Persistence, Reason, ReasonCode, Retrieval, RunId, RunRequest, RunTerms,
+    SessionId, WhatToRun,
 };
 use impresario_policies::fallback::CutTool;
 use std::path::PathBuf;
@@ -55,6 +55,7 @@ pub struct SubAgent {
     overflow_ceiling_bytes: u64,
     answer_chars_max: usize,
     terms: RunTerms,
+    retrieval: Retrieval,
 }
 
 impl SubAgent {
@@ -82,6 +83,7 @@ impl SubAgent {
             terms: RunTerms::default(),
             overflow_ceiling_bytes: OVERFLOW_CEILING_BYTES,
             answer_chars_max: ANSWER_CHARS_MAX,
+            retrieval: Retrieval::default(),
         }
     }
 
@@ -195,6 +197,12 @@ impl SubAgent {
         self
     }
 
+    /// What answers its questions about the workspace; the search in this process by default.
+    pub fn retrieval(mut self, retrieval: Retrieval) -> Self {
+        self.retrieval = retrieval;
+        self
+    }
+
     /// The limits that settings files give skills hold for this one too.
     pub(crate) fn limits_of(mut self, settings: &SkillSettings) -> Self {
         self.briefing = settings.briefing.clone();
@@ -202,6 +210,7 @@ impl SubAgent {
         self.temperature = settings.temperature;
         self.overflow_ceiling_bytes = settings.overflow_ceiling_bytes;
         self.answer_chars_max = settings.answer_chars_max;
+        self.retrieval = settings.retrieval.clone();
         self
     }
 
@@ -233,6 +242,7 @@ impl SubAgent {
             trace_directory: self.trace_directory,
             group: None,
             terms: self.terms,
+            retrieval: self.retrieval,
         })
     }
 }

@@ -195,6 +195,7 @@ impl Settings {
         };
         skills.overflow_ceiling_bytes = values.budget.ceiling_bytes as u64;
         skills.answer_chars_max = values.sanitizer.units_max;
+        skills.retrieval = values.retrieval;
         skills.trace_directory = values.trace.enabled.then_some(values.trace.directory);
     }
 

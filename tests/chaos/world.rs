@@ -7,6 +7,7 @@ use impresario::chaos::{
     Chaos, DeliverySeen, EffectSeen, Evidence, Expected, JournalRow, Plan, ProcessSeen, Record,
 };
 use impresario::wiring::{Outside, Ports, TreeSettings, grow};
+use impresario_actors::context::local::{HeavyWork, LocalContextEngine, SearchLimits};
 use impresario_actors::gateways::*;
 use impresario_actors::journal::{
     JournalAccess, Row, RunFilter, RuntimeId, RuntimeIdentity, SimulatedDisk, Store,
@@ -414,6 +415,7 @@ pub fn request() -> RunRequest {
         trace_directory: None,
         group: None,
         terms: RunTerms::default(),
+        retrieval: Default::default(),
     }
 }
 
@@ -522,6 +524,12 @@ async fn perform_play(scenario: &Scenario, plan: Plan, seed: u64) -> Outcome {
         model: Rc::new(Routing(world.clone())),
         runners: BTreeMap::from([("nested".to_string(), nested)]),
         clock: Rc::new(SimulatedClock(Instant::now())),
+        open_context: Rc::new(|_| {
+            Rc::new(LocalContextEngine::new(
+                SearchLimits::default(),
+                HeavyWork::Inline,
+            ))
+        }),
         resolve: Rc::new(|order| {
             async move {
                 sleep(Duration::from_millis(1)).await;

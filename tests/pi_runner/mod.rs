@@ -72,6 +72,7 @@ pub struct RecordingGate {
     pub started: RefCell<Vec<(String, String, Replay)>>,
     pub reviewed: RefCell<Vec<(String, String)>>,
     pub read: RefCell<Vec<(String, serde_json::Value)>>,
+    pub asked: RefCell<Vec<String>>,
 }
 
 #[async_trait(?Send)]
@@ -102,6 +103,11 @@ impl ToolGate for RecordingGate {
     async fn overflow(&self, tool: &str, arguments: &serde_json::Value) -> Result<String, String> {
         self.read.borrow_mut().push((tool.to_string(), arguments.clone()));
         Ok("line 1 of what was kept".to_string())
+    }
+
+    async fn retrieve(&self, query: &str, _: Option<usize>) -> Result<String, String> {
+        self.asked.borrow_mut().push(query.to_string());
+        Ok(format!("what answers {query:?}"))
     }
 }
 

@@ -1,7 +1,16 @@
 //! Retrieval over a workspace.
 
 use async_trait::async_trait;
+use impresario_policies::domain::Proof;
+use impresario_policies::retrieval::citation::{Citation, render_citations};
 use std::path::PathBuf;
+use std::time::Duration;
+
+/// Passages are shown within so many bytes: below the ceiling above which results are kept aside.
+const PASSAGES_BYTES_MAX: usize = 20_000;
+
+/// More passages are not shown, whatever is asked for.
+pub const PASSAGES_MAX: usize = 20;
 
 /// What is looked for, and where.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -29,6 +38,43 @@ pub struct RetrievalResult {
     pub score: f64,
 }
 
+/// What an engine found.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Retrieved {
+    /// Passages, best first.
+    Passages(Vec<RetrievalResult>),
+    /// What it says, in its own form.
+    Words(String),
+}
+
+impl Retrieved {
+    /// As a model reads it.
+    pub fn into_text(self) -> String {
+        match self {
+            Self::Passages(passages) if passages.is_empty() => {
+                "No passage shares a telling word with the query.".to_string()
+            }
+            Self::Passages(passages) => {
+                let citations: Vec<Citation> = passages.into_iter().map(Citation::from).collect();
+                render_citations(&citations, PASSAGES_BYTES_MAX)
+            }
+            Self::Words(words) if words.trim().is_empty() => "The engine found nothing.".to_string(),
+            Self::Words(words) => words,
+        }
+    }
+}
+
+impl From<RetrievalResult> for Citation {
+    fn from(passage: RetrievalResult) -> Self {
+        Self {
+            path: passage.path,
+            line_start: passage.line_start,
+            line_end: passage.line_end,
+            text: passage.text,
+        }
+    }
+}
+
 /// Why a retrieval failed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum RetrievalError {
@@ -50,11 +96,14 @@ pub enum RetrievalError {
     },
 }
 
-/// Finds the passages of a workspace that answer a question.
+/// Finds what in a workspace answers a question, as long as one attempt lasts.
 #[async_trait(?Send)]
 pub trait ContextEngine {
     /// `local`, `auggie`, …
     fn name(&self) -> &str;
-    /// Best passages first.
-    async fn retrieve(&self, request: RetrievalRequest) -> Result<Vec<RetrievalResult>, RetrievalError>;
+    /// Answers, or says within a time why not. Several may be asked for at once.
+    async fn retrieve(&self, request: RetrievalRequest) -> Result<Retrieved, RetrievalError>;
+    /// Ends what it started; nothing is retrieved from now on. Returns what was observed of its processes, none when
+    /// it started none.
+    async fn close(&self, grace: Duration) -> Option<Proof>;
 }

@@ -9,7 +9,9 @@ mod model;
 mod runner;
 
 pub use clock::{Entropy, SeededEntropy, SystemEntropy, SystemWallClock, UnixMillis, WallClock};
-pub use context::{ContextEngine, RetrievalError, RetrievalRequest, RetrievalResult};
+pub use context::{
+    ContextEngine, PASSAGES_MAX, RetrievalError, RetrievalRequest, RetrievalResult, Retrieved,
+};
 pub use host::{ChatMessage, ChatRole, Delivery, DeliveryReceipt, Host, HostError, Progress};
 pub use model::{
     ModelClient, ModelError, ModelMessage, ModelReply, ModelRequest, ModelRole, ModelUsage, ToolCall,

@@ -136,6 +136,8 @@ pub trait ToolGate {
     async fn review(&self, call: &str, tool: &str, result: &str) -> ToolVerdict;
     /// Reads a kept result: `list` and `read` of the overflow memory.
     async fn overflow(&self, tool: &str, arguments: &serde_json::Value) -> Result<String, String>;
+    /// Asks the context engine that the run chose; passages only where it knows such. Both sides are for the model.
+    async fn retrieve(&self, query: &str, passages_max: Option<usize>) -> Result<String, String>;
 }
 
 /// A sub-agent at work. Dropping it stops what it started, without waiting.

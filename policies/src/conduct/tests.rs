@@ -30,6 +30,7 @@ fn request() -> RunRequest {
         trace_directory: None,
         group: None,
         terms: RunTerms::default(),
+        retrieval: Default::default(),
     }
 }
 

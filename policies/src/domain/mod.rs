@@ -5,6 +5,7 @@ mod ending;
 mod group;
 mod id;
 mod request;
+mod retrieval;
 mod run;
 mod terms;
 
@@ -13,6 +14,7 @@ pub use ending::{AttemptEnding, Clock, EndFacts};
 pub use group::{GroupId, GroupMember};
 pub use id::{AttemptNumber, RunId, RunIdError, SessionId};
 pub use request::{Briefing, Clocks, Persistence, RunRequest};
+pub use retrieval::{Retrieval, RetrievalEngine};
 pub use run::{
     Containment, Origin, Proof, Reason, ReasonCode, Replay, RunState, Step, TerminalState, WhatToRun,
 };

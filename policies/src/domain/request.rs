@@ -1,7 +1,8 @@
 //! Everything that was asked for when a run was accepted. The journal keeps it, so that recovery needs no settings file.
 
-use super::{GroupMember, Origin, RunTerms, WhatToRun};
+use super::{GroupMember, Origin, Retrieval, RunTerms, WhatToRun};
 use crate::fallback::CutTool;
+use crate::sub_agent_prompt::RETRIEVAL_TOOL;
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 use std::time::Duration;
@@ -48,6 +49,16 @@ pub struct RunRequest {
     /// Everything else that holds for it.
     #[serde(default)]
     pub terms: RunTerms,
+    /// What answers the sub-agent's questions about the workspace.
+    #[serde(default)]
+    pub retrieval: Retrieval,
+}
+
+impl RunRequest {
+    /// The sub-agent can ask for retrieval.
+    pub fn retrieves(&self) -> bool {
+        self.tools.iter().any(|tool| tool == RETRIEVAL_TOOL)
+    }
 }
 
 /// How a task becomes a brief.

@@ -173,6 +173,35 @@ pub struct Proof {
     pub processes_left: u32,
 }
 
+impl Proof {
+    /// For what ran in this process.
+    pub const NOTHING_STARTED: Self = Self {
+        method: Containment::InProcess,
+        no_children: true,
+        processes_left: 0,
+    };
+
+    /// What holds of both: the weaker hold, and all that is left.
+    pub fn and(self, other: Self) -> Self {
+        Self {
+            method: self.method.weaker(other.method),
+            no_children: self.no_children && other.no_children,
+            processes_left: self.processes_left.max(other.processes_left),
+        }
+    }
+}
+
+impl Containment {
+    fn weaker(self, other: Self) -> Self {
+        match (self, other) {
+            (Self::InProcess, of_processes) | (of_processes, Self::InProcess) => of_processes,
+            (Self::ProcessGroup, _) | (_, Self::ProcessGroup) => Self::ProcessGroup,
+            (Self::Keeper, _) | (_, Self::Keeper) => Self::Keeper,
+            (Self::PidNamespace, Self::PidNamespace) => Self::PidNamespace,
+        }
+    }
+}
+
 /// One durable fact about a run, in the past tense. A journal row holds one, with the run's generation.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", tag = "step")]

@@ -75,6 +75,7 @@ fn accepted_as(resumes: Option<RunId>) -> Step {
         trace_directory: None,
         group: None,
         terms: RunTerms::default(),
+        retrieval: Default::default(),
     };
     Step::Accepted {
         request: Box::new(request),

@@ -133,7 +133,7 @@ use Trust::{Free, Limit, Outside};
 
 /// Every key, in order. Up to `promptInjection.enabled` they are the peer's too.
 #[rustfmt::skip]
-pub const KEYS: [Key; 62] = [
+pub const KEYS: [Key; 63] = [
     key("defaultProvider", Text, r#""openrouter""#, Outside, "whose models bare names are"),
     key("routingModel", Text, r#""anthropic/claude-3-5-haiku""#, Outside, "the model that writes and judges briefs"),
     key("historyWindow", int(1, 500), "20", Limit, "how many messages of the conversation are looked at"),
@@ -193,6 +193,7 @@ pub const KEYS: [Key; 62] = [
     key("toolCeilingBytes", ToolInts { min: 1_000, max: 10_000_000 }, "{}", Limit, "a ceiling for single tools, by name"),
     key("retrieval.engine", Word(&["local", "auggie", "mcp"]), r#""local""#, Outside, "what answers questions about the workspace"),
     key("retrieval.command", Texts, "[]", Outside, "with mcp, the program of the server and its arguments"),
+    key("retrieval.environment", Texts, "[]", Outside, "with mcp, names of variables that the server gets besides the usual ones"),
     key("retrieval.timeoutMs", int(100, 600_000), "30000", Limit, "time for one retrieval"),
     key("parallelSubagents.totalTimeoutMs", int(1_000, 3_600_000), "600000", Limit, "time for all sub-tasks together"),
     key("traceObservability.trendWindow", int(2, 50), "5", Free, "so many runs make a trend"),

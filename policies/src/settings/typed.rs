@@ -4,6 +4,7 @@ use super::resolve::Resolved;
 use crate::compat::Json;
 use crate::context_budget::ContextBudgetSettings;
 use crate::degradation::DegradationSettings;
+use crate::domain::{Retrieval, RetrievalEngine};
 use crate::execution_route::{ModelPool, RoutePreference, RouteSettings, SkillModelPolicy};
 use crate::history::{HistorySettings, HistoryStrategy, MiddleMode, ShortNewest};
 use crate::model_mapping::ModelNaming;
@@ -70,6 +71,8 @@ pub struct RouterSettings {
     pub trace: TraceSettings,
     /// What answers questions about the workspace.
     pub retrieval: Retrieval,
+    /// The program of the auggie engine, whichever engine is chosen.
+    pub auggie_program: String,
     /// Teach the main agent when to delegate.
     pub teach_delegation: bool,
 }
@@ -93,30 +96,6 @@ pub struct TraceSettings {
     pub report: ReportSettings,
     /// How many are kept.
     pub retention: RetentionSettings,
-}
-
-/// What answers questions about the workspace.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Retrieval {
-    /// Which engine.
-    pub engine: RetrievalEngine,
-    /// The program of the auggie engine.
-    pub auggie_program: String,
-    /// With `mcp`, program and arguments.
-    pub command: Vec<String>,
-    /// One retrieval.
-    pub timeout: Duration,
-}
-
-/// The engines.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum RetrievalEngine {
-    /// Search over the workspace, in this process.
-    Local,
-    /// `auggie mcp`.
-    Auggie,
-    /// Any MCP server.
-    Mcp,
 }
 
 /// Traces kept when nothing is made of them.
@@ -208,6 +187,7 @@ impl Reader<'_> {
             parallel_total_timeout: self.time("parallelSubagents.totalTimeoutMs"),
             trace: self.trace(),
             retrieval: self.retrieval(),
+            auggie_program: self.text("auggieBinPath"),
             teach_delegation: self.flag("promptInjection.enabled"),
         }
     }
@@ -312,14 +292,18 @@ impl Reader<'_> {
     }
 
     fn retrieval(&self) -> Retrieval {
-        Retrieval {
-            engine: match self.text("retrieval.engine").as_str() {
-                "auggie" => RetrievalEngine::Auggie,
-                "mcp" => RetrievalEngine::Mcp,
-                _ => RetrievalEngine::Local,
+        let engine = match self.text("retrieval.engine").as_str() {
+            "auggie" => RetrievalEngine::Auggie {
+                program: self.text("auggieBinPath"),
             },
-            auggie_program: self.text("auggieBinPath"),
-            command: self.texts("retrieval.command"),
+            "mcp" => RetrievalEngine::Mcp {
+                command: self.texts("retrieval.command"),
+                environment: self.texts("retrieval.environment"),
+            },
+            _ => RetrievalEngine::Local,
+        };
+        Retrieval {
+            engine,
             timeout: self.time("retrieval.timeoutMs"),
         }
     }

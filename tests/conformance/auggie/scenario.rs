@@ -371,7 +371,7 @@ impl<'a> Player<'a> {
         self.sub_agent_calls.push(json!({
             "model": run.model, "temperature": self.settings.temperature,
             "system_prompt_sha256": prompt_hash, "user_prompt": render_brief(&run.brief), "mcp_servers": servers,
-            "auggie_command": self.settings.retrieval.auggie_program, "auggie_args": ["mcp"],
+            "auggie_command": self.settings.auggie_program, "auggie_args": ["mcp"],
             "total_timeout_ms": self.settings.total_timeout.as_millis() as u64,
             "inactivity_timeout_ms": self.settings.inactivity_timeout.as_millis() as u64,
             "tool_results": tool_results,

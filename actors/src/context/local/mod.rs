@@ -4,11 +4,13 @@ mod walk;
 
 pub use walk::{SearchLimits, list_workspace, read_workspace};
 
-use crate::gateways::{ContextEngine, RetrievalError, RetrievalRequest, RetrievalResult};
+use crate::gateways::{ContextEngine, RetrievalError, RetrievalRequest, RetrievalResult, Retrieved};
 use async_trait::async_trait;
+use impresario_policies::domain::Proof;
 use impresario_policies::retrieval::question::read_question;
 use impresario_policies::retrieval::ranking::{RankingSettings, SourceFile, rank_passages};
 use std::path::Path;
+use std::time::Duration;
 
 /// Whether long computations leave the thread of the actors.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -55,18 +57,22 @@ impl ContextEngine for LocalContextEngine {
         "local"
     }
 
-    async fn retrieve(&self, request: RetrievalRequest) -> Result<Vec<RetrievalResult>, RetrievalError> {
+    async fn retrieve(&self, request: RetrievalRequest) -> Result<Retrieved, RetrievalError> {
         let limits = self.limits.clone();
         let found = self
             .heavy_work
             .run(move || search(&request.workspace, &request.query, request.passages_max, &limits));
         match found.await {
-            Ok(results) => results,
+            Ok(results) => results.map(Retrieved::Passages),
             Err(why) => Err(RetrievalError::Unavailable {
                 engine: self.name().to_string(),
                 why,
             }),
         }
+    }
+
+    async fn close(&self, _grace: Duration) -> Option<Proof> {
+        None
     }
 }
 

@@ -77,6 +77,7 @@ pub fn accepted_for(session: &str) -> Step {
         trace_directory: Some(".pi/traces".into()),
         group: None,
         terms: RunTerms::default(),
+        retrieval: Default::default(),
     };
     Step::Accepted {
         request: Box::new(request),

@@ -15,8 +15,7 @@ pub use tools::EmbeddedTool;
 
 use crate::context::local::HeavyWork;
 use crate::gateways::{
-    AttemptHandle, AttemptRequest, ContextEngine, ModelClient, RunnerEvents, SpawnError, SubAgentRunner,
-    ToolGate,
+    AttemptHandle, AttemptRequest, ModelClient, RunnerEvents, SpawnError, SubAgentRunner, ToolGate,
 };
 use agent_loop::AgentLoop;
 use async_trait::async_trait;
@@ -33,8 +32,6 @@ use tools::Toolbox;
 pub struct EmbeddedParts {
     /// Who thinks.
     pub model: Rc<dyn ModelClient>,
-    /// Who finds passages for the retrieval tool.
-    pub context: Rc<dyn ContextEngine>,
     /// Tools of the embedder, beside the built-in ones.
     pub tools: Vec<Arc<dyn EmbeddedTool>>,
     /// Where searches and file writes run.
@@ -47,10 +44,9 @@ pub struct EmbeddedParts {
 
 impl EmbeddedParts {
     /// The usual limits.
-    pub fn new(model: Rc<dyn ModelClient>, context: Rc<dyn ContextEngine>) -> Self {
+    pub fn new(model: Rc<dyn ModelClient>) -> Self {
         Self {
             model,
-            context,
             tools: Vec::new(),
             heavy_work: HeavyWork::default(),
             turns_max: 40,

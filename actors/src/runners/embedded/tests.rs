@@ -1,8 +1,9 @@
 use super::{EmbeddedParts, EmbeddedRunner, EmbeddedTool};
 use crate::context::local::{HeavyWork, LocalContextEngine, SearchLimits};
 use crate::gateways::{
-    AttemptHandle, AttemptRequest, EndFacts, ModelClient, ModelError, ModelReply, ModelRequest, ModelRole,
-    ModelUsage, RunnerEvent, SubAgentRunner, ToolCall, ToolDefinition, ToolGate, ToolVerdict,
+    AttemptHandle, AttemptRequest, ContextEngine, EndFacts, ModelClient, ModelError, ModelReply,
+    ModelRequest, ModelRole, ModelUsage, RetrievalRequest, Retrieved, RunnerEvent, SubAgentRunner, ToolCall,
+    ToolDefinition, ToolGate, ToolVerdict,
 };
 use crate::models::OfflineModel;
 use async_trait::async_trait;
@@ -12,7 +13,7 @@ use impresario_policies::sub_agent_prompt::RETRIEVAL_TOOL;
 use serde_json::{Value, json};
 use std::cell::RefCell;
 use std::collections::{BTreeMap, VecDeque};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -67,6 +68,7 @@ struct RecordingGate {
     seen: RefCell<Vec<String>>,
     refuses: bool,
     keeps_aside: bool,
+    workspace: PathBuf,
 }
 
 #[async_trait(?Send)]
@@ -95,6 +97,19 @@ impl ToolGate for RecordingGate {
 
     async fn overflow(&self, tool: &str, _: &Value) -> Result<String, String> {
         Ok(format!("overflow {tool}"))
+    }
+
+    async fn retrieve(&self, query: &str, passages_max: Option<usize>) -> Result<String, String> {
+        let engine = LocalContextEngine::new(SearchLimits::default(), HeavyWork::Inline);
+        let request = RetrievalRequest {
+            query: query.to_string(),
+            workspace: self.workspace.clone(),
+            passages_max: passages_max.unwrap_or(8),
+        };
+        let retrieved = engine.retrieve(request).await;
+        retrieved
+            .map(Retrieved::into_text)
+            .map_err(|error| error.to_string())
     }
 }
 
@@ -146,13 +161,17 @@ fn stage(replies: Vec<Result<ModelReply, ModelError>>) -> Stage {
     let text =
         "/// Starts an actor again after a panic.\npub fn restart(actor: &Actor) {\n    actor.start();\n}\n";
     std::fs::write(place.path().join("workspace/src/supervisor.rs"), text).expect("a file");
+    let workspace = place.path().join("workspace");
     Stage {
         place,
         model: Rc::new(ScriptedModel {
             replies: RefCell::new(replies.into()),
             ..ScriptedModel::default()
         }),
-        gate: Rc::new(RecordingGate::default()),
+        gate: Rc::new(RecordingGate {
+            workspace,
+            ..RecordingGate::default()
+        }),
         counting: Arc::new(Counting {
             calls: AtomicU32::new(0),
             replay: Replay::Unsafe,
@@ -185,9 +204,8 @@ impl Stage {
     }
 
     fn parts(&self) -> EmbeddedParts {
-        let context = LocalContextEngine::new(SearchLimits::default(), HeavyWork::Inline);
         let model: Rc<dyn ModelClient> = self.model.clone();
-        let mut parts = EmbeddedParts::new(model, Rc::new(context));
+        let mut parts = EmbeddedParts::new(model);
         parts.tools = vec![self.counting.clone()];
         parts.heavy_work = HeavyWork::Inline;
         parts.turns_max = self.turns_max;

@@ -11,7 +11,7 @@ mod tests;
 
 use super::EmbeddedParts;
 use crate::context::local::HeavyWork;
-use crate::gateways::{AttemptRequest, ContextEngine, ToolCall, ToolDefinition, ToolGate};
+use crate::gateways::{AttemptRequest, ToolCall, ToolDefinition, ToolGate};
 use crate::runners::overflow_tools::OverflowTool;
 use async_trait::async_trait;
 use futures_util::FutureExt;
@@ -61,7 +61,6 @@ enum Tool {
 pub(super) struct Toolbox {
     tools: Vec<(ToolDefinition, Tool)>,
     workspace: Workspace,
-    context: Rc<dyn ContextEngine>,
     gate: Rc<dyn ToolGate>,
     heavy_work: HeavyWork,
 }
@@ -84,7 +83,6 @@ impl Toolbox {
         Ok(Self {
             tools,
             workspace: Workspace::open(&request.workspace)?,
-            context: Rc::clone(&parts.context),
             gate,
             heavy_work: parts.heavy_work,
         })
@@ -156,9 +154,7 @@ impl Toolbox {
                 })
                 .await
             }
-            Tool::Retrieve => {
-                retrieve::run(self.context.as_ref(), &workspace, arguments(&call.arguments)?).await
-            }
+            Tool::Retrieve => retrieve::run(self.gate.as_ref(), arguments(&call.arguments)?).await,
             Tool::Overflow(tool) => self.gate.overflow(tool.asked_as(), &call.arguments).await,
             Tool::Registered(tool) => {
                 let calling = AssertUnwindSafe(tool.call(call.arguments.clone())).catch_unwind();
