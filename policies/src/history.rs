@@ -12,13 +12,74 @@ use std::borrow::Cow;
 const OMITTED_MARK: &str = "[history-omitted-middle:";
 const MARK_UNITS: usize = TRUNCATED_MARK.len();
 
-/// One message of the conversation.
+/// One message of the conversation. How long it is, is counted once, when it is made.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ChatMessage<'a> {
-    /// `user`, `assistant`, `system`, `tool`.
-    pub role: Cow<'a, str>,
+    role: Cow<'a, str>,
+    content: Cow<'a, str>,
+    units: usize,
+}
+
+impl<'a> ChatMessage<'a> {
+    /// A message of a `user`, `assistant`, `system` or `tool`.
+    pub fn new(role: impl Into<Cow<'a, str>>, content: impl Into<Cow<'a, str>>) -> Self {
+        let content = content.into();
+        Self {
+            role: role.into(),
+            units: units(&content),
+            content,
+        }
+    }
+
+    /// Who said it.
+    pub fn role(&self) -> &str {
+        &self.role
+    }
+
     /// Its text.
-    pub content: Cow<'a, str>,
+    pub fn content(&self) -> &str {
+        &self.content
+    }
+
+    /// How long the text is.
+    pub fn units(&self) -> usize {
+        self.units
+    }
+
+    fn borrowed(&self) -> ChatMessage<'_> {
+        ChatMessage {
+            role: Cow::Borrowed(&self.role),
+            content: Cow::Borrowed(&self.content),
+            units: self.units,
+        }
+    }
+
+    fn set(&mut self, content: String) {
+        self.units = units(&content);
+        self.content = Cow::Owned(content);
+    }
+
+    /// Cut to `limit`, the mark on top of it.
+    fn cut_on_top(&mut self, limit: usize) {
+        if self.units > limit {
+            let kept = cut_units(&self.content, limit);
+            self.set(format!("{kept}{TRUNCATED_MARK}"));
+        }
+    }
+
+    /// Cut to `limit`, the mark within it where it fits.
+    fn cut_within(&mut self, limit: usize) {
+        if self.units <= limit {
+            return;
+        }
+        match limit.checked_sub(MARK_UNITS) {
+            Some(room) if room > 0 => {
+                let kept = cut_units(&self.content, room);
+                self.set(format!("{kept}{TRUNCATED_MARK}"));
+            }
+            _ => self.set(cut_units(&self.content, limit).to_string()),
+        }
+    }
 }
 
 /// How much of it is taken.
@@ -76,7 +137,7 @@ pub fn assemble_history<'a>(
     messages: &'a [ChatMessage<'a>],
     settings: &HistorySettings,
 ) -> Vec<ChatMessage<'a>> {
-    let mut chosen: Vec<Sized<'a>> = choose(messages, settings);
+    let mut chosen = choose(messages, settings);
     if settings.message_units_max > 0 {
         for message in &mut chosen {
             message.cut_on_top(settings.message_units_max);
@@ -85,102 +146,70 @@ pub fn assemble_history<'a>(
     if settings.total_units_max > 0 {
         fit(&mut chosen, settings.total_units_max, settings.short_newest);
     }
-    chosen.into_iter().map(|message| message.message).collect()
-}
-
-/// A message and its length.
-struct Sized<'a> {
-    message: ChatMessage<'a>,
-    units: usize,
-}
-
-impl<'a> Sized<'a> {
-    fn of(message: &'a ChatMessage<'a>) -> Self {
-        let borrowed = ChatMessage {
-            role: Cow::Borrowed(&message.role),
-            content: Cow::Borrowed(&message.content),
-        };
-        Self {
-            units: units(&message.content),
-            message: borrowed,
-        }
-    }
-
-    fn set(&mut self, content: String) {
-        self.units = units(&content);
-        self.message.content = Cow::Owned(content);
-    }
-
-    /// Cut to `limit`, the mark on top of it.
-    fn cut_on_top(&mut self, limit: usize) {
-        if self.units > limit {
-            let kept = cut_units(&self.message.content, limit);
-            self.set(format!("{kept}{TRUNCATED_MARK}"));
-        }
-    }
-
-    /// Cut to `limit`, the mark within it where it fits.
-    fn cut_within(&mut self, limit: usize) {
-        if self.units <= limit {
-            return;
-        }
-        match limit.checked_sub(MARK_UNITS) {
-            Some(room) if room > 0 => {
-                let kept = cut_units(&self.message.content, room);
-                self.set(format!("{kept}{TRUNCATED_MARK}"));
-            }
-            _ => self.set(cut_units(&self.message.content, limit).to_string()),
-        }
-    }
-}
-
-fn choose<'a>(messages: &'a [ChatMessage<'a>], settings: &HistorySettings) -> Vec<Sized<'a>> {
-    let (head, tail) = (settings.head_messages, settings.tail_messages);
-    if settings.strategy == HistoryStrategy::Recent || messages.len() <= head.saturating_add(tail) {
-        return messages.iter().map(Sized::of).collect();
-    }
-    let (first, rest) = messages.split_at(head);
-    let (middle, last) = rest.split_at(rest.len() - tail);
-    let mut chosen: Vec<Sized<'a>> = first.iter().map(Sized::of).collect();
-    if settings.middle_mode == MiddleMode::Marker {
-        let left_out: usize = middle.iter().map(|message| units(&message.content)).sum();
-        let content = format!("{OMITTED_MARK} {} message(s), ~{left_out} chars]", middle.len());
-        let message = ChatMessage {
-            role: Cow::Borrowed("system"),
-            content: Cow::Borrowed(""),
-        };
-        let mut marker = Sized { message, units: 0 };
-        marker.set(content);
-        chosen.push(marker);
-    }
-    chosen.extend(last.iter().map(Sized::of));
     chosen
 }
 
-fn fit(chosen: &mut Vec<Sized<'_>>, limit: usize, short_newest: ShortNewest) {
-    let total = |chosen: &[Sized<'_>]| chosen.iter().map(|message| message.units).sum::<usize>();
-    let mut sum = total(chosen);
+fn choose<'a>(messages: &'a [ChatMessage<'a>], settings: &HistorySettings) -> Vec<ChatMessage<'a>> {
+    let (head, tail) = (settings.head_messages, settings.tail_messages);
+    if settings.strategy == HistoryStrategy::Recent || messages.len() <= head.saturating_add(tail) {
+        return messages.iter().map(ChatMessage::borrowed).collect();
+    }
+    let (first, rest) = messages.split_at(head);
+    let (middle, last) = rest.split_at(rest.len() - tail);
+    let mut chosen = Vec::with_capacity(head + 1 + tail);
+    chosen.extend(first.iter().map(ChatMessage::borrowed));
+    if settings.middle_mode == MiddleMode::Marker {
+        let left_out = units_of(middle);
+        let content = format!("{OMITTED_MARK} {} message(s), ~{left_out} chars]", middle.len());
+        chosen.push(ChatMessage::new("system", content));
+    }
+    chosen.extend(last.iter().map(ChatMessage::borrowed));
+    chosen
+}
+
+fn units_of(messages: &[ChatMessage<'_>]) -> usize {
+    messages.iter().map(ChatMessage::units).sum()
+}
+
+fn fit(chosen: &mut Vec<ChatMessage<'_>>, limit: usize, short_newest: ShortNewest) {
+    let mut sum = units_of(chosen);
     if sum <= limit {
         return;
     }
-    let is_marker = |message: &Sized<'_>| {
-        message.message.role == "system" && message.message.content.starts_with(OMITTED_MARK)
-    };
+    let is_marker =
+        |message: &ChatMessage<'_>| message.role == "system" && message.content.starts_with(OMITTED_MARK);
     if let Some(at) = chosen.iter().position(is_marker) {
         sum -= chosen.remove(at).units;
     }
-    while sum > limit && chosen.len() > 2 {
-        sum -= chosen.remove(chosen.len() / 2).units;
-    }
+    sum -= leave_out_middle(chosen, sum.saturating_sub(limit));
     if sum > limit {
         fit_newest_first(chosen, limit, short_newest);
     }
 }
 
+/// Leaves out, one after the other, the message in the middle of those that are left, until `surplus` units are gone
+/// or two messages are left. Says how many units went.
+fn leave_out_middle(chosen: &mut Vec<ChatMessage<'_>>, surplus: usize) -> usize {
+    let (mut from, mut to) = (chosen.len() / 2, chosen.len() / 2);
+    let mut gone = 0;
+    while gone < surplus && from + chosen.len() - to > 2 {
+        let middle = (from + chosen.len() - to) / 2;
+        if middle < from {
+            from -= 1;
+            gone += chosen[from].units;
+        } else {
+            gone += chosen[to].units;
+            to += 1;
+        }
+    }
+    chosen.drain(from..to);
+    gone
+}
+
 /// At most two messages are left, and they are too long.
-fn fit_newest_first(chosen: &mut Vec<Sized<'_>>, limit: usize, short_newest: ShortNewest) {
+fn fit_newest_first(chosen: &mut Vec<ChatMessage<'_>>, limit: usize, short_newest: ShortNewest) {
     let Some(mut newest) = chosen.pop() else { return };
-    let others: usize = chosen.iter().map(|message| message.units).sum();
+    let others = units_of(chosen);
     if others + MARK_UNITS < limit {
         newest.cut_within(limit - others);
         chosen.push(newest);
@@ -191,7 +220,7 @@ fn fit_newest_first(chosen: &mut Vec<Sized<'_>>, limit: usize, short_newest: Sho
     if short_newest == ShortNewest::Marked && (alone || short) {
         newest.set(cut_units(TRUNCATED_MARK, limit).to_string());
         for older in chosen.iter_mut() {
-            older.set(cut_units(&older.message.content, limit - MARK_UNITS).to_string());
+            older.set(cut_units(&older.content, limit - MARK_UNITS).to_string());
         }
         chosen.push(newest);
         return;
@@ -223,10 +252,7 @@ mod tests {
     }
 
     fn message(content: &str) -> ChatMessage<'_> {
-        ChatMessage {
-            role: Cow::Borrowed("user"),
-            content: Cow::Borrowed(content),
-        }
+        ChatMessage::new("user", content)
     }
 
     fn check(contents: &[&str], settings: HistorySettings, expected: &[&str]) {
@@ -259,9 +285,9 @@ mod tests {
     fn check_total(contents: &[&str], limit: usize) {
         let messages: Vec<_> = contents.iter().map(|content| message(content)).collect();
         let ours = assemble_history(&messages, &settings(0, limit));
-        let total: usize = ours.iter().map(|message| units(&message.content)).sum();
+        let total = units_of(&ours);
         assert!(total <= limit, "{total} > {limit}");
-        assert!(ours.last().is_some_and(|message| !message.content.is_empty()));
+        assert!(ours.last().is_some_and(|message| !message.content().is_empty()));
     }
 
     #[test]
@@ -279,6 +305,19 @@ mod tests {
 
     proptest::proptest! {
         #[test]
+        fn what_is_left_out_is_always_in_the_middle(lengths in proptest::collection::vec(0usize..9, 0..20),
+                                                    surplus in 0usize..100) {
+            let texts: Vec<String> = lengths.iter().map(|length| "x".repeat(*length)).collect();
+            let mut ours: Vec<_> = texts.iter().map(|text| message(text)).collect();
+            let mut one_by_one = ours.clone();
+            let mut gone = 0;
+            while gone < surplus && one_by_one.len() > 2 {
+                gone += one_by_one.remove(one_by_one.len() / 2).units;
+            }
+            proptest::prop_assert_eq!((leave_out_middle(&mut ours, surplus), ours), (gone, one_by_one));
+        }
+
+        #[test]
         fn the_total_is_kept(contents in proptest::collection::vec(".{0,40}", 0..9), limit in 1usize..120,
                              head in 0usize..4, tail in 0usize..4, each in 0usize..30, head_tail: bool) {
             let strategy = if head_tail { HistoryStrategy::HeadTail } else { HistoryStrategy::Recent };
@@ -287,7 +326,7 @@ mod tests {
             };
             let messages: Vec<_> = contents.iter().map(|content| message(content)).collect();
             let ours = assemble_history(&messages, &settings);
-            let total: usize = ours.iter().map(|message| units(&message.content)).sum();
+            let total = units_of(&ours);
             proptest::prop_assert!(total <= limit);
         }
     }

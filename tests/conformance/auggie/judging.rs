@@ -11,7 +11,6 @@ use impresario_policies::judge_reply::{coerce_route, read_brief, read_verdict};
 use impresario_policies::render_brief::{cut_with_mark, render_brief as render};
 use impresario_policies::sub_agent_prompt::{fingerprint, system_prompt};
 use serde_json::{Value, json};
-use std::borrow::Cow;
 
 /// The peer cuts every message of the chat to this inside the prompts of actor and judge.
 const ROUTING_MESSAGE_UNITS_MAX: usize = 10_000;
@@ -137,22 +136,17 @@ pub fn history_assembler(case: &Case) -> Answer {
         total_units_max: number("max_total_chars"),
         short_newest: ShortNewest::Marked,
     };
-    let text = |message: &Json, key: &str| {
-        Cow::Owned(message.get(key).and_then(Json::as_str).unwrap_or("").to_string())
-    };
+    let text = |message: &Json, key: &str| message.get(key).and_then(Json::as_str).unwrap_or("").to_string();
     let messages: Vec<ChatMessage<'_>> = case
         .list("messages")
         .iter()
-        .map(|message| ChatMessage {
-            role: text(message, "role"),
-            content: text(message, "content"),
-        })
+        .map(|message| ChatMessage::new(text(message, "role"), text(message, "content")))
         .collect();
     let ours = assemble_history(&messages, &settings);
-    let total: usize = ours.iter().map(|message| units(&message.content)).sum();
+    let total: usize = ours.iter().map(ChatMessage::units).sum();
     let ours: Vec<Value> = ours
         .iter()
-        .map(|message| json!({"role": message.role, "content": message.content}))
+        .map(|message| json!({"role": message.role(), "content": message.content()}))
         .collect();
     Answer::value(json!({"messages": ours, "total_utf16": total}))
 }
