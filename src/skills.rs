@@ -6,8 +6,10 @@ use futures_util::FutureExt;
 use impresario_actors::messages::session::SkillOrder;
 use impresario_actors::router::Resolve;
 use impresario_policies::domain::{
-    Briefing, Clocks, Origin, Persistence, Reason, ReasonCode, Retrieval, RunRequest, RunTerms, WhatToRun,
+    Briefing, Clocks, Origin, Persistence, Reason, ReasonCode, ResultTerms, Retrieval, RunRequest, RunTerms,
+    WhatToRun,
 };
+use impresario_policies::overflow_memory::MEMORY_TOOLS;
 use impresario_policies::skill_file::{SKILL_FILE_BYTES_MAX, SkillFile, read_skill_file};
 use impresario_policies::skill_lookup::{SkillLookupError, SkillPlace, is_skill_name, skill_candidates};
 use impresario_policies::sub_agent_prompt::RETRIEVAL_TOOL;
@@ -37,6 +39,8 @@ pub struct SkillSettings {
     pub persistence: Persistence,
     /// A tool's result above so many bytes is kept aside.
     pub overflow_ceiling_bytes: u64,
+    /// Ceilings of single tools, and what is kept aside.
+    pub results: ResultTerms,
     /// The cap of an answer.
     pub answer_chars_max: usize,
     /// Where traces go, relative to the workspace; none for no trace files.
@@ -75,6 +79,7 @@ impl Default for SkillSettings {
             clocks: Clocks::default(),
             persistence: Persistence::default(),
             overflow_ceiling_bytes: 25_000,
+            results: ResultTerms::default(),
             answer_chars_max: 120_000,
             trace_directory: Some(".pi/traces".to_string()),
             retrieval: Retrieval::default(),
@@ -94,8 +99,11 @@ pub fn skill_tools_of(runner: &str) -> Vec<String> {
         EMBEDDED_RUNNER => &["read", "grep", "find", RETRIEVAL_TOOL],
         _ => &["read", "bash", "edit", "write"],
     };
-    let kept_aside = ["overflow_list", "overflow_read", "overflow_search"];
-    tools.iter().chain(&kept_aside).map(ToString::to_string).collect()
+    tools
+        .iter()
+        .chain(&MEMORY_TOOLS)
+        .map(ToString::to_string)
+        .collect()
 }
 
 /// What the router calls.
@@ -135,7 +143,7 @@ pub fn resolve(settings: &SkillSettings, host: &str, order: SkillOrder) -> Resul
         },
         continues: None,
         instructions: skill.instructions,
-        tools: settings.tools,
+        tools: settings.results.memory.offered(settings.tools),
         chain,
         runner: settings.runner,
         workspace: order.workspace,
@@ -147,7 +155,10 @@ pub fn resolve(settings: &SkillSettings, host: &str, order: SkillOrder) -> Resul
         answer_chars_max: settings.answer_chars_max,
         trace_directory: settings.trace_directory,
         group: None,
-        terms: RunTerms::default(),
+        terms: RunTerms {
+            results: settings.results,
+            ..RunTerms::default()
+        },
         retrieval: settings.retrieval,
     })
 }

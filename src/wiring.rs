@@ -48,6 +48,7 @@ use impresario_policies::sub_agent_prompt::{RETRIEVAL_TOOL, system_prompt};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::rc::Rc;
+use std::sync::Arc;
 use std::time::Duration;
 
 /// Everything outside that the actors reach.
@@ -403,7 +404,7 @@ impl RunGrower {
         let open_context = self.outside.open_context.clone();
         Rc::new(move |seed| {
             let name = attempt_name(&seed.run, seed.number);
-            let (clocks, ceiling) = (seed.request.clocks, seed.request.overflow_ceiling_bytes);
+            let (clocks, limits) = (seed.request.clocks, Arc::new(seed.request.result_limits()));
             let runner = runners.get(&seed.request.runner).cloned();
             let context = open_context(&seed);
             let request = attempt_request(seed, &settings);
@@ -414,7 +415,7 @@ impl RunGrower {
                 .child(move |_| {
                     Attempt::new(
                         request.clone(),
-                        ceiling,
+                        limits.clone(),
                         clocks,
                         ports.clone(),
                         runner.clone(),

@@ -14,11 +14,13 @@ use crate::supervision::{Actor, Answer, Context, Handles, Port};
 use async_trait::async_trait;
 use impresario_policies::attempt_ending::{describe_ending, read_ending};
 use impresario_policies::domain::{AttemptEnding, Clocks, EndFacts, Proof, Replay, Step};
+use impresario_policies::overflow_review::ResultLimits;
 use impresario_policies::redact::redact;
 use std::cell::Cell;
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::rc::Rc;
+use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::mpsc;
 use tokio::time::Instant;
@@ -46,7 +48,7 @@ pub struct AttemptPorts {
 /// See the module.
 pub struct Attempt {
     request: AttemptRequest,
-    overflow_ceiling_bytes: u64,
+    result_limits: Arc<ResultLimits>,
     clocks: Clocks,
     ports: AttemptPorts,
     runner: Option<Rc<dyn SubAgentRunner>>,
@@ -98,7 +100,7 @@ impl Attempt {
     /// An attempt that has not begun.
     pub fn new(
         request: AttemptRequest,
-        overflow_ceiling_bytes: u64,
+        result_limits: Arc<ResultLimits>,
         clocks: Clocks,
         ports: AttemptPorts,
         runner: Option<Rc<dyn SubAgentRunner>>,
@@ -113,7 +115,7 @@ impl Attempt {
         };
         Self {
             request,
-            overflow_ceiling_bytes,
+            result_limits,
             clocks,
             ports,
             runner,
@@ -134,7 +136,7 @@ impl Handles<StartDue> for Attempt {
         let (sender, receiver) = mpsc::channel(EVENTS_AHEAD_MAX);
         let gate = Rc::new(Gate {
             attempt: self.request.attempt,
-            ceiling_bytes: self.overflow_ceiling_bytes,
+            result_limits: self.result_limits.clone(),
             ports: self.ports.clone(),
             stopping: self.stopping.clone(),
             context: self.context.clone(),
@@ -443,7 +445,7 @@ fn push_bounded(text: &mut String, delta: &str) {
 /// The runtime's say on tools, as the runner sees it.
 struct Gate {
     attempt: impresario_policies::domain::AttemptNumber,
-    ceiling_bytes: u64,
+    result_limits: Arc<ResultLimits>,
     ports: AttemptPorts,
     stopping: Rc<Cell<bool>>,
     context: Rc<dyn ContextEngine>,
@@ -476,7 +478,7 @@ impl ToolGate for Gate {
             call: call.to_string(),
             tool: tool.to_string(),
             result: result.to_string(),
-            ceiling_bytes: self.ceiling_bytes,
+            limits: self.result_limits.clone(),
         };
         self.ports
             .review

@@ -3,11 +3,20 @@
 //! Handle, size, a preview that is never larger than the ceiling, and how to read the rest.
 
 use crate::compat::{cut_units, grouped, last_units, units};
+use crate::overflow_memory::OverflowSettings;
+use crate::sub_agent_prompt::RETRIEVAL_TOOL;
+
+/// What a sub-agent calls to read on.
+pub const READ_TOOL: &str = "overflow_read";
+/// What it calls to find a place.
+pub const SEARCH_TOOL: &str = "overflow_search";
 
 const MIDDLE_MARK: &str = "\n... <middle omitted> ...\n";
-/// What is said of a result that could not be kept.
+/// What is said of a retrieval that could not be kept.
 pub const TOO_LARGE: &str =
     "Result too large. Please refine your codebase-retrieval query to be more specific.";
+/// What the replacement says besides the preview has at most so many bytes.
+const WORDS_AROUND_BYTES: usize = 512;
 
 /// Start and end of a text.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -63,6 +72,24 @@ pub fn preview_within(text: &str, head_units: usize, tail_units: usize, bytes_ma
     }
 }
 
+/// What is said of a result that could not be kept.
+pub fn too_large_text(tool: &str, bytes: usize, ceiling: usize) -> String {
+    if tool == RETRIEVAL_TOOL {
+        return TOO_LARGE.to_string();
+    }
+    let (bytes, ceiling) = (grouped(bytes as u64), grouped(ceiling as u64));
+    format!(
+        "Result too large: {bytes} bytes, where {ceiling} can be shown. Please ask {tool} for less, or in parts."
+    )
+}
+
+/// What stands in place of a result that was kept: in all no more than the ceiling, which is 1,000 bytes or more.
+pub fn replacement_within(id: &str, result: &str, memory: &OverflowSettings, ceiling: usize) -> String {
+    let (head, tail) = (memory.preview_head_units, memory.preview_tail_units);
+    let preview = preview_within(result, head, tail, ceiling.saturating_sub(WORDS_AROUND_BYTES));
+    replacement_text(id, result.len(), &preview, READ_TOOL, SEARCH_TOOL)
+}
+
 /// What stands in the sub-agent's context in place of the result.
 pub fn replacement_text(
     id: &str,
@@ -112,7 +139,26 @@ mod tests {
         assert!(text.contains("80 characters are not shown"));
     }
 
+    #[test]
+    fn what_cannot_be_kept_is_refused_in_the_words_of_its_tool() {
+        assert_eq!(too_large_text(RETRIEVAL_TOOL, 9_000, 1_000), TOO_LARGE);
+        assert_eq!(
+            too_large_text("bash", 26_000, 25_000),
+            "Result too large: 26,000 bytes, where 25,000 can be shown. Please ask bash for less, or in parts."
+        );
+    }
+
     proptest::proptest! {
+        #[test]
+        fn a_replacement_is_never_above_the_ceiling(
+            text in "(.|\n|漢){0,200}", head in 0usize..100_000, tail in 0usize..100_000, over in 0usize..20_000
+        ) {
+            let memory = OverflowSettings { preview_head_units: head, preview_tail_units: tail, ..OverflowSettings::default() };
+            let ceiling = 1_000 + over;
+            let replacement = replacement_within("overflow_4294967295", &text.repeat(120), &memory, ceiling);
+            proptest::prop_assert!(replacement.len() <= ceiling, "{} > {ceiling}", replacement.len());
+        }
+
         #[test]
         fn any_text_has_a_preview(text in "(.|\n){0,80}", head in 0usize..40, tail in 0usize..40, limit in 0usize..200) {
             let _ = preview_of(&text, head, tail);

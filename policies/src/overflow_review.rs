@@ -1,5 +1,8 @@
 //! Is a tool's result too large to go into the sub-agent's context?
 
+use crate::overflow_memory::OverflowSettings;
+use std::collections::BTreeMap;
+
 /// A result as it came from a tool.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ToolResultFacts<'a> {
@@ -20,6 +23,31 @@ pub struct ToolCeiling {
     pub tool: Option<String>,
     /// The largest result that passes; none for any size.
     pub bytes_max: Option<usize>,
+}
+
+/// What a run allows results of tools to be, and what becomes of the larger ones.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ResultLimits {
+    /// The first that names a tool decides.
+    pub ceilings: Vec<ToolCeiling>,
+    /// What is kept aside.
+    pub memory: OverflowSettings,
+}
+
+impl ResultLimits {
+    /// The ceilings of single tools, and one for all the others.
+    pub fn of(single: &BTreeMap<String, u64>, others: u64, memory: OverflowSettings) -> Self {
+        let ceiling = |tool: Option<&String>, bytes: u64| ToolCeiling {
+            server: None,
+            tool: tool.cloned(),
+            bytes_max: Some(usize::try_from(bytes).unwrap_or(usize::MAX)),
+        };
+        let single = single.iter().map(|(tool, bytes)| ceiling(Some(tool), *bytes));
+        Self {
+            ceilings: single.chain([ceiling(None, others)]).collect(),
+            memory,
+        }
+    }
 }
 
 /// What becomes of a result.
@@ -88,5 +116,24 @@ mod tests {
         check("tight", 11, OverflowReview::KeepAside { ceiling: 10 });
         check("other", 100, OverflowReview::Pass);
         check("other", 101, OverflowReview::KeepAside { ceiling: 100 });
+    }
+
+    #[test]
+    fn a_tool_has_its_own_ceiling_and_the_others_share_one() {
+        let own = BTreeMap::from([("codebase-retrieval".to_string(), 10)]);
+        let limits = ResultLimits::of(&own, 100, OverflowSettings::default());
+        let review = |tool| {
+            let facts = ToolResultFacts {
+                server: "",
+                tool,
+                bytes: 50,
+            };
+            review_tool_result(&facts, &limits.ceilings)
+        };
+        assert_eq!(
+            review("codebase-retrieval"),
+            OverflowReview::KeepAside { ceiling: 10 }
+        );
+        assert_eq!(review("bash"), OverflowReview::Pass);
     }
 }

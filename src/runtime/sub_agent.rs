@@ -7,6 +7,7 @@ use impresario_policies::domain::{
     SessionId, WhatToRun,
 };
 use impresario_policies::fallback::CutTool;
+use impresario_policies::overflow_memory::OverflowSettings;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -203,12 +204,31 @@ impl SubAgent {
         self
     }
 
+    /// A result of a tool above so many bytes is kept aside, and a preview stands in its place.
+    pub fn result_ceiling(mut self, bytes: u64) -> Self {
+        self.overflow_ceiling_bytes = bytes;
+        self
+    }
+
+    /// The same for one tool.
+    pub fn tool_ceiling(mut self, tool: impl Into<String>, bytes: u64) -> Self {
+        self.terms.results.ceilings.insert(tool.into(), bytes);
+        self
+    }
+
+    /// What is kept aside, and how much of it is shown.
+    pub fn context_memory(mut self, memory: OverflowSettings) -> Self {
+        self.terms.results.memory = memory;
+        self
+    }
+
     /// The limits that settings files give skills hold for this one too.
     pub(crate) fn limits_of(mut self, settings: &SkillSettings) -> Self {
         self.briefing = settings.briefing.clone();
         self.clocks = settings.clocks;
         self.temperature = settings.temperature;
         self.overflow_ceiling_bytes = settings.overflow_ceiling_bytes;
+        self.terms.results = settings.results.clone();
         self.answer_chars_max = settings.answer_chars_max;
         self.retrieval = settings.retrieval.clone();
         self
@@ -228,7 +248,11 @@ impl SubAgent {
                 resumes: self.resumes,
             },
             instructions: agent.instructions,
-            tools: [tools, self.more_tools].concat(),
+            tools: self
+                .terms
+                .results
+                .memory
+                .offered([tools, self.more_tools].concat()),
             chain: self.chain,
             runner: self.runner,
             workspace: self.workspace.unwrap_or_else(|| defaults.workspace.clone()),

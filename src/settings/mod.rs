@@ -10,7 +10,7 @@ pub use used::{Use, use_of};
 use crate::runtime::PI_RUNNER;
 use crate::skills::{SkillSettings, skill_tools_of};
 use impresario_policies::compat::{Json, number_text};
-use impresario_policies::domain::{Briefing, Clocks};
+use impresario_policies::domain::{Briefing, Clocks, ResultTerms};
 use impresario_policies::settings::{
     FILE_BYTES_MAX, Notice, NoticeKind, OUR_SECTION, Origin, Place, Resolved, ResolvedValue, RouterSettings,
     SettingsFile, line_of_key, resolve_settings,
@@ -194,6 +194,10 @@ impl Settings {
             grace: values.grace,
         };
         skills.overflow_ceiling_bytes = values.budget.ceiling_bytes as u64;
+        skills.results = ResultTerms {
+            ceilings: values.tool_ceilings,
+            memory: values.overflow,
+        };
         skills.answer_chars_max = values.sanitizer.units_max;
         skills.retrieval = values.retrieval;
         skills.trace_directory = values.trace.enabled.then_some(values.trace.directory);

@@ -12,7 +12,7 @@ pub enum Use {
 }
 
 /// The settings that something acts on.
-const USED: [(&str, Use); 19] = [
+const USED: [(&str, Use); 25] = [
     (
         "routingModel",
         Use::UsedWith("in Pi; until it is set, the model of the session"),
@@ -34,6 +34,12 @@ const USED: [(&str, Use); 19] = [
         Use::UsedWith("by the embedded runner; until it is set, what the provider does"),
     ),
     ("overflowCeilingBytes", Use::Used),
+    ("toolCeilingBytes", Use::Used),
+    ("contextMemory.enabled", Use::Used),
+    ("contextMemory.maxEntries", Use::Used),
+    ("contextMemory.maxBytesPerRun", Use::Used),
+    ("contextMemory.previewHeadChars", Use::Used),
+    ("contextMemory.previewTailChars", Use::Used),
     ("outputSanitizer.finalOutputMaxChars", Use::Used),
     ("executionTrace.enabled", Use::UsedWith("for skills")),
     ("executionTrace.traceDirectory", Use::UsedWith("for skills")),

@@ -3,6 +3,8 @@
 use crate::gateways::ToolVerdict;
 use crate::message;
 use impresario_policies::domain::{AttemptEnding, AttemptNumber, Proof, Reason, RunId, RunRequest, Step};
+use impresario_policies::overflow_review::ResultLimits;
+use std::sync::Arc;
 
 /// Asks the sub-agent supervisor to take on a run. Idempotent by id.
 #[derive(Debug, Clone, PartialEq)]
@@ -141,8 +143,8 @@ pub struct ReviewToolResult {
     pub tool: String,
     /// The result.
     pub result: String,
-    /// A result above so many bytes is kept aside.
-    pub ceiling_bytes: u64,
+    /// How large it may be, and what becomes of it when it is larger.
+    pub limits: Arc<ResultLimits>,
 }
 message!(impl ReviewToolResult -> ToolVerdict);
 

@@ -10,34 +10,19 @@ use crate::messages::run::{ReadOverflow, ReviewToolResult};
 use crate::supervision::{Actor, Answer, Context, Handles, Port};
 use impresario_policies::domain::RunId;
 use impresario_policies::overflow_memory::{KeepDecision, OverflowFacts, OverflowSettings, decide_keep};
-use impresario_policies::overflow_preview::{TOO_LARGE, preview_within, replacement_text};
+use impresario_policies::overflow_preview::{replacement_within, too_large_text};
 use impresario_policies::overflow_read::{PLACES_MAX, read_page, search_text};
-use impresario_policies::overflow_review::{
-    OverflowReview, ToolCeiling, ToolResultFacts, review_tool_result,
-};
+use impresario_policies::overflow_review::{OverflowReview, ToolResultFacts, review_tool_result};
 use std::collections::BTreeMap;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
+use tokio::sync::Mutex;
 use wire::Wish;
 
 mod wire;
 
 const ASK: Duration = Duration::from_secs(30);
-/// What a sub-agent calls to read on.
-const READ_TOOL: &str = "overflow_read";
-/// What it calls to find a place.
-const SEARCH_TOOL: &str = "overflow_search";
-/// What the replacement says besides the preview has at most so many bytes.
-const WORDS_AROUND_BYTES: usize = 512;
-/// As the peer has them (pi-auggie-router 1.4.1, `contextMemory`), but on: its own default loses the result.
-const SETTINGS: OverflowSettings = OverflowSettings {
-    enabled: true,
-    entries_max: 64,
-    bytes_max: 64_000_000,
-    preview_head_units: 4_000,
-    preview_tail_units: 4_000,
-};
 
 /// Whom the overflow memory reaches.
 #[derive(Clone)]
@@ -57,6 +42,8 @@ pub struct Overflow {
     ports: OverflowPorts,
     /// Handles given in this life, by call: a review that is asked for again gives the same verdict.
     kept: BTreeMap<String, u32>,
+    /// Results are kept one after the other: what is free is known only when the last one is in the journal.
+    turn: Rc<Mutex<()>>,
 }
 
 impl Actor for Overflow {
@@ -72,121 +59,112 @@ impl Overflow {
             clock,
             ports,
             kept: BTreeMap::new(),
+            turn: Rc::default(),
         }
     }
 }
 
 impl Handles<ReviewToolResult> for Overflow {
     fn handle(&mut self, review: ReviewToolResult, _: &mut Context<Self>) -> Answer<Self, ToolVerdict> {
-        let ceiling = [ToolCeiling {
-            server: None,
-            tool: None,
-            bytes_max: Some(review.ceiling_bytes as usize),
-        }];
         let facts = ToolResultFacts {
             server: "",
             tool: &review.tool,
             bytes: review.result.len(),
         };
-        let OverflowReview::KeepAside { ceiling } = review_tool_result(&facts, &ceiling) else {
+        let OverflowReview::KeepAside { ceiling } = review_tool_result(&facts, &review.limits.ceilings)
+        else {
             return Answer::now(ToolVerdict::Pass);
         };
         let call = review.call.clone();
-        let known = self.kept.get(&call).copied();
-        let keeping = keep(
-            self.ports.clone(),
-            self.run.clone(),
-            self.clock.now(),
-            known,
+        let keeping = Keeping {
+            ports: self.ports.clone(),
+            run: self.run.clone(),
+            at: self.clock.now(),
+            known: self.kept.get(&call).copied(),
             ceiling,
-            review,
-        );
-        Answer::then(keeping, move |overflow: &mut Self, kept, _| match kept {
-            Ok(Kept { handle, text }) => {
+        };
+        let turn = self.turn.clone();
+        let work = async move {
+            let _turn = turn.lock().await;
+            keeping.keep(review).await
+        };
+        Answer::then(work, move |overflow: &mut Self, kept, _| match kept {
+            Ok((handle, verdict)) => {
                 overflow.kept.insert(call, handle);
-                ToolVerdict::Replace {
-                    text,
-                    overflow: format!("overflow_{handle}"),
-                }
+                verdict
             }
-            Err(why) => {
+            Err((why, verdict)) => {
                 tracing::warn!(run.id = %overflow.run, why, "tool result not kept");
-                ToolVerdict::Replace {
-                    text: TOO_LARGE.to_string(),
-                    overflow: String::new(),
-                }
+                verdict
             }
         })
     }
 }
 
-/// A result that is in the journal now.
-struct Kept {
-    handle: u32,
-    /// What stands in its place.
-    text: String,
-}
-
-async fn keep(
+/// One result on its way into the journal.
+struct Keeping {
     ports: OverflowPorts,
     run: RunId,
     at: UnixMillis,
+    /// The handle it was given before, in this life of the actor.
     known: Option<u32>,
     ceiling: usize,
-    review: ReviewToolResult,
-) -> Result<Kept, String> {
-    let bytes = review.result.len();
-    let handle = match known {
-        Some(handle) => handle,
-        None => free_handle(&ports, &run, bytes).await?,
-    };
-    let preview_max = ceiling.saturating_sub(WORDS_AROUND_BYTES);
-    let preview = preview_within(
-        &review.result,
-        SETTINGS.preview_head_units,
-        SETTINGS.preview_tail_units,
-        preview_max,
-    );
-    let text = replacement_text(
-        &format!("overflow_{handle}"),
-        bytes,
-        &preview,
-        READ_TOOL,
-        SEARCH_TOOL,
-    );
-    let entry = OverflowEntry {
-        handle,
-        server: String::new(),
-        tool: review.tool,
-        at,
-        bytes: bytes as u64,
-    };
-    let message = KeepOverflow {
-        run,
-        entry,
-        content: Arc::from(review.result),
-    };
-    let kept = ports
-        .keep
-        .ask_again(message, ASK)
-        .await
-        .map_err(|error| error.to_string())?;
-    kept.map_err(|error| error.to_string())?;
-    Ok(Kept { handle, text })
 }
 
-/// The next handle, if the run may keep so much more.
-async fn free_handle(ports: &OverflowPorts, run: &RunId, bytes: usize) -> Result<u32, String> {
-    let listing = list(ports, run).await?;
-    let held = listing.entries.iter().map(|entry| entry.bytes as usize).sum();
-    let facts = OverflowFacts {
-        disposed: false,
-        entries: listing.entries.len(),
-        bytes: held,
-    };
-    match decide_keep(bytes, &facts, &SETTINGS) {
-        KeepDecision::Keep { .. } => Ok(listing.next_handle),
-        KeepDecision::Refuse(refusal) => Err(format!("{refusal:?}")),
+impl Keeping {
+    /// Keeps it under its handle; else says why not, and the verdict refuses it.
+    async fn keep(self, review: ReviewToolResult) -> Result<(u32, ToolVerdict), (String, ToolVerdict)> {
+        let refused = ToolVerdict::Replace {
+            text: too_large_text(&review.tool, review.result.len(), self.ceiling),
+            overflow: String::new(),
+        };
+        let handle = match self.known {
+            Some(handle) => Ok(handle),
+            None => self.free_handle(review.result.len(), &review.limits.memory).await,
+        };
+        let handle = match handle {
+            Ok(handle) => handle,
+            Err(why) => return Err((why, refused)),
+        };
+        let id = format!("overflow_{handle}");
+        let text = replacement_within(&id, &review.result, &review.limits.memory, self.ceiling);
+        match self.put(handle, review).await {
+            Ok(()) => Ok((handle, ToolVerdict::Replace { text, overflow: id })),
+            Err(why) => Err((why, refused)),
+        }
+    }
+
+    /// The next handle, if the run may keep so much more.
+    async fn free_handle(&self, bytes: usize, memory: &OverflowSettings) -> Result<u32, String> {
+        let listing = list(&self.ports, &self.run).await?;
+        let held = listing.entries.iter().map(|entry| entry.bytes as usize).sum();
+        let facts = OverflowFacts {
+            disposed: false,
+            entries: listing.entries.len(),
+            bytes: held,
+        };
+        match decide_keep(bytes, &facts, memory) {
+            KeepDecision::Keep { .. } => Ok(listing.next_handle),
+            KeepDecision::Refuse(refusal) => Err(format!("{refusal:?}")),
+        }
+    }
+
+    async fn put(self, handle: u32, review: ReviewToolResult) -> Result<(), String> {
+        let entry = OverflowEntry {
+            handle,
+            server: String::new(),
+            tool: review.tool,
+            at: self.at,
+            bytes: review.result.len() as u64,
+        };
+        let message = KeepOverflow {
+            run: self.run,
+            entry,
+            content: Arc::from(review.result),
+        };
+        let kept = self.ports.keep.ask_again(message, ASK).await;
+        kept.map_err(|error| error.to_string())?
+            .map_err(|error| error.to_string())
     }
 }
 

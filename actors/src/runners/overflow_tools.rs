@@ -91,12 +91,14 @@ fn handle() -> Value {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use impresario_policies::overflow_memory::MEMORY_TOOLS;
 
     #[test]
     fn each_tool_is_found_by_the_name_it_is_offered_under() {
         for tool in OverflowTool::ALL {
             assert_eq!(OverflowTool::named(&tool.definition().name), Some(tool));
         }
+        assert_eq!(OverflowTool::ALL.map(OverflowTool::name), MEMORY_TOOLS);
         assert_eq!(OverflowTool::named("list"), None);
     }
 

@@ -18,4 +18,6 @@ pub use retrieval::{Retrieval, RetrievalEngine};
 pub use run::{
     Containment, Origin, Proof, Reason, ReasonCode, Replay, RunState, Step, TerminalState, WhatToRun,
 };
-pub use terms::{AnswerTerms, HistoryTerms, ModelChoice, RoutingTerms, RunTerms, TierCeilings, TraceTerms};
+pub use terms::{
+    AnswerTerms, HistoryTerms, ModelChoice, ResultTerms, RoutingTerms, RunTerms, TierCeilings, TraceTerms,
+};

@@ -2,6 +2,9 @@
 
 use super::{GroupMember, Origin, Retrieval, RunTerms, WhatToRun};
 use crate::fallback::CutTool;
+use crate::overflow_memory::OverflowSettings;
+use crate::overflow_preview::READ_TOOL;
+use crate::overflow_review::ResultLimits;
 use crate::sub_agent_prompt::RETRIEVAL_TOOL;
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
@@ -58,6 +61,17 @@ impl RunRequest {
     /// The sub-agent can ask for retrieval.
     pub fn retrieves(&self) -> bool {
         self.tools.iter().any(|tool| tool == RETRIEVAL_TOOL)
+    }
+
+    /// How large results of tools may be. Nothing is kept for a sub-agent that could not read it.
+    pub fn result_limits(&self) -> ResultLimits {
+        let terms = &self.terms.results;
+        let can_read = self.tools.iter().any(|tool| tool == READ_TOOL);
+        let memory = OverflowSettings {
+            enabled: terms.memory.enabled && can_read,
+            ..terms.memory
+        };
+        ResultLimits::of(&terms.ceilings, self.overflow_ceiling_bytes, memory)
     }
 }
 

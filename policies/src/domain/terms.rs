@@ -5,7 +5,9 @@
 use super::Tier;
 use crate::execution_route::{RouteDecision, RouteSettings};
 use crate::history::{HistorySettings, HistoryStrategy, MiddleMode, ShortNewest};
+use crate::overflow_memory::OverflowSettings;
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 
 /// The terms of a run, by what they are about.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -19,6 +21,8 @@ pub struct RunTerms {
     pub history: HistoryTerms,
     /// What is done to an answer.
     pub answer: AnswerTerms,
+    /// How large results of tools may be, and what becomes of the larger ones.
+    pub results: ResultTerms,
     /// What stands in the trace.
     pub trace: TraceTerms,
     /// A hash of the system prompt is logged.
@@ -119,6 +123,16 @@ impl Default for AnswerTerms {
             strip_tool_traces: true,
         }
     }
+}
+
+/// How large results of tools may be; the ceiling of those that are not named stands in the request.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct ResultTerms {
+    /// Of single tools by name, in bytes.
+    pub ceilings: BTreeMap<String, u64>,
+    /// What is kept aside, and how much of it is shown.
+    pub memory: OverflowSettings,
 }
 
 /// What stands in the trace of a run.

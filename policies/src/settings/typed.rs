@@ -10,10 +10,10 @@ use crate::history::{HistorySettings, HistoryStrategy, MiddleMode, ShortNewest};
 use crate::model_mapping::ModelNaming;
 use crate::output_sanitizer::SanitizerSettings;
 use crate::overflow_memory::OverflowSettings;
-use crate::overflow_review::ToolCeiling;
 use crate::parallel::ParallelSettings;
 use crate::trace_report::ReportSettings;
 use crate::trace_retention::RetentionSettings;
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 /// Everything the skill router is configured with.
@@ -58,7 +58,7 @@ pub struct RouterSettings {
     /// How large results may be.
     pub budget: ContextBudgetSettings,
     /// Ceilings of single tools.
-    pub tool_ceilings: Vec<ToolCeiling>,
+    pub tool_ceilings: BTreeMap<String, u64>,
     /// Which messages actor and judge see.
     pub history: HistorySettings,
     /// What is kept aside.
@@ -230,14 +230,10 @@ impl Reader<'_> {
         }
     }
 
-    fn tool_ceilings(&self) -> Vec<ToolCeiling> {
+    fn tool_ceilings(&self) -> BTreeMap<String, u64> {
         let entries = self.0.get("toolCeilingBytes").as_object().unwrap_or_default();
-        let ceiling = |(tool, bytes): &(String, Json)| ToolCeiling {
-            server: None,
-            tool: Some(tool.clone()),
-            bytes_max: bytes.as_number().map(|bytes| bytes as usize),
-        };
-        entries.iter().map(ceiling).collect()
+        let ceiling = |(tool, bytes): &(String, Json)| Some((tool.clone(), bytes.as_number()? as u64));
+        entries.iter().filter_map(ceiling).collect()
     }
 
     fn history(&self) -> HistorySettings {

@@ -1,6 +1,7 @@
 //! Whole skills, played in the peer's order: the host, the models and the sub-agent are scripted, every decision
 //! is a policy of ours.
 
+use super::settings::resolve_as_peer;
 use crate::vectors::{Answer, Case};
 use impresario_policies::compat::Json;
 use impresario_policies::context_budget::{budget_tier, choose_context_budget};
@@ -19,7 +20,7 @@ use impresario_policies::redact::redact;
 use impresario_policies::render_brief::render_brief;
 use impresario_policies::router_log::{self, LogEvent};
 use impresario_policies::router_phase::{RouterEvent, RouterPhase, decide_phase};
-use impresario_policies::settings::{NoticeKind, Place, RouterSettings, SettingsFile, resolve_settings};
+use impresario_policies::settings::{NoticeKind, RouterSettings};
 use impresario_policies::skill_command::{TypedInput, read_colon_form, read_skill_command};
 use impresario_policies::skill_file::read_skill_file;
 use impresario_policies::skill_lookup::SkillLookupError;
@@ -81,12 +82,7 @@ impl<'a> Player<'a> {
                 Some(root.to_text())
             }
         };
-        let file = SettingsFile {
-            place: Place::Workspace,
-            trusted: true,
-            text: text.as_deref(),
-        };
-        let resolved = resolve_settings(&[file]);
+        let resolved = resolve_as_peer(text.as_deref());
         let seeds = case.get("trace_files").as_object().unwrap_or_default();
         let files: BTreeMap<String, (usize, String)> = seeds
             .iter()

@@ -5,17 +5,31 @@ use impresario_policies::compat::Json;
 use impresario_policies::settings::{NoticeKind, Place, Resolved, SettingsFile, resolve_settings};
 use std::collections::BTreeMap;
 
+/// Where the peer's defaults are not ours (docs/adr/0012): as if the user had set them.
+const PEERS_DEFAULTS: SettingsFile<'static> = SettingsFile {
+    place: Place::Home,
+    trusted: true,
+    text: Some(
+        r#"{"auggieRouter":{"contextMemory":{"enabled":false,"maxEntries":8,"maxBytesPerRun":1000000}}}"#,
+    ),
+};
+
+/// What our settings are where the peer reads this file.
+pub fn resolve_as_peer(text: Option<&str>) -> Resolved {
+    let file = SettingsFile {
+        place: Place::Workspace,
+        trusted: true,
+        text,
+    };
+    resolve_settings(&[PEERS_DEFAULTS, file])
+}
+
 /// The last key the peer has; those after it are ours.
 const PEERS_LAST: &str = "promptInjection.enabled";
 
 pub fn config(case: &Case) -> Answer {
-    let file = SettingsFile {
-        place: Place::Workspace,
-        trusted: true,
-        text: case.get("file").as_str(),
-    };
-    let ours = resolve_settings(&[file]);
-    let defaults = flat(&resolve_settings(&[]));
+    let ours = resolve_as_peer(case.get("file").as_str());
+    let defaults = flat(&resolve_as_peer(None));
     let values = flat(&ours);
     let changed = values
         .iter()
