@@ -3,7 +3,7 @@
 //! A line of JSON-RPC in, a step out: silence, an answer, or a question to the run's memory whose answer is then
 //! put into words. Two sets of tool names: ours, which every provider accepts, and the peer's.
 
-use crate::compat::Json;
+use crate::compat::{Json, number_of, string_of};
 use crate::overflow_memory::{OverflowEntry, is_overflow_handle};
 use crate::overflow_read::{OverflowPage, OverflowPlace, PAGE_UNITS, PAGE_UNITS_MAX, PLACES_MAX};
 
@@ -76,22 +76,22 @@ pub enum MemoryAnswer<'a> {
 
 /// Reads one line.
 pub fn read_mcp_line(line: &str, names: ToolNames) -> McpStep {
-    let Ok(message) = Json::parse(line.trim()) else {
+    let Ok(message) = Json::parse(line) else {
         return McpStep::Silent;
     };
     let id = message.get("id").cloned();
-    match message
-        .get("method")
-        .and_then(Json::as_str)
-        .unwrap_or("undefined")
-    {
+    match message.get("method").and_then(Json::as_str).unwrap_or("") {
         "initialize" => McpStep::Answer(result(id, initialized(names))),
         "notifications/initialized" => McpStep::Silent,
         "ping" => McpStep::Answer(result(id, object(vec![]))),
         "tools/list" => McpStep::Answer(result(id, object(vec![("tools", Json::Array(tools(names)))]))),
         "tools/call" => call(id, message.get("params").unwrap_or(&Json::Null), names),
         _ if id.is_none() => McpStep::Silent,
-        other => McpStep::Answer(error(id, UNKNOWN_METHOD, &format!("Unknown method: {other}"))),
+        _ => McpStep::Answer(error(
+            id,
+            UNKNOWN_METHOD,
+            &format!("Unknown method: {}", shown(message.get("method"))),
+        )),
     }
 }
 
@@ -129,7 +129,7 @@ fn unknown_handle(id: Option<Json>, question: &MemoryQuestion) -> Json {
 
 fn call(id: Option<Json>, params: &Json, names: ToolNames) -> McpStep {
     let args = params.get("arguments").unwrap_or(&Json::Null);
-    let name = params.get("name").and_then(Json::as_str).unwrap_or("undefined");
+    let name = params.get("name").and_then(Json::as_str).unwrap_or("");
     let question = match (name, names) {
         ("context-memory.list", ToolNames::Peer) | ("overflow_list", ToolNames::Ours) => {
             Ok(MemoryQuestion::List)
@@ -138,12 +138,20 @@ fn call(id: Option<Json>, params: &Json, names: ToolNames) -> McpStep {
             read_question(args, names)
         }
         ("overflow_search", ToolNames::Ours) => search_question(args),
-        _ => return McpStep::Answer(error(id, UNKNOWN_METHOD, &format!("Unknown tool: {name}"))),
+        _ => {
+            let what = format!("Unknown tool: {}", shown(params.get("name")));
+            return McpStep::Answer(error(id, UNKNOWN_METHOD, &what));
+        }
     };
     match question {
         Ok(question) => McpStep::Ask { id, question },
         Err(what) => McpStep::Answer(error(id, INVALID_PARAMS, what)),
     }
+}
+
+/// What stands where a name should.
+fn shown(name: Option<&Json>) -> String {
+    name.map_or_else(|| "undefined".to_string(), string_of)
 }
 
 fn read_question(args: &Json, names: ToolNames) -> Result<MemoryQuestion, &'static str> {
@@ -191,8 +199,9 @@ fn amount(value: Option<&Json>, default: usize) -> Option<usize> {
     let number = match value {
         None | Some(Json::Null) => return Some(default),
         Some(Json::Number(number)) => *number,
-        Some(Json::String(text)) => text.trim().parse().ok()?,
-        Some(Json::Bool(_) | Json::Array(_) | Json::Object(_)) => return None,
+        Some(Json::String(text)) => number_of(text),
+        Some(Json::Bool(flag)) => f64::from(u8::from(*flag)),
+        Some(Json::Array(_) | Json::Object(_)) => return None,
     };
     (!number.is_nan()).then(|| number.floor().clamp(0.0, u32::MAX.into()) as usize)
 }

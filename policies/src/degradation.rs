@@ -52,19 +52,12 @@ pub fn decide_alert(
     if !settings.enabled || facts.current.outcome == Outcome::Success {
         return None;
     }
-    let worked = |at: usize, trace: &Trace| match facts.verdicts {
+    let first_success = match facts.verdicts {
         Some(verdicts) => verdicts
-            .get(at)
-            .is_some_and(|verdict| verdict.outcome == Outcome::Success),
-        None => looks_complete(trace),
+            .iter()
+            .position(|verdict| verdict.outcome == Outcome::Success)?,
+        None => facts.history.iter().position(looks_complete)?,
     };
-    let successes: Vec<bool> = facts
-        .history
-        .iter()
-        .enumerate()
-        .map(|(at, trace)| worked(at, trace))
-        .collect();
-    let first_success = successes.iter().position(|worked| *worked)?;
     let failures = first_success + 1;
     if failures < settings.consecutive_failures {
         return None;

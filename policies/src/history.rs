@@ -41,7 +41,7 @@ impl<'a> ChatMessage<'a> {
         &self.content
     }
 
-    /// How long the text is.
+    /// How much room it takes: the length of the text, where it was cut no less than was left of it.
     pub fn units(&self) -> usize {
         self.units
     }
@@ -59,11 +59,13 @@ impl<'a> ChatMessage<'a> {
         self.content = Cow::Owned(content);
     }
 
-    /// Cut to `limit`, the mark on top of it.
+    /// Cut to `limit`, the mark on top of it. It counts in full even where a code point did not fit, so that what
+    /// is left out for it does not depend on where its characters begin.
     fn cut_on_top(&mut self, limit: usize) {
         if self.units > limit {
             let kept = cut_units(&self.content, limit);
             self.set(format!("{kept}{TRUNCATED_MARK}"));
+            self.units = limit + MARK_UNITS;
         }
     }
 

@@ -182,12 +182,10 @@ pub fn synthesize(workers: &[WorkerResult]) -> String {
     let mut text = String::from("## Parallel sub-agent synthesis\n\n");
     for worker in workers {
         text.push_str(&format!("### {} — {}\n", worker.id, worker.goal));
-        match &worker.error {
-            Some(error) => {
-                let error = if error.is_empty() { "unknown error" } else { error };
-                text.push_str(&format!("_Worker failed: {error}._"));
-            }
-            None => {
+        let failed = worker.error.is_some() || worker.stopped_reason == "error";
+        match worker.error.as_deref().unwrap_or("unknown error") {
+            error if failed => text.push_str(&format!("_Worker failed: {error}._")),
+            _ => {
                 text.push_str(trim(&worker.text));
                 if worker.shown_reason() != "completed" {
                     text.push_str(&format!("\n\n_Stopped reason: {}._", worker.shown_reason()));

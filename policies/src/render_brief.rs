@@ -10,8 +10,7 @@ pub const TRUNCATED_MARK: &str = "\n[...truncated]";
 
 /// Writes the user prompt of a sub-agent: parts separated by blank lines, empty ones left out.
 pub fn render_brief(brief: &Brief) -> String {
-    let goal = trim(&brief.user_goal);
-    let goal = if goal.is_empty() {
+    let goal = if brief.user_goal.is_empty() {
         "(unspecified)"
     } else {
         &brief.user_goal

@@ -1,6 +1,6 @@
 //! What is offered while `/skill …` is typed, and what becomes of the command's argument?
 
-use crate::compat::{is_space, trim};
+use crate::compat::{collapse_spaces, is_space, trim};
 use crate::skill_lookup::is_skill_name;
 
 /// A command the host knows.
@@ -63,18 +63,18 @@ pub fn read_skill_argument(argument: &str, commands: &[HostCommand]) -> SkillArg
         };
     }
     let word = argument.split(is_space).next().unwrap_or("");
-    let rest = trim(&argument[word.len()..]);
+    let rest = &argument[word.len()..];
+    if is_skill_name(word) {
+        return SkillArgument::Run {
+            name: word.to_string(),
+            task: trim(rest).to_string(),
+        };
+    }
     if commands
         .iter()
         .any(|command| command.is_skill && command.name == word)
     {
-        return SkillArgument::PutInEditor(editor_text(word, rest));
-    }
-    if is_skill_name(word) {
-        return SkillArgument::Run {
-            name: word.to_string(),
-            task: rest.to_string(),
-        };
+        return SkillArgument::PutInEditor(editor_text(word, &collapse_spaces(rest)));
     }
     SkillArgument::InvalidName(word.to_string())
 }
@@ -113,6 +113,14 @@ mod tests {
                 name: "refactor".into(),
                 task: "split it".into()
             }
+        );
+    }
+
+    #[test]
+    fn a_command_of_the_host_goes_to_the_editor_in_one_line() {
+        assert_eq!(
+            read_skill_argument("skill:refactor split \n it", &commands()),
+            SkillArgument::PutInEditor("/skill:refactor split it ".into())
         );
     }
 

@@ -292,16 +292,18 @@ fn route_json(route: &Route) -> Json {
     ])
 }
 
-/// A route as written, the confidence not clamped: the file may be somebody else's.
-fn route_from(value: Option<&Json>) -> Route {
+/// A route as written, the confidence not clamped and the reason not cut: the file may be somebody else's.
+pub fn route_from(value: Option<&Json>) -> Route {
     let value = value.unwrap_or(&Json::Null);
     let route = coerce_route(value);
-    let written = value
+    let confidence = value
         .get("confidence")
         .and_then(Json::as_number)
         .filter(|number| number.is_finite());
+    let reason = value.get("reason").and_then(Json::as_str);
     Route {
-        confidence: written.unwrap_or(route.confidence),
+        confidence: confidence.unwrap_or(route.confidence),
+        reason: reason.map_or(route.reason, str::to_string),
         ..route
     }
 }

@@ -1,6 +1,6 @@
 //! The words that report, view and alert share.
 
-use crate::compat::{grouped, is_space, round_half_up};
+use crate::compat::{is_space, round_half_up};
 use crate::trace_classify::TraceVerdict;
 use crate::trace_file::Trace;
 
@@ -100,9 +100,5 @@ pub fn percent(part: usize, total: usize) -> u64 {
 
 /// `run` or `runs`.
 pub fn runs(count: usize) -> String {
-    format!(
-        "{} run{}",
-        grouped(count as u64),
-        if count == 1 { "" } else { "s" }
-    )
+    format!("{count} run{}", if count == 1 { "" } else { "s" })
 }

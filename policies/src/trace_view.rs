@@ -1,6 +1,9 @@
 //! What does one trace look like?
 
-use crate::compat::{Json, cut_units, grouped, number_text, to_fixed, trim, units};
+use crate::compat::{
+    Json, cut_units, grouped, grouped_digits, is_space, number_text, string_of, to_fixed, trim, trim_start,
+    units,
+};
 use crate::execution_route::{complexity_word, risk_word, tier_word};
 use crate::trace_classify::TraceVerdict;
 use crate::trace_file::{Trace, TraceCall};
@@ -119,15 +122,21 @@ fn size_text(call: &TraceCall) -> String {
         return "⛔ blocked".to_string();
     }
     match cut_total(&call.result_preview) {
-        Some(total) => format!("{} chars  (preview)", grouped(total)),
+        Some(total) => format!("{total} chars  (preview)"),
         None => format!("{} chars", grouped(units(&call.result_preview) as u64)),
     }
 }
 
-/// The full length a cut preview speaks of.
-fn cut_total(preview: &str) -> Option<u64> {
-    let (_, mark) = preview.rsplit_once("[...truncated, ")?;
-    mark.split_once(" total chars]")?.0.parse().ok()
+/// The full length the first mark of a cut speaks of, as it is shown.
+fn cut_total(preview: &str) -> Option<String> {
+    const MARK: &str = "[...truncated,";
+    preview.match_indices(MARK).find_map(|(at, _)| {
+        let rest = trim_start(&preview[at + MARK.len()..]);
+        let digits = rest.bytes().take_while(u8::is_ascii_digit).count();
+        let (digits, rest) = rest.split_at(digits);
+        let ends = rest.starts_with(is_space) && trim_start(rest).starts_with("total chars]");
+        (ends && !digits.is_empty()).then(|| grouped_digits(digits))
+    })
 }
 
 /// The argument that says most, as `key="value"`.
@@ -156,7 +165,7 @@ fn args_text(args: &Json, limit: usize) -> String {
         return String::new();
     };
     let room = limit.saturating_sub(units(key));
-    let value = value_text(value);
+    let value = string_of(value);
     format!(
         "{key}=\"{}\"",
         cut_with_dots(&value, room.saturating_sub(4), room.saturating_sub(7).max(10))
@@ -171,27 +180,6 @@ fn cut_with_dots(text: &str, limit: usize, kept: usize) -> String {
     }
 }
 
-/// `String(value)`.
-fn value_text(value: &Json) -> String {
-    match value {
-        Json::Null => "null".to_string(),
-        Json::Bool(flag) => flag.to_string(),
-        Json::Number(number) => number_text(*number),
-        Json::String(text) => text.clone(),
-        Json::Object(_) => "[object Object]".to_string(),
-        Json::Array(items) => {
-            let shown = items.iter().map(|item| {
-                if *item == Json::Null {
-                    String::new()
-                } else {
-                    value_text(item)
-                }
-            });
-            shown.collect::<Vec<_>>().join(",")
-        }
-    }
-}
-
 fn push_final_text(text: &str, limit: usize, lines: &mut Vec<String>) {
     if trim(text).is_empty() {
         lines.push("   Final text: (empty)".to_string());
@@ -200,10 +188,7 @@ fn push_final_text(text: &str, limit: usize, lines: &mut Vec<String>) {
     let length = units(text);
     if length > limit {
         let shown = cut_units(text, limit);
-        lines.push(format!(
-            "   Final text: {shown}... ({} chars total)",
-            grouped(length as u64)
-        ));
+        lines.push(format!("   Final text: {shown}... ({length} chars total)"));
         return;
     }
     lines.push("   Final text:".to_string());

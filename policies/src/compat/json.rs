@@ -1,7 +1,7 @@
 //! JSON as JavaScript reads and writes it.
 //!
-//! Differs from `serde_json` where files of peers need it: keys keep their order, a number too large is
-//! infinite rather than an error, half a surrogate pair is read as U+FFFD, and nesting has no limit for the
+//! Differs from `serde_json` where files of peers need it: keys keep their order, but for those that are whole
+//! numbers, which come first and ascend; a number too large is infinite rather than an error, half a surrogate pair is read as U+FFFD, and nesting has no limit for the
 //! reader. What lies deeper than [`DEPTH_MAX`] is checked but read as null, so nothing here can exhaust a stack.
 
 use super::number_text;
@@ -159,6 +159,24 @@ impl From<&Json> for serde_json::Value {
     }
 }
 
+/// `String(value)`.
+pub fn string_of(value: &Json) -> String {
+    match value {
+        Json::Null => "null".to_string(),
+        Json::Bool(flag) => flag.to_string(),
+        Json::Number(number) => number_text(*number),
+        Json::String(text) => text.clone(),
+        Json::Object(_) => "[object Object]".to_string(),
+        Json::Array(items) => {
+            let shown = items.iter().map(|item| match item {
+                Json::Null => String::new(),
+                item => string_of(item),
+            });
+            shown.collect::<Vec<_>>().join(",")
+        }
+    }
+}
+
 fn number_value(number: f64) -> serde_json::Value {
     const SAFE: f64 = 9_007_199_254_740_992.0;
     if number.fract() == 0.0 && number.abs() <= SAFE {
@@ -203,6 +221,19 @@ impl ObjectBuilder {
             }
         }
     }
+
+    /// The entries in their order: those with an index for a key first.
+    fn finish(mut self) -> Vec<(String, Json)> {
+        self.entries
+            .sort_by_key(|(key, _)| index_of(key).unwrap_or(u32::MAX));
+        self.entries
+    }
+}
+
+/// The number of a key that is written like an index of an array.
+fn index_of(key: &str) -> Option<u32> {
+    let plain = key.bytes().all(|byte| byte.is_ascii_digit()) && (key == "0" || !key.starts_with('0'));
+    key.parse().ok().filter(|index| plain && *index < u32::MAX)
 }
 
 impl Reader<'_> {
@@ -279,7 +310,7 @@ impl Reader<'_> {
                 }
                 value = match open.pop() {
                     Some(Open::Array(items)) => Json::Array(items),
-                    Some(Open::Object(object)) => Json::Object(object.entries),
+                    Some(Open::Object(object)) => Json::Object(object.finish()),
                     None => return Err("nothing is open"),
                 };
             }
@@ -532,6 +563,15 @@ mod tests {
     fn keys_keep_their_order_and_the_last_value() {
         let value = Json::parse(r#"{"b":1,"a":2,"b":3}"#).unwrap();
         assert_eq!(value.to_text(), r#"{"b":3,"a":2}"#);
+    }
+
+    #[test]
+    fn keys_that_are_indexes_come_first() {
+        let value = Json::parse(r#"{"b":1,"10":2,"01":3,"2":4,"a":5,"4294967295":6}"#).unwrap();
+        assert_eq!(
+            value.to_text(),
+            r#"{"2":4,"10":2,"b":1,"01":3,"a":5,"4294967295":6}"#
+        );
     }
 
     #[test]

@@ -1,4 +1,6 @@
-//! Numbers as JavaScript rounds and prints them.
+//! Numbers as JavaScript reads, rounds and prints them.
+
+use super::trim;
 
 /// `Math.round`: halves go up, also below zero.
 pub fn round_half_up(value: f64) -> f64 {
@@ -69,9 +71,36 @@ pub fn number_text(value: f64) -> String {
     }
 }
 
+/// `Number(text)`: not a number for what is none, 0 for nothing but white space.
+pub fn number_of(text: &str) -> f64 {
+    let text = trim(text);
+    let radix = |digits: &str, radix: u32| match u64::from_str_radix(digits, radix) {
+        Ok(number) if !digits.starts_with('+') => number as f64,
+        _ => f64::NAN,
+    };
+    let plain = |text: &str| {
+        let unsigned = text.strip_prefix(['+', '-']).unwrap_or(text);
+        unsigned == "Infinity" || unsigned.starts_with(|c: char| c.is_ascii_digit() || c == '.')
+    };
+    match text.get(..2) {
+        _ if text.is_empty() => 0.0,
+        Some("0x" | "0X") => radix(&text[2..], 16),
+        Some("0o" | "0O") => radix(&text[2..], 8),
+        Some("0b" | "0B") => radix(&text[2..], 2),
+        _ if plain(text) => text.parse().unwrap_or(f64::NAN),
+        _ => f64::NAN,
+    }
+}
+
 /// With a comma between every three digits.
 pub fn grouped(value: u64) -> String {
-    let digits = value.to_string();
+    grouped_digits(&value.to_string())
+}
+
+/// Decimal digits, however many, without leading zeros and with a comma between every three.
+pub fn grouped_digits(digits: &str) -> String {
+    let significant = digits.trim_start_matches('0');
+    let digits = if significant.is_empty() { "0" } else { significant };
     let mut out = String::with_capacity(digits.len() + digits.len() / 3);
     for (at, digit) in digits.chars().enumerate() {
         if at > 0 && (digits.len() - at).is_multiple_of(3) {
@@ -110,10 +139,32 @@ mod tests {
     }
 
     #[test]
+    fn texts_are_numbers_as_there() {
+        let cases = [
+            ("", 0.0),
+            (" 7\u{FEFF}", 7.0),
+            ("0x1F", 31.0),
+            ("1e3", 1_000.0),
+            (".5", 0.5),
+            ("5.", 5.0),
+            ("-Infinity", f64::NEG_INFINITY),
+        ];
+        for (text, number) in cases {
+            assert_eq!(number_of(text), number, "{text:?}");
+        }
+        for text in [
+            "x", "inf", "nan", "1_000", "1 2", "-", "+", ".", "0x", "-0x1", "12px",
+        ] {
+            assert!(number_of(text).is_nan(), "{text:?}");
+        }
+    }
+
+    #[test]
     fn thousands_are_grouped() {
         assert_eq!(grouped(0), "0");
         assert_eq!(grouped(999), "999");
         assert_eq!(grouped(1_234_567), "1,234,567");
+        assert_eq!(grouped_digits("0012345"), "12,345");
     }
 
     proptest::proptest! {

@@ -1,7 +1,8 @@
 //! What we do instead of the peer's faults. Ids as in its description; a predicate sees the case and our answer.
 
+use super::judging::chosen_messages;
 use super::scenario_defects;
-use crate::compare::same_without_halves;
+use crate::compare::{same, same_without_halves};
 use crate::vectors::{Answer, Case};
 use impresario_policies::compat::{Json, units};
 use impresario_policies::redact::REDACTED;
@@ -30,6 +31,7 @@ pub fn accepts(defect: &str, case: &Case, ours: &Answer) -> bool {
         "D47" => whole_word_is_refused(case, ours),
         "D49" => reply_in_prose_is_read(case, ours),
         "D51" => unusable_brief_is_not_passed(case, ours),
+        "D53" => endless_paging_is_refused(case, ours),
         _ => false,
     }
 }
@@ -59,7 +61,8 @@ fn usage_is_explained(case: &Case, ours: &Answer) -> bool {
     typed && ours.get("kind").as_str() == Some("usage") && usage.starts_with("/skill trace-")
 }
 
-/// The limit holds, and of the newest message more is left than the bare mark of a cut.
+/// The limit holds, every message is the start of one that was chosen, in order, and of the newest of them as much
+/// is left as the limit allows.
 fn newest_message_is_kept(case: &Case, ours: &Answer) -> bool {
     const MARK: &str = "\n[...truncated]";
     let limit = number(case.get("settings"), "max_total_chars") as usize;
@@ -68,15 +71,23 @@ fn newest_message_is_kept(case: &Case, ours: &Answer) -> bool {
         .iter()
         .map(|message| units(text(message, "content")))
         .sum();
-    let (Some(newest), Some(given)) = (messages.last(), case.list("messages").last()) else {
+    let chosen = chosen_messages(case);
+    let Some((newest, (role, given))) = messages.last().zip(chosen.last()) else {
         return false;
     };
+    let uncut = |content: &str| content.strip_suffix(MARK).unwrap_or(content).to_string();
     let kept = text(newest, "content");
-    let start = kept.strip_suffix(MARK).unwrap_or(kept);
-    let is_its_start = !start.is_empty() && text(given, "content").starts_with(start);
+    let start = uncut(kept);
     // Whole, or as much as the limit allows.
-    let whole = start == text(given, "content");
-    total <= limit && is_its_start && (whole || units(kept) + 1 >= limit || kept.ends_with(MARK))
+    let whole = kept == given || (kept.is_empty() && given.is_empty());
+    let filled = !start.is_empty() && (units(kept) + 1 >= limit || kept.ends_with(MARK));
+    let mut rest = chosen.iter();
+    let in_order = messages.iter().all(|message| {
+        let start = uncut(text(message, "content"));
+        rest.any(|(role, content)| text(message, "role") == role && content.starts_with(&start))
+    });
+    let is_newest = text(newest, "role") == role && given.starts_with(&start);
+    total <= limit && in_order && is_newest && (whole || filled)
 }
 
 /// No code point is split; nothing else differs.
@@ -111,17 +122,36 @@ fn answer_value(ours: &Answer) -> Json {
     }
 }
 
+/// The text without its traces. Blocks are taken from left to right; what is inside one is not looked at again.
+fn without_traces(given: &str) -> String {
+    let opening = Regex::new(r"```([A-Za-z0-9_-]+)\r?\n").expect("a pattern");
+    let trace = Regex::new(r"(?i)^(tool[_-]use|tool[_-]result|mcp([_-]envelope)?|codebase[_-]retrieval|auggie|scratchpad|internal)$")
+        .expect("a pattern");
+    let empty = Regex::new(r"^```[ \t]*(\r?\n|$)").expect("a pattern");
+    let (mut kept, mut rest) = (String::new(), given);
+    while let Some(found) = opening.captures(rest) {
+        let (start, body) = found.get(0).map_or((0, 0), |whole| (whole.start(), whole.end()));
+        let is_trace = trace.is_match(&found[1]);
+        let end = match rest[body..].find("\n```") {
+            _ if is_trace && empty.is_match(&rest[body..]) => body + 3,
+            Some(close) => body + close + 4,
+            None => break,
+        };
+        kept.push_str(&rest[..if is_trace { start } else { end }]);
+        rest = &rest[end..];
+    }
+    kept + rest
+}
+
 /// Every fenced block that is no trace is in our answer as it was, unless the answer was cut. Fences are lines in
 /// pairs; a pair whose second line has a label is no block.
 fn code_is_untouched(case: &Case, ours: &Answer) -> bool {
-    let trace = Regex::new(r"(?i)```(tool[_-]use|tool[_-]result|mcp([_-]envelope)?|codebase[_-]retrieval|auggie|scratchpad|internal)\r?\n(?s:.*?)\n?```")
-        .expect("a pattern");
     let fence = Regex::new(r"^```([A-Za-z0-9_-]*)[ \t]*\r?$").expect("a pattern");
     let kept = answer_value(ours);
     if kept.get("truncated") == Some(&Json::Bool(true)) {
-        return true;
+        return cap_includes_its_mark(case, ours);
     }
-    let rest = trace.replace_all(case.text("text"), "");
+    let rest = without_traces(case.text("text"));
     let (mut open, mut at, mut untouched) = (None, 0, true);
     for line in rest.split_inclusive('\n') {
         let found = fence.captures(line.trim_end_matches('\n'));
@@ -135,7 +165,25 @@ fn code_is_untouched(case: &Case, ours: &Answer) -> bool {
         }
         at += line.len();
     }
-    untouched
+    untouched && nothing_else_is_lost(case, &kept)
+}
+
+/// Whatever is not blank, no trace and no line of JSON-RPC is in our answer, in its order.
+fn nothing_else_is_lost(case: &Case, kept: &Json) -> bool {
+    let envelope = Regex::new(r#"\{"(jsonrpc|tool_use_id|tool_call_id)""#).expect("a pattern");
+    let rest = without_traces(case.text("text"));
+    let mut kept = text(kept, "text");
+    let lines = rest
+        .lines()
+        .map(str::trim)
+        .filter(|line| !line.is_empty() && !envelope.is_match(line));
+    lines.into_iter().all(|line| match kept.find(line) {
+        Some(at) => {
+            kept = &kept[at + line.len()..];
+            true
+        }
+        None => false,
+    })
 }
 
 /// Never longer than the limit.
@@ -264,20 +312,32 @@ fn only_its_own_traces_newest_first(case: &Case, ours: &Answer) -> bool {
 
 /// Seconds never reach 60; apart from that the text is the recorded one.
 fn no_sixty_seconds(case: &Case, ours: &Answer) -> bool {
-    let sixty = Regex::new(r"(\d+m)?60s").expect("a pattern");
-    let carried = sixty.replace_all(text(expected(case), "text"), |found: &regex::Captures<'_>| {
-        let minutes = found
-            .get(1)
-            .and_then(|minutes| minutes.as_str().trim_end_matches('m').parse().ok());
-        format!("{}m0s", minutes.unwrap_or(0) + 1)
-    });
-    let one_digit = |text: &str| {
-        Regex::new(r"m00s")
-            .expect("a pattern")
-            .replace_all(text, "m0s")
-            .into_owned()
+    let kept = answer_value(ours);
+    let kept = text(&kept, "text");
+    let recorded = expected(case).get("text").unwrap_or(&Json::Null);
+    // A full minute of ours may be one that the peer writes as sixty seconds.
+    let full = Regex::new(r"\b(\d+)m00?s").expect("a pattern");
+    let minutes: Vec<regex::Captures<'_>> = full.captures_iter(kept).collect();
+    const MINUTES_MAX: usize = 12;
+    let sixty = |choice: usize| {
+        let (mut said, mut from) = (String::new(), 0);
+        for (at, found) in minutes.iter().enumerate() {
+            let Some(whole) = found.get(0).filter(|_| choice & (1 << at) != 0) else {
+                continue;
+            };
+            said.push_str(&kept[from..whole.start()]);
+            match found[1].parse() {
+                Ok(1) => said.push_str("60s"),
+                Ok(0) | Err(_) => return String::new(),
+                Ok(minutes) => said.push_str(&format!("{}m60s", minutes - 1u64)),
+            }
+            from = whole.end();
+        }
+        said + &kept[from..]
     };
-    one_digit(&carried) == one_digit(text(&answer_value(ours), "text"))
+    minutes.len() <= MINUTES_MAX
+        && (1..1 << minutes.len()).any(|choice| same(recorded, &Json::String(sixty(choice))))
+        && !Regex::new(r"\d+m60s").expect("a pattern").is_match(kept)
 }
 
 /// Nothing is deleted that is not surely a trace, and no fewer of those than the peer deletes.
@@ -344,15 +404,53 @@ fn partial_pool_is_possible(case: &Case, ours: &Answer) -> bool {
         && warned(&kept) == warned(expected(case))
 }
 
-/// The absolute path of a program is used as it is.
+/// A position that is no number is refused; the peer gives empty pages for ever. Everything else is as recorded.
+fn endless_paging_is_refused(case: &Case, ours: &Answer) -> bool {
+    let (recorded, kept) = (expected(case), answer_value(ours));
+    let answers = |value: &Json| -> Vec<Json> {
+        let responses = value.get("responses").and_then(Json::as_array);
+        responses.unwrap_or_default().to_vec()
+    };
+    let is_endless = |answer: &Json| {
+        let page = || {
+            let content = answer.get("result")?.get("content")?.as_array()?;
+            content.first()?.get("text_json").cloned()
+        };
+        page().is_some_and(|page| {
+            page.get("eof") == Some(&Json::Bool(false))
+                && page.get("content").and_then(Json::as_str) == Some("")
+        })
+    };
+    let refused = |answer: &Json| answer.get("error").map_or(0.0, |error| number(error, "code")) == -32602.0;
+    let (recorded, kept) = (answers(recorded), answers(&kept));
+    recorded.len() == kept.len()
+        && recorded.iter().zip(&kept).all(|(wanted, found)| {
+            same(wanted, found)
+                || (is_endless(wanted) && refused(found) && wanted.get("id") == found.get("id"))
+        })
+}
+
+/// The absolute path of a program is used as it is; everything else is as recorded.
 fn absolute_program_is_taken(case: &Case, ours: &Answer) -> bool {
+    const KEY: &str = "auggieBinPath";
     let given = Json::parse(case.text("file")).unwrap_or(Json::Null);
-    let path = given
-        .get("auggieRouter")
-        .map_or("", |router| text(router, "auggieBinPath"));
+    let path = given.get("auggieRouter").map_or("", |router| text(router, KEY));
     let kept = answer_value(ours);
-    let changed = kept
-        .get("changed")
-        .map_or("", |changed| text(changed, "auggieBinPath"));
-    path.starts_with('/') && changed == path && kept.get("warnings") == Some(&Json::Array(vec![]))
+    let changed = kept.get("changed").unwrap_or(&Json::Null);
+    let others = |value: &Json| -> Vec<(String, Json)> {
+        let entries = value.get("changed").and_then(Json::as_object).unwrap_or_default();
+        let mut others: Vec<_> = entries.iter().filter(|(key, _)| key != KEY).cloned().collect();
+        others.sort_by(|a, b| a.0.cmp(&b.0));
+        others
+    };
+    let warnings = |value: &Json| -> Vec<Json> {
+        let warnings = value.get("warnings").and_then(Json::as_array).unwrap_or_default();
+        let others = warnings.iter().filter(|warning| text(warning, "key") != KEY);
+        others.cloned().collect()
+    };
+    path.starts_with('/')
+        && text(changed, KEY) == path
+        && others(&kept) == others(expected(case))
+        && kept.get("removed") == expected(case).get("removed")
+        && kept.get("warnings") == Some(&Json::Array(warnings(expected(case))))
 }

@@ -115,6 +115,29 @@ pub fn routing_message_truncate(case: &Case) -> Answer {
 }
 
 pub fn history_assembler(case: &Case) -> Answer {
+    let ours = assembled(case, None);
+    let total: usize = ours.iter().map(|(_, content)| units(content)).sum();
+    let ours: Vec<Value> = ours
+        .iter()
+        .map(|(role, content)| json!({"role": role, "content": content}))
+        .collect();
+    Answer::value(json!({"messages": ours, "total_utf16": total}))
+}
+
+/// Role and text of what would be taken if all messages together had no limit.
+pub fn chosen_messages(case: &Case) -> Vec<(String, String)> {
+    let mut chosen = assembled(case, Some(0));
+    // The line that stands for the middle is the first to go.
+    let is_marker = |(role, content): &(String, String)| {
+        role == "system" && content.starts_with("[history-omitted-middle:")
+    };
+    if let Some(at) = chosen.iter().position(is_marker) {
+        chosen.remove(at);
+    }
+    chosen
+}
+
+fn assembled(case: &Case, total_units_max: Option<usize>) -> Vec<(String, String)> {
     let settings = case.get("settings");
     let number = |key: &str| settings.get(key).and_then(Json::as_number).unwrap_or(0.0) as usize;
     let is = |key: &str, word: &str| settings.get(key).and_then(Json::as_str) == Some(word);
@@ -133,7 +156,7 @@ pub fn history_assembler(case: &Case) -> Answer {
             MiddleMode::Marker
         },
         message_units_max: number("max_chars_per_message"),
-        total_units_max: number("max_total_chars"),
+        total_units_max: total_units_max.unwrap_or_else(|| number("max_total_chars")),
         short_newest: ShortNewest::Marked,
     };
     let text = |message: &Json, key: &str| message.get(key).and_then(Json::as_str).unwrap_or("").to_string();
@@ -143,10 +166,7 @@ pub fn history_assembler(case: &Case) -> Answer {
         .map(|message| ChatMessage::new(text(message, "role"), text(message, "content")))
         .collect();
     let ours = assemble_history(&messages, &settings);
-    let total: usize = ours.iter().map(ChatMessage::units).sum();
-    let ours: Vec<Value> = ours
-        .iter()
-        .map(|message| json!({"role": message.role(), "content": message.content()}))
-        .collect();
-    Answer::value(json!({"messages": ours, "total_utf16": total}))
+    ours.iter()
+        .map(|message| (message.role().to_string(), message.content().to_string()))
+        .collect()
 }

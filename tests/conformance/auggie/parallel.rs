@@ -56,9 +56,11 @@ pub fn parallel_synthesis(case: &Case) -> Answer {
             id: optional(worker, "id").unwrap_or_default(),
             goal: optional(worker, "goal").unwrap_or_default(),
             text: optional(worker, "text").unwrap_or_default(),
-            truncated: worker.get("truncated") == Some(&Json::Bool(true)),
+            // The peer has the cut in the reason.
+            truncated: optional(worker, "stopped_reason").as_deref() == Some("cap"),
             stopped_reason: optional(worker, "stopped_reason").unwrap_or_default(),
-            error: optional(worker, "error"),
+            error: optional(worker, "error")
+                .filter(|_| optional(worker, "stopped_reason").as_deref() == Some("error")),
         })
         .collect();
     Answer::value(json!({"text": synthesize(&workers)}))

@@ -9,9 +9,10 @@ use impresario_policies::execution_route::{
     ModelPool, RouteDecision, RouteFacts, RoutePreference, RouteSettings, RouteSource, SkillModelPolicy,
     choose_route, executing_line, tier_word,
 };
-use impresario_policies::judge_reply::{coerce_route, tier_named};
+use impresario_policies::judge_reply::tier_named;
 use impresario_policies::model_mapping::ModelNaming;
 use impresario_policies::router_phase::{RouterEvent, RouterPhase, decide_phase};
+use impresario_policies::trace_file::route_from;
 use serde_json::{Value, json};
 
 fn pool(models: &Json) -> ModelPool {
@@ -50,7 +51,7 @@ pub fn execution_router(case: &Case) -> Answer {
     };
     let route = match case.get("route") {
         Json::Null => Route::default(),
-        given => coerce_route(given),
+        given => route_from(Some(given)),
     };
     let facts = RouteFacts {
         skill_model: case.get("skill_model").as_str(),
