@@ -2,13 +2,15 @@
 //!
 //! The question is asked after every step and after every restart alike, so recovery is the normal flow.
 
+use crate::compat::trim;
 use crate::domain::{
-    AttemptEnding, AttemptNumber, Brief, Briefing, Reason, ReasonCode, Replay, RunRequest, TerminalState,
-    Verdict,
+    AttemptEnding, AttemptNumber, Brief, Briefing, ModelChoice, Reason, ReasonCode, Replay, RunRequest,
+    TerminalState, Verdict,
 };
 use crate::fallback::{FallbackDecision, FallbackFacts, FallbackSettings, StartFrom, decide_fallback};
 use crate::judge_loop::brief_with_goal;
-use crate::projection::{AttemptProjection, RunProjection, ToolFate};
+use crate::model_choice::{ChoiceDecision, choose_models};
+use crate::projection::{AttemptProjection, JudgedPass, RunProjection, ToolFate};
 use std::time::Duration;
 
 /// What is seen besides the journal.
@@ -58,8 +60,10 @@ pub enum Move {
     KeepBrief {
         /// The brief.
         brief: Brief,
-        /// The verdict it passed with.
+        /// The verdict it passed with; none where no judge was asked.
         verdict: Option<Verdict>,
+        /// The models it goes on; none keeps the chain of the request.
+        choice: Option<Box<ModelChoice>>,
     },
     /// Wait for room.
     AwaitRoom,
@@ -170,11 +174,7 @@ fn towards_a_brief(run: &RunProjection, request: &RunRequest, facts: &ConductFac
         ..
     } = &request.briefing
     else {
-        let brief = Brief {
-            user_goal: request.task.clone(),
-            ..Brief::default()
-        };
-        return Move::KeepBrief { brief, verdict: None };
+        return keep_brief(the_task_alone(request), None, request);
     };
     if let Some(question) = run.open_question() {
         return match facts.question_failed {
@@ -194,19 +194,12 @@ fn towards_a_brief(run: &RunProjection, request: &RunRequest, facts: &ConductFac
     if passes == answered_after {
         return next_pass;
     }
-    if latest.verdict.passed() {
-        let answers = run
-            .questions
-            .iter()
-            .filter_map(|question| question.answer.clone());
-        let brief = Brief {
-            user_clarifications: answers.collect(),
-            ..latest.brief.clone()
-        };
-        return Move::KeepBrief {
-            brief: brief_with_goal(brief, &request.task),
-            verdict: Some(latest.verdict.clone()),
-        };
+    let unjudged = *passes_max == 0;
+    let brief = brief_of(run, latest, request);
+    let has_goal = !trim(&brief.user_goal).is_empty();
+    if has_goal && (latest.verdict.passed() || unjudged) {
+        let verdict = (!unjudged).then(|| latest.verdict.clone());
+        return keep_brief(brief, verdict, request);
     }
     if passes - answered_after < (*passes_max).max(1) {
         return next_pass;
@@ -219,6 +212,45 @@ fn towards_a_brief(run: &RunProjection, request: &RunRequest, facts: &ConductFac
         };
     }
     unanswered(&question, QuestionFailure::NobodyThere)
+}
+
+/// What actor and user said together; without a goal of its own the task is the goal.
+fn brief_of(run: &RunProjection, pass: &JudgedPass, request: &RunRequest) -> Brief {
+    let answers = run
+        .questions
+        .iter()
+        .filter_map(|question| question.answer.clone());
+    let brief = Brief {
+        user_clarifications: answers.collect(),
+        ..pass.brief.clone()
+    };
+    brief_with_goal(brief, &request.task)
+}
+
+fn the_task_alone(request: &RunRequest) -> Brief {
+    Brief {
+        user_goal: request.task.clone(),
+        ..Brief::default()
+    }
+}
+
+/// The models are chosen with the brief, so that no life of the run is between the two.
+fn keep_brief(brief: Brief, verdict: Option<Verdict>, request: &RunRequest) -> Move {
+    let choice = match choose_models(request, verdict.as_ref()) {
+        ChoiceDecision::KeepChain => None,
+        ChoiceDecision::Choose(choice) => Some(choice),
+        ChoiceDecision::Refuse(reason) => {
+            return Move::End {
+                state: TerminalState::Failed,
+                reason: Some(reason),
+            };
+        }
+    };
+    Move::KeepBrief {
+        brief,
+        verdict,
+        choice,
+    }
 }
 
 /// The question when the judge has none, in the peer's words (pi-auggie-router 1.4.1).
@@ -250,11 +282,15 @@ fn towards_an_answer(run: &RunProjection, request: &RunRequest, facts: &ConductF
     let Some(last) = run.latest_attempt() else {
         return first_attempt(run, request);
     };
-    let (Some(end), false) = (&last.ended, request.chain.is_empty()) else {
+    let chain = run.chain();
+    let (Some(end), false) = (&last.ended, chain.is_empty()) else {
         return no_model();
     };
     let facts_of_last = fallback_facts(run, request, last, end.ending, &end.detail);
-    match decide_fallback(&facts_of_last, &fallback_settings(request, facts.can_resume)) {
+    match decide_fallback(
+        &facts_of_last,
+        &fallback_settings(request, chain, facts.can_resume),
+    ) {
         FallbackDecision::Try { model, wait, from } => Move::StartAttempt {
             number: run.next_attempt(),
             model,
@@ -273,7 +309,7 @@ fn towards_an_answer(run: &RunProjection, request: &RunRequest, facts: &ConductF
 }
 
 fn first_attempt(run: &RunProjection, request: &RunRequest) -> Move {
-    match request.chain.first() {
+    match run.chain().first() {
         None => no_model(),
         Some(model) => Move::StartAttempt {
             number: run.next_attempt(),
@@ -323,8 +359,8 @@ fn fallback_facts(
         model: last.model.clone(),
         tries_on_model: tries_on_model as u32,
         lost_in_a_row: lost_in_a_row as u32,
-        place_in_chain: request
-            .chain
+        place_in_chain: run
+            .chain()
             .iter()
             .position(|model| *model == last.model)
             .unwrap_or(0),
@@ -334,9 +370,9 @@ fn fallback_facts(
     }
 }
 
-fn fallback_settings(request: &RunRequest, can_resume: bool) -> FallbackSettings {
+fn fallback_settings(request: &RunRequest, chain: &[String], can_resume: bool) -> FallbackSettings {
     FallbackSettings {
-        chain: request.chain.clone(),
+        chain: chain.to_vec(),
         tries_per_model_max: request.persistence.tries_per_model_max,
         wait_first: request.persistence.wait_first,
         wait_max: request.persistence.wait_max,

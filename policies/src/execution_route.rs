@@ -2,7 +2,7 @@
 
 use crate::compat::{collapse_spaces, cut_units, to_fixed, trim};
 use crate::domain::{Complexity, Risk, Route, Tier};
-use crate::model_mapping::{ModelMappingError, ModelNaming, resolve_model};
+use crate::model_mapping::{ModelMappingError, ModelNaming, allow, resolve_model};
 use serde::{Deserialize, Serialize};
 
 /// A reason shown to the user has at most so many units.
@@ -13,6 +13,8 @@ const SHOWN_REASON_UNITS_MAX: usize = 240;
 pub struct RouteFacts<'a> {
     /// The model its file asks for.
     pub skill_model: Option<&'a str>,
+    /// The model where nobody names one; none for the default provider's own.
+    pub default_model: Option<&'a str>,
     /// What the judge said of the work; the default where nobody said anything.
     pub route: Route,
     /// The brief passed the judge.
@@ -125,7 +127,10 @@ pub fn choose_route(
 ) -> Result<RouteDecision, ModelMappingError> {
     let minimum = (!facts.passed).then_some(Tier::Balanced);
     let effective_tier = facts.route.tier.max(minimum.unwrap_or(Tier::Cheap));
-    let map = |name: Option<&str>| settings.model_of(name);
+    let map = |name: Option<&str>| match (name, facts.default_model) {
+        (None, Some(default)) => allow(default.to_string(), &settings.allowed_providers),
+        (name, _) => settings.model_of(name),
+    };
     let skill_model = facts.skill_model.filter(|model| !trim(model).is_empty());
     let decided = |model: String, tier: Tier, reason: &str, source: RouteSource| RouteDecision {
         model,
@@ -322,6 +327,7 @@ mod tests {
         for tier in [Tier::Cheap, Tier::Balanced, Tier::Frontier] {
             let facts = RouteFacts {
                 skill_model: None,
+                default_model: None,
                 route: Route {
                     tier,
                     ..Route::default()

@@ -127,7 +127,7 @@ pub fn missing_verdict(timed_out: bool) -> Verdict {
 }
 
 /// Where no judge is asked, a usable brief passes; without one nothing starts.
-fn unjudged_verdict(brief_usable: bool) -> Verdict {
+pub fn unjudged_verdict(brief_usable: bool) -> Verdict {
     if !brief_usable {
         return missing_verdict(false);
     }

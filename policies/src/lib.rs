@@ -22,6 +22,7 @@ pub mod history;
 pub mod interruption;
 pub mod judge_loop;
 pub mod judge_reply;
+pub mod model_choice;
 pub mod model_mapping;
 pub mod offline;
 pub mod output_sanitizer;

@@ -8,6 +8,9 @@ const DEFAULT_MODEL: &str = "anthropic/claude-3-5-sonnet";
 /// Whose model a bare name is.
 const DEFAULT_VENDOR: &str = "anthropic";
 
+/// The model that has no provider and costs nothing.
+pub const OFFLINE_MODEL: &str = "offline";
+
 /// Why a name gives no model.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ModelMappingError {
@@ -59,7 +62,8 @@ pub fn resolve_model(
 /// Lets a complete name through if its provider may be used.
 pub fn allow(model: String, allowed_providers: &[String]) -> Result<String, ModelMappingError> {
     let used = model.split('/').next().unwrap_or("");
-    if allowed_providers.is_empty() || allowed_providers.iter().any(|allowed| allowed == used) {
+    let free = allowed_providers.is_empty() || model == OFFLINE_MODEL;
+    if free || allowed_providers.iter().any(|allowed| allowed == used) {
         Ok(model)
     } else {
         Err(ModelMappingError::DisallowedProvider {

@@ -221,6 +221,24 @@ impl RunProjection {
         RunState::Accepted
     }
 
+    /// The models, in order of preference: those that were chosen, else those that were asked for.
+    pub fn chain(&self) -> &[String] {
+        match (&self.choice, &self.accepted) {
+            (Some(choice), _) => &choice.chain,
+            (None, Some(accepted)) => &accepted.request.chain,
+            (None, None) => &[],
+        }
+    }
+
+    /// A result of a tool above so many bytes is kept aside.
+    pub fn overflow_ceiling_bytes(&self) -> u64 {
+        match (&self.choice, &self.accepted) {
+            (Some(choice), _) => choice.overflow_ceiling_bytes,
+            (None, Some(accepted)) => accepted.request.overflow_ceiling_bytes,
+            (None, None) => 0,
+        }
+    }
+
     /// The sequence the next step will have.
     pub fn next_sequence(&self) -> u64 {
         self.steps.saturating_add(1)

@@ -55,6 +55,11 @@ pub fn invalid_skill_name(typed: &str) -> String {
     format!("Invalid skill name \"{typed}\". Use only letters, digits, hyphens, underscores.")
 }
 
+/// A skill begins; what answers its questions is not said.
+pub fn executing(skill: &str) -> String {
+    format!("[System]: ⚙️ Executing /skill:{skill}")
+}
+
 /// The sub-agent ended before it was done.
 pub fn stopped_early(reason: &str) -> String {
     format!("[System]: Sub-agent stopped early ({reason}).")

@@ -297,6 +297,7 @@ fn verdict_in_words(verdict: TraceVerdict) -> String {
 fn routed(route: &Route, settings: &RouteSettings) -> RouteDecision {
     let facts = RouteFacts {
         skill_model: None,
+        default_model: None,
         route: route.clone(),
         passed: true,
     };

@@ -1,5 +1,7 @@
 use super::*;
 use crate::domain::*;
+use crate::execution_route::{RouteDecision, RouteSource};
+use crate::judge_loop::unjudged_verdict;
 use crate::projection::RecordedStep;
 
 fn request() -> RunRequest {
@@ -169,6 +171,7 @@ fn a_run_is_judged_briefed_admitted_tried_ended_delivered() {
     let keep = Move::KeepBrief {
         brief: goal(),
         verdict: Some(verdict(true)),
+        choice: None,
     };
     check(vec![accepted(), judged(1, true)], ConductFacts::default(), keep);
     check(
@@ -428,4 +431,113 @@ fn a_brief_that_passed_without_a_goal_has_the_task_for_one() {
         panic!("keeps no brief")
     };
     assert_eq!(brief.user_goal, request().task);
+}
+
+fn unjudged(task: &str) -> Step {
+    let mut request = request();
+    request.task = task.into();
+    request.briefing = Briefing::Judged {
+        passes_max: 0,
+        questions_max: 1,
+        model: "offline".into(),
+    };
+    Step::Accepted {
+        request: Box::new(request),
+    }
+}
+
+/// One pass of the actor alone: what it wrote, if that could be used.
+fn written(brief: Option<Brief>) -> Step {
+    Step::Judged {
+        pass: 1,
+        verdict: unjudged_verdict(brief.is_some()),
+        brief: brief.unwrap_or_default(),
+    }
+}
+
+fn kept_goal(steps: Vec<Step>) -> (String, Option<Verdict>) {
+    match decide_next_move(&run_of(steps), &ConductFacts::default()) {
+        Move::KeepBrief { brief, verdict, .. } => (brief.user_goal, verdict),
+        other => panic!("keeps no brief: {other:?}"),
+    }
+}
+
+#[test]
+fn without_a_judge_the_actor_writes_once_and_the_run_goes_on() {
+    check(
+        vec![unjudged("look")],
+        ConductFacts::default(),
+        Move::Judge { pass: 1 },
+    );
+    let kept = kept_goal(vec![unjudged("look"), written(Some(goal()))]);
+    assert_eq!(kept, ("find the lock".to_string(), None));
+}
+
+#[test]
+fn without_a_judge_an_unusable_brief_leaves_the_task_as_the_goal() {
+    let kept = kept_goal(vec![unjudged("look"), written(None)]);
+    assert_eq!(kept, ("look".to_string(), None));
+}
+
+#[test]
+fn nothing_starts_without_a_goal() {
+    let default_question = |question: &str| Move::Ask {
+        question: question.into(),
+        asked_before: false,
+    };
+    for brief in [None, Some(Brief::default())] {
+        let steps = vec![unjudged(" "), written(brief.clone())];
+        let question = match brief {
+            None => crate::judge_loop::UNUSABLE_QUESTION,
+            Some(_) => crate::judge_loop::DEFAULT_QUESTION,
+        };
+        check(steps.clone(), ConductFacts::default(), default_question(question));
+        let asked = Step::QuestionAsked {
+            question: question.into(),
+        };
+        let answered = Step::QuestionAnswered {
+            answer: "the lock".into(),
+        };
+        let after_answer = [steps, vec![asked, answered]].concat();
+        check(after_answer, ConductFacts::default(), Move::Judge { pass: 2 });
+    }
+}
+
+fn routed() -> Step {
+    let decision = RouteDecision {
+        model: "b/chosen".into(),
+        tier: Tier::Frontier,
+        reason: String::new(),
+        source: RouteSource::ExecutionRouting,
+        effective_tier: Tier::Frontier,
+    };
+    let choice = ModelChoice {
+        chain: vec!["b/chosen".into(), "c/next".into()],
+        decision,
+        overflow_ceiling_bytes: 50_000,
+    };
+    Step::Routed {
+        choice: Box::new(choice),
+    }
+}
+
+#[test]
+fn the_chain_that_was_chosen_holds_for_every_attempt() {
+    let begun = vec![accepted(), briefed(), routed(), Step::Admitted];
+    check(
+        begun.clone(),
+        with_room(),
+        start(1, "b/chosen", StartFrom::Scratch),
+    );
+    let first = Step::AttemptStarted {
+        attempt: AttemptNumber(1),
+        model: "b/chosen".into(),
+        runner: "embedded".into(),
+        session_file: None,
+        resumes_session: false,
+    };
+    let lost = [begun.clone(), vec![first.clone(), ended(1, AttemptEnding::Lost)]].concat();
+    check(lost, with_room(), start(2, "b/chosen", StartFrom::Scratch));
+    let silent = [begun, vec![first, ended(1, AttemptEnding::Inactivity)]].concat();
+    check(silent, with_room(), start(2, "c/next", StartFrom::Scratch));
 }

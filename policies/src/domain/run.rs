@@ -75,6 +75,8 @@ pub enum ReasonCode {
     UnknownSkill,
     /// The skill's file cannot be used.
     BrokenSkill,
+    /// The provider of a model is not among those that may be used.
+    DisallowedProvider,
     /// The model id is not one the provider has.
     UnknownModel,
     /// The start-up clock fired.

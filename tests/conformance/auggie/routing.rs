@@ -55,6 +55,7 @@ pub fn execution_router(case: &Case) -> Answer {
     };
     let facts = RouteFacts {
         skill_model: case.get("skill_model").as_str(),
+        default_model: None,
         route,
         passed: case.flag("passed"),
     };

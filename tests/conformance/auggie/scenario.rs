@@ -299,6 +299,7 @@ impl<'a> Player<'a> {
         let judged = waiting.settled.verdict.execution_route.clone();
         let facts = RouteFacts {
             skill_model: waiting.model.as_deref(),
+            default_model: None,
             route: judged.clone(),
             passed: waiting.settled.passed(),
         };
