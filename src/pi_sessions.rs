@@ -58,6 +58,8 @@ pub async fn serve_stdio(options: BridgeOptions) -> Result<(), ServeError> {
         runner_fixed: options.runner.is_some(),
         tools: skill_tools_of(runner),
         read_files: true,
+        embedded_has_providers: true,
+        models_chosen: true,
         ..SkillSettings::default()
     };
     let mut builder = Runtime::builder().own_process();

@@ -6,9 +6,12 @@ use futures_util::FutureExt;
 use impresario_actors::messages::session::SkillOrder;
 use impresario_actors::router::Resolve;
 use impresario_policies::domain::{
-    Briefing, Clocks, Origin, Persistence, Reason, ReasonCode, ResultTerms, Retrieval, RunRequest, RunTerms,
-    WhatToRun,
+    AnswerTerms, Briefing, Clocks, HistoryTerms, Origin, Persistence, Reason, ReasonCode, ResultTerms,
+    Retrieval, RoutingTerms, RunRequest, RunTerms, TierCeilings, TraceTerms, WhatToRun,
 };
+use impresario_policies::execution_route::{ModelPool, RoutePreference, RouteSettings, SkillModelPolicy};
+use impresario_policies::model_choice::refuse_models;
+use impresario_policies::model_mapping::ModelNaming;
 use impresario_policies::overflow_memory::MEMORY_TOOLS;
 use impresario_policies::skill_file::{SKILL_FILE_BYTES_MAX, SkillFile, read_skill_file};
 use impresario_policies::skill_lookup::{SkillLookupError, SkillPlace, is_skill_name, skill_candidates};
@@ -27,8 +30,14 @@ pub struct SkillSettings {
     pub runner: String,
     /// The models where the skill names none.
     pub chain: Vec<String>,
-    /// A model named by the skill is used.
-    pub skill_model: bool,
+    /// The skill's file and the routing may choose another model: there are providers, and nobody named one by hand.
+    pub models_chosen: bool,
+    /// The embedded runner reaches providers here, as the runner pi does everywhere.
+    pub embedded_has_providers: bool,
+    /// How a model is chosen.
+    pub route: RouteSettings,
+    /// The person is told which model was chosen and why.
+    pub surface_decision: bool,
     /// The tools a skill may use.
     pub tools: Vec<String>,
     /// How the task becomes a brief.
@@ -51,8 +60,16 @@ pub struct SkillSettings {
     pub fallback: Vec<String>,
     /// The model that writes and judges briefs, whatever the session's own is.
     pub routing_model: Option<String>,
-    /// Whose a skill's model without a provider is; else the provider of the session's own model.
-    pub default_provider: Option<String>,
+    /// Ceilings by tier; none for one ceiling.
+    pub tier_ceilings: Option<TierCeilings>,
+    /// What actor and judge see of the conversation.
+    pub history: HistoryTerms,
+    /// What is done to an answer.
+    pub answer: AnswerTerms,
+    /// What stands in a trace.
+    pub trace: TraceTerms,
+    /// A hash of the system prompt is logged.
+    pub log_prompt_prefix: bool,
     /// Sampling temperature, where the runner supports it.
     pub temperature: Option<f64>,
     /// The settings files are read for every order and laid over these.
@@ -69,7 +86,10 @@ impl Default for SkillSettings {
                 .filter(|home| home.is_absolute()),
             runner: EMBEDDED_RUNNER.to_string(),
             chain: vec![OFFLINE_MODEL.to_string()],
-            skill_model: false,
+            models_chosen: false,
+            embedded_has_providers: false,
+            route: nothing_routed(),
+            surface_decision: false,
             tools: skill_tools_of(EMBEDDED_RUNNER),
             briefing: Briefing::Judged {
                 passes_max: 2,
@@ -85,11 +105,28 @@ impl Default for SkillSettings {
             retrieval: Retrieval::default(),
             fallback: Vec::new(),
             routing_model: None,
-            default_provider: None,
+            tier_ceilings: None,
+            history: HistoryTerms::default(),
+            answer: AnswerTerms::default(),
+            trace: TraceTerms::default(),
+            log_prompt_prefix: false,
             temperature: None,
             read_files: false,
             runner_fixed: false,
         }
+    }
+}
+
+/// Every model that a host knows may be used, as the host calls it, and nothing is adapted.
+fn nothing_routed() -> RouteSettings {
+    RouteSettings {
+        enabled: false,
+        preference: RoutePreference::Balanced,
+        skill_model_policy: SkillModelPolicy::Pin,
+        models: ModelPool::default(),
+        default_provider: String::new(),
+        naming: ModelNaming::OfHost,
+        allowed_providers: Vec::new(),
     }
 }
 
@@ -131,9 +168,9 @@ pub fn resolve(settings: &SkillSettings, host: &str, order: SkillOrder) -> Resul
         Settings::read(&places).apply(&mut settings);
     }
     let skill = find_skill(&settings, &order)?;
-    let chain = chain_of(&settings, &order, skill.model)?;
+    let routing = routing_of(&settings, &order, skill.model);
     let briefing = briefing_of(&settings, order.model);
-    Ok(RunRequest {
+    let request = RunRequest {
         what: WhatToRun::Skill(order.name),
         task: order.task,
         origin: Origin {
@@ -144,7 +181,7 @@ pub fn resolve(settings: &SkillSettings, host: &str, order: SkillOrder) -> Resul
         continues: None,
         instructions: skill.instructions,
         tools: settings.results.memory.offered(settings.tools),
-        chain,
+        chain: chain_asked_for(&routing),
         runner: settings.runner,
         workspace: order.workspace,
         briefing,
@@ -156,57 +193,56 @@ pub fn resolve(settings: &SkillSettings, host: &str, order: SkillOrder) -> Resul
         trace_directory: settings.trace_directory,
         group: None,
         terms: RunTerms {
+            routing: Some(routing),
+            tier_ceilings: settings.tier_ceilings,
+            history: settings.history,
+            answer: settings.answer,
+            trace: settings.trace,
+            log_prompt_prefix: settings.log_prompt_prefix,
             results: settings.results,
-            ..RunTerms::default()
         },
         retrieval: settings.retrieval,
-    })
+    };
+    match refuse_models(&request) {
+        Some(reason) => Err(reason),
+        None => Ok(request),
+    }
 }
 
-/// The skill's own model, else the session's, else the settings'; then those to go on with.
-fn chain_of(
-    settings: &SkillSettings,
-    order: &SkillOrder,
-    of_skill: Option<String>,
-) -> Result<Vec<String>, Reason> {
-    let of_skill = of_skill.filter(|_| settings.skill_model);
-    let first = match of_skill {
-        Some(model) => Some(with_provider(settings, order, model)?),
-        None => order.model.clone(),
+/// Without a choice the session's own model holds, else the first of the settings'; then those to go on with.
+fn routing_of(settings: &SkillSettings, order: &SkillOrder, of_skill: Option<String>) -> RoutingTerms {
+    let (own, further) = match (&order.model, settings.chain.split_first()) {
+        (Some(model), _) => (Some(model.clone()), &[][..]),
+        (None, Some((first, further))) => (Some(first.clone()), further),
+        (None, None) => (None, &[][..]),
     };
-    let mut chain = first.map_or_else(|| settings.chain.clone(), |model| vec![model]);
-    for model in &settings.fallback {
+    let mut route = settings.route.clone();
+    route.enabled &= settings.models_chosen;
+    if route.naming == ModelNaming::OfHost {
+        // Pi knows models as provider/id; a bare id belongs to the provider of the session's own model.
+        let of_session = order.model.as_ref().and_then(|model| model.split_once('/'));
+        route.default_provider = of_session.map_or_else(String::new, |(provider, _)| provider.to_string());
+    }
+    RoutingTerms {
+        skill_model: of_skill.filter(|_| settings.models_chosen),
+        settings: route,
+        default_model: own,
+        fallback: further.iter().chain(&settings.fallback).cloned().collect(),
+        surface_decision: settings.surface_decision,
+        kept: None,
+    }
+}
+
+/// What was asked for, before anything is chosen.
+fn chain_asked_for(routing: &RoutingTerms) -> Vec<String> {
+    let asked = routing.default_model.iter().chain(&routing.fallback);
+    let mut chain = Vec::new();
+    for model in asked {
         if !chain.contains(model) {
             chain.push(model.clone());
         }
     }
-    if chain.is_empty() {
-        return Err(Reason {
-            code: ReasonCode::UnknownModel,
-            message: format!(
-                "The runner {:?} needs a model: give --model provider/id, or set fallbackModels.",
-                settings.runner
-            ),
-        });
-    }
-    Ok(chain)
-}
-
-/// Pi knows models as `provider/id`.
-fn with_provider(settings: &SkillSettings, order: &SkillOrder, model: String) -> Result<String, Reason> {
-    if model.contains('/') {
-        return Ok(model);
-    }
-    let of_session = || Some(order.model.as_ref()?.split_once('/')?.0);
-    match settings.default_provider.as_deref().or_else(of_session) {
-        Some(provider) => Ok(format!("{provider}/{model}")),
-        None => {
-            let why = format!(
-                "its model {model:?} names no provider. Write it as provider/id, or set defaultProvider"
-            );
-            Err(broken(&order.name, &why))
-        }
-    }
+    chain
 }
 
 fn briefing_of(settings: &SkillSettings, of_session: Option<String>) -> Briefing {

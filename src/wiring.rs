@@ -248,6 +248,7 @@ struct RunGrower {
     ask_user: Port<AskUser>,
     deliver: Port<DeliverResult>,
     show: Port<ShowProgress>,
+    notice: Port<ShowNotice>,
     room: Port<AskForRoom>,
     closed: Port<RunClosed>,
     outside: Outside,
@@ -280,6 +281,7 @@ impl RunGrower {
             ask_user: places.host.port(),
             deliver: places.host.port(),
             show: places.host.port(),
+            notice: places.host.port(),
             room: places.runs.port(),
             closed: places.runs.port(),
             outside: outside.clone(),
@@ -315,6 +317,7 @@ impl RunGrower {
             ask_user: self.ask_user.clone(),
             deliver: self.deliver.clone(),
             show: self.show.clone(),
+            notice: self.notice.clone(),
             room: self.room.clone(),
             closed: self.closed.clone(),
             trace: trace.port(),
@@ -356,6 +359,7 @@ impl RunGrower {
         RunTools {
             grow_attempt,
             runner: Rc::new(move |name| runners.get(name).cloned()),
+            system_prompt: Rc::new(system_prompt_of),
             feed: self.feed.clone(),
             clock: self.outside.clock.clone(),
             host_is_here: Rc::new(move |request| {

@@ -1,8 +1,13 @@
 //! Settings files of a home and a workspace, and what the binary makes of them.
 
+use impresario::settings::{Settings, SettingsPlaces};
 use impresario::skills::{SkillSettings, resolve};
 use impresario_actors::messages::session::SkillOrder;
-use impresario_policies::domain::{Briefing, Reason, ReasonCode, RunRequest};
+use impresario_policies::domain::{
+    AnswerTerms, Briefing, HistoryTerms, Reason, ReasonCode, RunRequest, RunTerms, TierCeilings, TraceTerms,
+};
+use impresario_policies::history::{HistorySettings, HistoryStrategy, MiddleMode, ShortNewest};
+use impresario_policies::model_choice::{ChoiceDecision, choose_models};
 use impresario_policies::settings::settings_schema_text;
 use serde_json::{Value, json};
 use std::fs;
@@ -292,44 +297,181 @@ fn ordered(settings: &SkillSettings, model: &str, session: Option<&str>) -> Resu
     resolve(settings, "test", order)
 }
 
-#[test]
-fn a_pinned_model_comes_before_the_session_and_the_fallback_after() {
-    let settings = SkillSettings {
-        skill_model: true,
-        fallback: vec!["c/three".into(), "b/two".into()],
-        routing_model: Some("r/small".into()),
+/// What a skill runs with where these settings hold and the host has providers.
+fn set(text: &str) -> SkillSettings {
+    let scene = Scene::new().with_workspace(&format!("{{\"impresario\":{text}}}"));
+    let places = SettingsPlaces {
+        home_file: None,
+        home_file_shown: String::new(),
+        workspace: scene.workspace(),
+        workspace_trusted: true,
+    };
+    let read = Settings::read(&places);
+    assert_eq!(read.problems, []);
+    let mut settings = SkillSettings {
+        embedded_has_providers: true,
         ..SkillSettings::default()
     };
-    let request = ordered(&settings, "b/two", Some("a/one")).unwrap();
-    assert_eq!(request.chain, ["b/two", "c/three"]);
-    assert!(matches!(request.briefing, Briefing::Judged { model, .. } if model == "r/small"));
-    let ignoring = SkillSettings {
-        skill_model: false,
-        ..settings
-    };
-    let chain = ordered(&ignoring, "b/two", Some("a/one")).unwrap().chain;
-    assert_eq!(chain, ["a/one", "c/three", "b/two"]);
+    read.apply(&mut settings);
+    settings
+}
+
+/// The models that such a skill runs on when the judge has no opinion.
+fn chain(settings: &str, model: &str, session: Option<&str>) -> Vec<String> {
+    let request = ordered(&set(settings), model, session).unwrap();
+    match choose_models(&request, None) {
+        ChoiceDecision::Choose(choice) => choice.chain,
+        other => panic!("{other:?}"),
+    }
 }
 
 #[test]
-fn a_model_without_a_provider_belongs_to_the_one_that_is_set_or_the_sessions() {
-    let settings = SkillSettings {
-        skill_model: true,
-        ..SkillSettings::default()
+fn a_pinned_model_comes_before_the_session_and_the_fallback_after() {
+    let both = r#"{"fallbackModels": ["c/three", "b/two"], "routingModel": "r/small"}"#;
+    assert_eq!(chain(both, "b/two", Some("a/one")), ["b/two", "c/three"]);
+    let request = ordered(&set(both), "b/two", Some("a/one")).unwrap();
+    assert!(matches!(request.briefing, Briefing::Judged { model, .. } if model == "r/small"));
+    assert_eq!(chain(both, "", Some("a/one")), ["a/one", "c/three", "b/two"]);
+    let by_hand = SkillSettings {
+        models_chosen: false,
+        ..set(both)
     };
-    assert_eq!(ordered(&settings, "two", Some("a/one")).unwrap().chain, ["a/two"]);
-    let refused = ordered(&settings, "two", None).unwrap_err();
+    let request = ordered(&by_hand, "b/two", Some("a/one")).unwrap();
+    assert_eq!(request.chain, ["a/one", "c/three", "b/two"]);
+    assert_eq!(request.terms.routing.unwrap().skill_model, None);
+}
+
+#[test]
+fn a_model_is_called_as_the_host_calls_it_until_a_default_provider_is_set() {
+    assert_eq!(chain("{}", "two", Some("a/one")), ["a/two"]);
+    assert_eq!(chain("{}", "b/two", Some("a/one")), ["b/two"]);
+    let refused = ordered(&set("{}"), "two", None).unwrap_err();
     assert_eq!(refused.code, ReasonCode::BrokenSkill);
     assert!(
         refused.message.contains("names no provider"),
         "{}",
         refused.message
     );
-    let set = SkillSettings {
-        default_provider: Some("d".into()),
-        ..settings
+    let provider = r#"{"defaultProvider": "d"}"#;
+    assert_eq!(chain(provider, "two", Some("a/one")), ["d/anthropic/two"]);
+    assert_eq!(chain(provider, "b/two", Some("a/one")), ["d/b/two"]);
+    assert_eq!(chain(provider, "c/b/two", Some("a/one")), ["c/b/two"]);
+    assert_eq!(chain(provider, "", Some("a/one")), ["a/one"]);
+}
+
+#[test]
+fn the_work_chooses_the_model_where_that_is_set() {
+    let by_default = r#"{"executionRouting": {"enabled": true}}"#;
+    let balanced = ["openrouter/anthropic/claude-3-5-sonnet"];
+    assert_eq!(chain(by_default, "", Some("a/one")), balanced);
+    assert_eq!(chain(by_default, "b/two", Some("a/one")), ["b/two"]);
+    let own = r#"{"executionRouting": {"enabled": true, "skillModelPolicy": "ignore",
+        "models": {"balanced": "p/middle"}}, "fallbackModels": ["q/other"]}"#;
+    assert_eq!(chain(own, "b/two", Some("a/one")), ["p/middle", "q/other"]);
+    // With one default provider, every name is the peer's.
+    let mapped = r#"{"defaultProvider": "d", "executionRouting": {"enabled": true, "models": {"balanced": "p/middle"}}}"#;
+    assert_eq!(chain(mapped, "", Some("a/one")), ["d/p/middle"]);
+    // The judge has no opinion of a risk it does not know: preferBest takes no chances.
+    let best = r#"{"executionRouting": {"enabled": true, "preference": "preferBest",
+        "models": {"frontier": "p/large"}}}"#;
+    assert_eq!(chain(best, "", Some("a/one")), ["p/large"]);
+}
+
+#[test]
+fn a_provider_off_the_list_is_refused_before_anything_is_spent() {
+    let refused = |settings: &str, model: &str| ordered(&set(settings), model, Some("a/one")).unwrap_err();
+    let only = |more: &str| format!(r#"{{"allowedProviderPrefixes": ["a"]{more}}}"#);
+    assert_eq!(chain(&only(""), "", Some("a/one")), ["a/one"]);
+    for (more, model, named) in [
+        ("", "b/two", "b/two"),
+        (r#", "routingModel": "r/small""#, "", "r/small"),
+        (r#", "fallbackModels": ["c/three"]"#, "", "c/three"),
+        (r#", "defaultProvider": "d""#, "a/two", "d/a/two"),
+    ] {
+        let reason = refused(&only(more), model);
+        assert_eq!(reason.code, ReasonCode::DisallowedProvider);
+        let expected = format!("Model \"{named}\" uses a disallowed provider. Allowed prefixes: a");
+        assert_eq!(reason.message, expected);
+    }
+}
+
+#[test]
+fn what_is_set_about_history_answers_budgets_and_logs_is_in_the_request() {
+    let settings = r#"{"historyWindow": 7, "maxJudgeIterations": 0, "debugPromptPrefixHash": true,
+        "historyAssembly": {"strategy": "headTail", "headMessages": 1, "tailMessages": 3, "middleMode": "omit",
+            "maxCharsPerMessage": 50, "maxTotalChars": 200},
+        "outputSanitizer": {"enabled": false, "stripToolTraces": false},
+        "contextBudgets": {"enabled": true, "overflowCeilingBytes": {"cheap": 2000, "frontier": 9000}},
+        "executionTrace": {"maxResultPreviewChars": 321}, "executionRouting": {"surfaceDecision": true}}"#;
+    let request = ordered(&set(settings), "", Some("a/one")).unwrap();
+    assert!(matches!(request.briefing, Briefing::Judged { passes_max: 0, .. }));
+    let terms = request.terms;
+    let expected = RunTerms {
+        routing: terms.routing.clone(),
+        results: terms.results.clone(),
+        tier_ceilings: Some(TierCeilings {
+            cheap: Some(2_000),
+            balanced: None,
+            frontier: Some(9_000),
+        }),
+        history: HistoryTerms {
+            window: 7,
+            assembly: HistorySettings {
+                strategy: HistoryStrategy::HeadTail,
+                head_messages: 1,
+                tail_messages: 3,
+                middle_mode: MiddleMode::Omit,
+                message_units_max: 50,
+                total_units_max: 200,
+                short_newest: ShortNewest::Kept,
+            },
+        },
+        answer: AnswerTerms {
+            sanitize: false,
+            strip_tool_traces: false,
+        },
+        trace: TraceTerms {
+            preview_units_max: 321,
+        },
+        log_prompt_prefix: true,
     };
-    assert_eq!(ordered(&set, "two", Some("a/one")).unwrap().chain, ["d/two"]);
+    assert_eq!(terms, expected);
+    assert!(terms.routing.unwrap().surface_decision);
+    let by_default = ordered(&set("{}"), "", Some("a/one")).unwrap().terms;
+    let expected = RunTerms {
+        routing: by_default.routing.clone(),
+        ..RunTerms::default()
+    };
+    assert_eq!(by_default, expected);
+}
+
+#[test]
+fn an_untrusted_workspace_chooses_no_model_and_lifts_no_limit() {
+    let scene = Scene::new().with_workspace(
+        r#"{"impresario": {"executionRouting": {"enabled": true, "preference": "preferBest",
+        "skillModelPolicy": "ignore", "models": {"cheap": "x/y"}}, "allowedProviderPrefixes": ["x"],
+        "defaultProvider": "x", "routingModel": "x/y", "fallbackModels": ["x/y"], "historyWindow": 400,
+        "historyAssembly": {"maxTotalChars": 0}, "contextBudgets": {"enabled": true},
+        "outputSanitizer": {"enabled": false}, "executionTrace": {"maxResultPreviewChars": 90000}}}"#,
+    );
+    for key in [
+        "executionRouting.enabled",
+        "executionRouting.preference",
+        "executionRouting.skillModelPolicy",
+        "executionRouting.models",
+        "allowedProviderPrefixes",
+        "defaultProvider",
+        "routingModel",
+        "fallbackModels",
+        "historyWindow",
+        "historyAssembly.maxTotalChars",
+        "contextBudgets.enabled",
+        "outputSanitizer.enabled",
+        "executionTrace.maxResultPreviewChars",
+    ] {
+        assert_eq!(scene.shown(key, &["--untrusted"])["from"], "default", "{key}");
+        assert_eq!(scene.shown(key, &[])["from"], "workspace, impresario", "{key}");
+    }
 }
 
 #[test]

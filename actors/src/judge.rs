@@ -7,14 +7,13 @@ use crate::gateways::{ChatMessage, ChatRole, ModelClient, ModelMessage, ModelReq
 use crate::messages::session::{JudgeTask, Judgement, ReadHistory};
 use crate::supervision::{Actor, Answer, Context, Handles, Port};
 use impresario_policies::domain::{Brief, Verdict};
-use impresario_policies::judge_loop::missing_verdict;
+use impresario_policies::history::{self, assemble_history};
+use impresario_policies::judge_loop::{missing_verdict, unjudged_verdict};
 use impresario_policies::judge_reply::{read_brief, read_verdict};
 use impresario_policies::prompts::{BriefFacts, JudgeFacts, Prompt, brief_prompt, judge_prompt};
 use std::rc::Rc;
 use std::time::Duration;
 
-/// The newest messages of the session that are read (the peer's `historyWindow`).
-const HISTORY_MESSAGES_MAX: usize = 20;
 const REPLY_TOKENS_MAX: u32 = 4_000;
 const ASK: Duration = Duration::from_secs(10);
 
@@ -48,17 +47,20 @@ impl Handles<JudgeTask> for Judge {
         let (model, history) = (self.model.clone(), self.ports.history.clone());
         Answer::later(async move {
             let read = ReadHistory {
-                messages_max: HISTORY_MESSAGES_MAX,
+                messages_max: task.history.window,
             };
-            let chat = history.ask_again(read, ASK).await.unwrap_or_default();
+            let said = history.ask_again(read, ASK).await.unwrap_or_default();
+            let said = said.iter().map(as_policy_has_it).collect::<Vec<_>>();
+            let chat = assemble_history(&said, &task.history.assembly);
             judge(&*model, &task, &chat).await
         })
     }
 }
 
-async fn judge(model: &dyn ModelClient, task: &JudgeTask, chat: &[ChatMessage]) -> Judgement {
+async fn judge(model: &dyn ModelClient, task: &JudgeTask, chat: &[history::ChatMessage<'_>]) -> Judgement {
     let brief = write_brief(model, task, chat).await;
     let verdict = match &brief {
+        Ok(_) if task.skip_judge => unjudged_verdict(true),
         Ok(brief) => pass_verdict(model, task, chat, brief).await,
         Err(failure) => failure.verdict(),
     };
@@ -71,7 +73,7 @@ async fn judge(model: &dyn ModelClient, task: &JudgeTask, chat: &[ChatMessage]) 
 async fn write_brief(
     model: &dyn ModelClient,
     task: &JudgeTask,
-    chat: &[ChatMessage],
+    chat: &[history::ChatMessage<'_>],
 ) -> Result<Brief, Failure> {
     let facts = BriefFacts {
         name: &task.name,
@@ -88,7 +90,7 @@ async fn write_brief(
 async fn pass_verdict(
     model: &dyn ModelClient,
     task: &JudgeTask,
-    chat: &[ChatMessage],
+    chat: &[history::ChatMessage<'_>],
     brief: &Brief,
 ) -> Verdict {
     let facts = JudgeFacts {
@@ -144,14 +146,16 @@ async fn call(model: &dyn ModelClient, task: &JudgeTask, prompt: Prompt) -> Resu
     }
 }
 
-fn as_pairs(chat: &[ChatMessage]) -> Vec<(&str, &str)> {
-    let pairs = chat.iter().map(|message| {
-        let role = match message.role {
-            ChatRole::User => "user",
-            ChatRole::Assistant => "assistant",
-            ChatRole::System => "system",
-        };
-        (role, message.content.as_str())
-    });
+fn as_policy_has_it(message: &ChatMessage) -> history::ChatMessage<'_> {
+    let role = match message.role {
+        ChatRole::User => "user",
+        ChatRole::Assistant => "assistant",
+        ChatRole::System => "system",
+    };
+    history::ChatMessage::new(role, message.content.as_str())
+}
+
+fn as_pairs<'a>(chat: &'a [history::ChatMessage<'_>]) -> Vec<(&'a str, &'a str)> {
+    let pairs = chat.iter().map(|message| (message.role(), message.content()));
     pairs.collect()
 }

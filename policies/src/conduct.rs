@@ -286,7 +286,7 @@ fn towards_an_answer(run: &RunProjection, request: &RunRequest, facts: &ConductF
     let (Some(end), false) = (&last.ended, chain.is_empty()) else {
         return no_model();
     };
-    let facts_of_last = fallback_facts(run, request, last, end.ending, &end.detail);
+    let facts_of_last = fallback_facts(run, last, end.ending, &end.detail);
     match decide_fallback(
         &facts_of_last,
         &fallback_settings(request, chain, facts.can_resume),
@@ -331,7 +331,6 @@ fn no_model() -> Move {
 
 fn fallback_facts(
     run: &RunProjection,
-    request: &RunRequest,
     last: &AttemptProjection,
     ending: AttemptEnding,
     detail: &str,

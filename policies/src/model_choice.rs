@@ -4,11 +4,12 @@
 
 use crate::context_budget::{ContextBudget, ContextBudgetSettings, budget_tier, choose_context_budget};
 use crate::domain::{
-    Briefing, ModelChoice, Reason, ReasonCode, Route, RoutingTerms, RunRequest, TierCeilings, Verdict,
-    WhatToRun,
+    Briefing, ModelChoice, Reason, ReasonCode, RetrievalEngine, Route, RoutingTerms, RunRequest,
+    TierCeilings, Verdict, WhatToRun,
 };
-use crate::execution_route::{RouteDecision, RouteFacts, choose_route};
+use crate::execution_route::{RouteDecision, RouteFacts, choose_route, executing_line};
 use crate::model_mapping::{ModelMappingError, allow};
+use crate::user_lines;
 
 /// What came of it.
 #[derive(Debug, Clone, PartialEq)]
@@ -82,6 +83,19 @@ pub fn budget_of(request: &RunRequest, decision: &RouteDecision) -> ContextBudge
         frontier: of(|ceilings| ceilings.frontier),
     };
     choose_context_budget(budget_tier(decision), &settings)
+}
+
+/// The line that says a skill begins; none for an agent. Auggie is spoken of only where it answers.
+pub fn describe_choice(request: &RunRequest, choice: &ModelChoice) -> Option<String> {
+    let WhatToRun::Skill(name) = &request.what else {
+        return None;
+    };
+    let surface = request.terms.routing.as_ref()?.surface_decision;
+    let auggie = matches!(request.retrieval.engine, RetrievalEngine::Auggie { .. });
+    match surface || (auggie && request.retrieves()) {
+        true => Some(executing_line(name, &choice.decision, surface)),
+        false => Some(user_lines::executing(name)),
+    }
 }
 
 fn chain_of(decision: &RouteDecision, terms: &RoutingTerms) -> Vec<String> {

@@ -14,7 +14,8 @@ const LOG_BYTES_MAX: u64 = 4 * 1024 * 1024;
 pub fn log_to_file(directory: &Path) -> io::Result<PathBuf> {
     let path = directory.join("bridge.log");
     let file = open_log(&path)?;
-    let filter = EnvFilter::try_from_env("IMPRESARIO_LOG").unwrap_or_else(|_unset| EnvFilter::new("info"));
+    let filter = EnvFilter::try_from_env("IMPRESARIO_LOG")
+        .unwrap_or_else(|_unset| EnvFilter::new("info,impresario::events=debug"));
     let subscriber = tracing_subscriber::fmt()
         .with_env_filter(filter)
         .with_ansi(false)

@@ -40,7 +40,7 @@ pub(super) async fn run_skill(arguments: SkillArguments) -> Result<ExitCode, Fai
     let how = arguments.how;
     let workspace = existing_workspace(how.workspace.as_deref())?;
     let settings = how.settings(&workspace)?;
-    if settings.chain.is_empty() && !settings.skill_model {
+    if settings.chain.is_empty() && !settings.models_chosen {
         return Err(needs_model(&settings.runner));
     }
     let runtime = how.start(&workspace, &settings).await?;
@@ -193,7 +193,7 @@ impl HowArguments {
             (true, true) => vec![OFFLINE.to_string()],
             (true, false) => fallback,
         };
-        settings.skill_model &= self.models.is_empty();
+        settings.models_chosen &= self.models.is_empty();
         let clocks = &mut settings.clocks;
         clocks.total = self.timeout.unwrap_or(clocks.total);
         clocks.start_up = self.startup_timeout.unwrap_or(clocks.start_up);

@@ -231,6 +231,13 @@ impl SubAgent {
         self.terms.results = settings.results.clone();
         self.answer_chars_max = settings.answer_chars_max;
         self.retrieval = settings.retrieval.clone();
+        self.terms = RunTerms {
+            history: settings.history,
+            answer: settings.answer,
+            trace: settings.trace,
+            log_prompt_prefix: settings.log_prompt_prefix,
+            ..self.terms
+        };
         self
     }
 

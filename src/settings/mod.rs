@@ -10,7 +10,10 @@ pub use used::{Use, use_of};
 use crate::runtime::PI_RUNNER;
 use crate::skills::{SkillSettings, skill_tools_of};
 use impresario_policies::compat::{Json, number_text};
-use impresario_policies::domain::{Briefing, Clocks, ResultTerms};
+use impresario_policies::context_budget::ContextBudgetSettings;
+use impresario_policies::domain::{AnswerTerms, Briefing, Clocks, HistoryTerms, ResultTerms, TierCeilings};
+use impresario_policies::execution_route::{ModelPool, RouteSettings};
+use impresario_policies::model_mapping::{ModelNaming, map_model};
 use impresario_policies::settings::{
     FILE_BYTES_MAX, Notice, NoticeKind, OUR_SECTION, Origin, Place, Resolved, ResolvedValue, RouterSettings,
     SettingsFile, line_of_key, resolve_settings,
@@ -167,23 +170,22 @@ impl Settings {
         if self.is_set("routingModel") {
             skills.routing_model = Some(values.routing_model);
         }
-        if self.is_set("defaultProvider") {
-            skills.default_provider = Some(values.route.default_provider);
-        }
         if self.is_set("subAgentTemperature") {
             skills.temperature = Some(values.temperature);
         }
-        let pinned = self.resolved.get("executionRouting.skillModelPolicy").as_str() == Some("pin");
-        skills.skill_model = pinned && skills.runner == PI_RUNNER;
+        skills.models_chosen = skills.embedded_has_providers || skills.runner == PI_RUNNER;
+        skills.route = self.route_settings(values.route);
+        skills.surface_decision = values.surface_decision;
         skills.fallback = values.fallback_models;
-        skills.briefing = match (&skills.briefing, values.judge_passes_max) {
-            (Briefing::Direct, _) | (_, 0) => Briefing::Direct,
-            (Briefing::Judged { model, .. }, passes_max) => Briefing::Judged {
-                passes_max,
-                questions_max: values.questions_max,
-                model: model.clone(),
-            },
-        };
+        if let Briefing::Judged {
+            passes_max,
+            questions_max,
+            ..
+        } = &mut skills.briefing
+        {
+            *passes_max = values.judge_passes_max;
+            *questions_max = values.questions_max;
+        }
         skills.clocks = Clocks {
             start_up: values.start_up_timeout,
             inactivity: values.inactivity_timeout,
@@ -198,14 +200,61 @@ impl Settings {
             ceilings: values.tool_ceilings,
             memory: values.overflow,
         };
+        skills.tier_ceilings = values.budget.enabled.then(|| tier_ceilings(&values.budget));
+        skills.history = HistoryTerms {
+            window: values.history_window,
+            assembly: values.history,
+        };
         skills.answer_chars_max = values.sanitizer.units_max;
+        skills.answer = AnswerTerms {
+            sanitize: values.sanitizer.enabled,
+            strip_tool_traces: values.sanitizer.strip_tool_traces,
+        };
+        skills.trace.preview_units_max = values.trace.preview_units_max;
+        skills.log_prompt_prefix = values.debug_prompt_hash;
         skills.retrieval = values.retrieval;
         skills.trace_directory = values.trace.enabled.then_some(values.trace.directory);
+    }
+
+    /// Where nobody named a default provider, models are called as the host calls them. The models that nobody chose
+    /// keep the provider they come with.
+    fn route_settings(&self, mut route: RouteSettings) -> RouteSettings {
+        if self.is_set("defaultProvider") {
+            return route;
+        }
+        let (provider, by_default) = (route.default_provider.clone(), default_models());
+        let models = &mut route.models;
+        let tiers = [
+            (&mut models.cheap, &by_default.cheap),
+            (&mut models.balanced, &by_default.balanced),
+            (&mut models.frontier, &by_default.frontier),
+        ];
+        for (model, by_default) in tiers {
+            if model == by_default {
+                *model = map_model(model.as_deref(), &provider, &[]).ok();
+            }
+        }
+        route.naming = ModelNaming::OfHost;
+        route
     }
 
     fn is_set(&self, path: &str) -> bool {
         let value = self.resolved.values.iter().find(|value| value.key.path == path);
         value.is_some_and(|value| value.origin != Origin::Default)
+    }
+}
+
+/// The model of each tier where nobody says anything.
+fn default_models() -> ModelPool {
+    RouterSettings::from(&resolve_settings(&[])).route.models
+}
+
+fn tier_ceilings(budget: &ContextBudgetSettings) -> TierCeilings {
+    let bytes = |ceiling: Option<f64>| ceiling.map(|bytes| bytes as u64);
+    TierCeilings {
+        cheap: bytes(budget.cheap),
+        balanced: bytes(budget.balanced),
+        frontier: bytes(budget.frontier),
     }
 }
 

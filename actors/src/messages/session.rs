@@ -4,7 +4,7 @@ use super::run::Refusal;
 use crate::gateways::{ChatMessage, Delivery, DeliveryReceipt, HostError, Progress};
 use crate::message;
 use impresario_policies::cache_markers::{Marker, MarkerEdit};
-use impresario_policies::domain::{Brief, RunId, SessionId, Verdict};
+use impresario_policies::domain::{Brief, HistoryTerms, RunId, SessionId, Verdict};
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -25,6 +25,10 @@ pub struct JudgeTask {
     pub rejected: Option<(Brief, Verdict)>,
     /// The model for both.
     pub model: String,
+    /// The actor writes, and nobody judges.
+    pub skip_judge: bool,
+    /// What they see of the conversation.
+    pub history: HistoryTerms,
     /// One call may take so long.
     pub within: Duration,
 }

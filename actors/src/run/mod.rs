@@ -5,6 +5,7 @@
 //! [`decide_next_move`](impresario_policies::conduct::decide_next_move) from the journal's steps alone, so an incarnation that begins in the middle goes on from there.
 
 mod moves;
+mod telling;
 mod writing;
 
 use crate::event_feed::EventFeed;
@@ -14,11 +15,10 @@ use crate::messages::run::{
     AskForRoom, AttemptOver, CancelReply, CancelRun, MoveDue, ParkRun, RecordRefused, RecordStep, RunClosed,
     StopAttempt, TotalClockDue, WriteTrace,
 };
-use crate::messages::session::{AskUser, DeliverResult, JudgeTask, ShowProgress};
+use crate::messages::session::{AskUser, DeliverResult, JudgeTask, ShowNotice, ShowProgress};
 use crate::supervision::{Actor, Answer, ChildExited, Context, Handles, Nursery, Port, Spec};
 use impresario_policies::conduct::ConductFacts;
 use impresario_policies::domain::{AttemptEnding, AttemptNumber, Brief, Reason, RunId, RunRequest, Step};
-use impresario_policies::output_sanitizer::{SanitizerSettings, sanitize_output};
 use impresario_policies::projection::RunProjection;
 use std::collections::VecDeque;
 use std::rc::Rc;
@@ -43,6 +43,8 @@ pub struct RunPorts {
     pub deliver: Port<DeliverResult>,
     /// The host, for what may be dropped.
     pub show: Port<ShowProgress>,
+    /// The person.
+    pub notice: Port<ShowNotice>,
     /// The sub-agent supervisor's admission.
     pub room: Port<AskForRoom>,
     /// The sub-agent supervisor, when all is over.
@@ -87,6 +89,8 @@ pub struct RunTools {
     pub grow_attempt: Rc<dyn Fn(AttemptSeed) -> GrownAttempt>,
     /// Finds the runner by name.
     pub runner: Rc<dyn Fn(&str) -> Option<Rc<dyn SubAgentRunner>>>,
+    /// What stands at the start of every request of the sub-agent.
+    pub system_prompt: Rc<dyn Fn(&RunRequest) -> String>,
     /// Where durable steps are announced.
     pub feed: EventFeed,
     /// For the `at` of steps.
@@ -244,7 +248,8 @@ impl Handles<AttemptOver> for Run {
         let (done, durable) = oneshot::channel();
         let mut steps = self.cut_off_tools(over.attempt);
         let answered = over.ending == AttemptEnding::Answered;
-        let partial = (!answered && !over.answer.is_empty()).then(|| over.answer.clone());
+        let reviewed = self.review(&over.answer);
+        let partial = (!answered && !reviewed.is_empty()).then(|| reviewed.clone());
         steps.push(Step::AttemptEnded {
             attempt: over.attempt,
             ending: over.ending,
@@ -253,10 +258,7 @@ impl Handles<AttemptOver> for Run {
             proof: over.proof,
         });
         if answered {
-            let chars_max = self.request().map_or(0, |request| request.answer_chars_max);
-            steps.push(Step::Answered {
-                answer: review(&over.answer, chars_max),
-            });
+            steps.push(Step::Answered { answer: reviewed });
         }
         self.facts.live_attempt = None;
         self.stop_attempt = None;
@@ -320,14 +322,4 @@ impl Handles<ParkRun> for Run {
 /// How an attempt is called among the children of its run.
 pub fn attempt_name(run: &RunId, number: AttemptNumber) -> String {
     format!("attempt {run}.{number}")
-}
-
-/// What the host gets of an answer.
-fn review(answer: &str, units_max: usize) -> String {
-    let settings = SanitizerSettings {
-        enabled: true,
-        strip_tool_traces: true,
-        units_max,
-    };
-    sanitize_output(answer, &settings).text.into_owned()
 }

@@ -7,7 +7,7 @@ use crate::messages::session::{AskUser, DeliverResult, JudgeTask};
 use crate::supervision::Context;
 use impresario_policies::conduct::{Move, QuestionFailure, decide_next_move};
 use impresario_policies::domain::{
-    AttemptEnding, AttemptNumber, Briefing, Containment, Proof, Reason, Replay, SessionId, Step,
+    AttemptEnding, AttemptNumber, Briefing, Containment, Proof, Reason, Replay, RunRequest, SessionId, Step,
     TerminalState, WhatToRun,
 };
 use impresario_policies::fallback::StartFrom;
@@ -40,7 +40,15 @@ impl Run {
                 question,
                 asked_before: true,
             } => self.ask_user(question, ctx),
-            Move::KeepBrief { brief, verdict } => self.record(vec![Step::Briefed { brief, verdict }], ctx),
+            Move::KeepBrief {
+                brief,
+                verdict,
+                choice,
+            } => {
+                let routed = choice.map(|choice| Step::Routed { choice });
+                let briefed = Step::Briefed { brief, verdict };
+                self.record([briefed].into_iter().chain(routed).collect(), ctx);
+            }
             Move::AwaitRoom => self.await_room(ctx),
             Move::StartAttempt {
                 number,
@@ -98,7 +106,10 @@ impl Run {
 
     pub(super) fn judge_task(&self) -> Option<JudgeTask> {
         let request = self.request()?;
-        let Briefing::Judged { model, .. } = &request.briefing else {
+        let Briefing::Judged {
+            model, passes_max, ..
+        } = &request.briefing
+        else {
             return None;
         };
         let (WhatToRun::Agent(name) | WhatToRun::Skill(name)) = &request.what;
@@ -115,6 +126,8 @@ impl Run {
             clarifications: answered.collect(),
             rejected: last.map(|pass| (pass.brief.clone(), pass.verdict.clone())),
             model: model.clone(),
+            skip_judge: *passes_max == 0,
+            history: request.terms.history,
             within: request.clocks.routing,
         })
     }
@@ -212,12 +225,16 @@ impl Run {
             }
             StartFrom::EarlierRun => self.request()?.continues.clone(),
         };
+        let request = RunRequest {
+            overflow_ceiling_bytes: self.projection.overflow_ceiling_bytes(),
+            ..self.request()?.clone()
+        };
         Some(AttemptSeed {
             run: self.id.clone(),
             number,
             model,
             resume,
-            request: self.request()?.clone(),
+            request,
             brief: self.projection.brief.clone()?,
         })
     }

@@ -1,14 +1,11 @@
 //! Steps on their way to the journal: one write at a time, announced when it is on disk.
 
 use super::{ASK, Run, Then, Write};
-use crate::gateways::{Progress, UnixMillis};
 use crate::journal::{JournalError, Row};
 use crate::messages::journal::{Commit, ReadRun};
 use crate::messages::run::RecordRefused;
-use crate::messages::session::ShowProgress;
 use crate::supervision::Context;
 use impresario_policies::domain::Step;
-use impresario_policies::progress::describe_step;
 use impresario_policies::projection::{RecordedStep, RunProjection};
 use std::time::Duration;
 use tokio::sync::oneshot;
@@ -131,7 +128,7 @@ impl Run {
         for recorded in rows.iter().map(Row::recorded) {
             self.projection.add(&recorded);
             self.tools.feed.announce(&self.id, &recorded);
-            self.show(&recorded);
+            self.tell(&recorded);
         }
         if let Some(done) = write.done {
             let _ = done.send(Ok(()));
@@ -189,26 +186,5 @@ impl Run {
             true => Ok(()),
             false => Err(RecordRefused(format!("attempt {attempt} is over"))),
         }
-    }
-
-    pub(super) fn show(&self, recorded: &RecordedStep) {
-        let Some(doing) = describe_step(&recorded.step) else {
-            return;
-        };
-        let tool_calls = self
-            .projection
-            .attempts
-            .iter()
-            .map(|attempt| attempt.tools.len())
-            .sum::<usize>();
-        let at = UnixMillis(recorded.at_ms);
-        let progress = Progress {
-            run: self.id.clone(),
-            at,
-            doing,
-            tool_calls: tool_calls as u32,
-        };
-        let session = self.session();
-        let _ = self.ports.show.tell(ShowProgress { progress, session });
     }
 }

@@ -1,0 +1,96 @@
+//! What the person and the log are told of a step that is on disk. An incarnation that reads a step later does not
+//! tell it again.
+
+use super::Run;
+use crate::event_log::log_event;
+use crate::gateways::{Progress, UnixMillis};
+use crate::messages::session::{ShowNotice, ShowProgress};
+use impresario_policies::domain::{AttemptNumber, ModelChoice, RunRequest, Step, WhatToRun};
+use impresario_policies::model_choice::{budget_of, describe_choice, judged_route};
+use impresario_policies::output_sanitizer::{SanitizerSettings, sanitize_output};
+use impresario_policies::progress::describe_step;
+use impresario_policies::projection::RecordedStep;
+use impresario_policies::router_log;
+use impresario_policies::sub_agent_prompt::fingerprint;
+
+impl Run {
+    pub(super) fn tell(&self, recorded: &RecordedStep) {
+        self.show(recorded);
+        match &recorded.step {
+            Step::Routed { choice } => self.log_choice(choice),
+            Step::AttemptStarted {
+                attempt: AttemptNumber(1),
+                ..
+            } => self.tell_what_begins(),
+            _ => {}
+        }
+    }
+
+    fn show(&self, recorded: &RecordedStep) {
+        let Some(doing) = describe_step(&recorded.step) else {
+            return;
+        };
+        let tool_calls = self
+            .projection
+            .attempts
+            .iter()
+            .map(|attempt| attempt.tools.len())
+            .sum::<usize>();
+        let at = UnixMillis(recorded.at_ms);
+        let progress = Progress {
+            run: self.id.clone(),
+            at,
+            doing,
+            tool_calls: tool_calls as u32,
+        };
+        let session = self.session();
+        let _ = self.ports.show.tell(ShowProgress { progress, session });
+    }
+
+    fn log_choice(&self, choice: &ModelChoice) {
+        let Some(request) = self.request() else { return };
+        let judged = judged_route(self.projection.verdict.as_ref());
+        let name = name_of(request);
+        log_event(&router_log::route_chosen(name, &choice.decision, &judged));
+        let budget = budget_of(request, &choice.decision);
+        router_log::budget_chosen(name, &budget)
+            .iter()
+            .for_each(log_event);
+    }
+
+    fn tell_what_begins(&self) {
+        let Some(request) = self.request() else { return };
+        if request.terms.log_prompt_prefix {
+            let print = fingerprint(&(self.tools.system_prompt)(request));
+            log_event(&router_log::prompt_prefix(name_of(request), &print));
+        }
+        let line = self.projection.choice.as_ref();
+        let line = line.and_then(|choice| describe_choice(request, choice));
+        if let Some(text) = line.filter(|_| (self.tools.host_is_here)(request)) {
+            let _ = self.ports.notice.tell(ShowNotice { text });
+        }
+    }
+
+    /// What the host gets of an answer.
+    pub(super) fn review(&self, answer: &str) -> String {
+        let Some(request) = self.request() else {
+            return String::new();
+        };
+        let terms = request.terms.answer;
+        let settings = SanitizerSettings {
+            enabled: terms.sanitize,
+            strip_tool_traces: terms.strip_tool_traces,
+            units_max: request.answer_chars_max,
+        };
+        let sanitized = sanitize_output(answer, &settings);
+        router_log::output_sanitized(name_of(request), &sanitized)
+            .iter()
+            .for_each(log_event);
+        sanitized.text.into_owned()
+    }
+}
+
+fn name_of(request: &RunRequest) -> &str {
+    let (WhatToRun::Agent(name) | WhatToRun::Skill(name)) = &request.what;
+    name
+}
