@@ -5,8 +5,10 @@
 //! passage is judged together with its file, because the file that is about the matter is usually the answer.
 
 use super::counting::{CountedFile, Counter, Vocabulary};
+use super::file_kind::telling_name;
 use super::question::Question;
 use super::scoring::Scorer;
+use std::collections::BTreeSet;
 
 /// A file as it was read.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -71,6 +73,9 @@ pub struct RankingSettings {
     pub gathering_weight: f64,
     /// What each further passage of one file counts of the one before.
     pub further_passage_weight: f64,
+    /// The first so many places are in files of different names, so that who looks at few places sees more of the
+    /// tree: `client/async_connection.rs` says what `client/connection.rs` says.
+    pub different_first: usize,
 }
 
 impl Default for RankingSettings {
@@ -78,23 +83,24 @@ impl Default for RankingSettings {
         Self {
             passages_max: 8,
             passages_of_a_file_max: 2,
-            name_share: 0.4,
-            prose_weight: 1.0,
+            name_share: 0.2,
+            prose_weight: 0.8,
             import_weight: 0.1,
             within_share: 0.5,
-            path_share: 1.8,
+            path_share: 2.2,
             directory_share: 0.4,
             about_weight: 1.5,
             saturation: 3.0,
-            length_penalty: 0.5,
-            file_length_penalty: 0.7,
-            file_share: 1.4,
-            coverage_share: 0.3,
-            further_share: 0.25,
+            length_penalty: 0.4,
+            file_length_penalty: 0.9,
+            file_share: 1.8,
+            coverage_share: 0.4,
+            further_share: 0.3,
             neighbour_share: 0.2,
             inner_test_weight: 0.4,
             gathering_weight: 0.85,
             further_passage_weight: 0.5,
+            different_first: 3,
         }
     }
 }
@@ -122,8 +128,20 @@ pub fn rank_passages(
             .then(files[one.file].path.cmp(&files[other.file].path))
             .then(one.line_start.cmp(&other.line_start))
     });
+    let telling: Vec<String> = files.iter().map(|file| telling_name(&file.path)).collect();
+    put_different_first(&mut ranked, &telling, settings.different_first);
     ranked.truncate(settings.passages_max);
     ranked
+}
+
+/// Moves the best passage of each of the first `count` differently named files to the front. Otherwise the order stays.
+fn put_different_first(ranked: &mut Vec<RankedPassage>, telling: &[String], count: usize) {
+    let mut met = BTreeSet::new();
+    let (mut first, rest): (Vec<_>, Vec<_>) = ranked
+        .drain(..)
+        .partition(|passage| met.len() < count && met.insert(telling[passage.file].as_str()));
+    first.extend(rest);
+    *ranked = first;
 }
 
 #[cfg(test)]
@@ -210,5 +228,23 @@ mod tests {
         let text = "/// Rotates the tree.\npub fn rotate() {}\n";
         let files = [("src/a/mod.rs", text), ("src/a/one.rs", text)];
         assert_eq!(best_path(&files, "how is the tree rotated"), "src/a/one.rs");
+    }
+
+    #[test]
+    fn the_first_places_are_in_differently_named_files() {
+        let passages = [(0, 5.0), (0, 4.0), (1, 3.0), (2, 2.0), (3, 1.0)];
+        let mut ranked: Vec<RankedPassage> = passages
+            .into_iter()
+            .map(|(file, score)| RankedPassage {
+                file,
+                line_start: 1,
+                line_end: 2,
+                score,
+            })
+            .collect();
+        let names = ["connection", "connection", "pool", "tls"].map(str::to_string);
+        put_different_first(&mut ranked, &names, 3);
+        let files: Vec<usize> = ranked.iter().map(|passage| passage.file).collect();
+        assert_eq!(files, [0, 2, 3, 0, 1]);
     }
 }
