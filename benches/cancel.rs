@@ -18,7 +18,7 @@ fn main() {
 #[cfg(target_os = "linux")]
 mod on_linux {
     use impresario_actors::processes::{
-        ContainedProcess, ContainmentSetting, ProcessSpec, Sweep, marked_processes, sweep,
+        ContainedProcess, ContainmentSetting, Part, ProcessSpec, Sweep, marked_processes, sweep,
     };
     use impresario_policies::domain::RunId;
     use std::collections::BTreeMap;
@@ -127,6 +127,7 @@ mod on_linux {
             environment: BTreeMap::from([("PATH".to_string(), PATH.to_string())]),
             working_directory: PathBuf::from("/"),
             run: run.clone(),
+            part: Part::SubAgent,
             containment: setting,
             keeper: PathBuf::from(KEEPER),
         };
@@ -180,7 +181,7 @@ mod on_linux {
         child.kill().expect("kill");
         child.wait().expect("reap");
         let stopped = asked.elapsed();
-        let left = sweep(&Sweep { run, session: None }, Duration::from_secs(5));
+        let left = sweep(&Sweep { run, part: None, session: None }, Duration::from_secs(5));
         assert_eq!(
             (left.killed, left.processes_left),
             (3, 0),

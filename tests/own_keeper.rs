@@ -10,7 +10,7 @@ fn main() {
 
 #[cfg(target_os = "linux")]
 mod on_linux {
-    use impresario_actors::processes::{ContainedProcess, ContainmentSetting, ProcessSpec, marked_processes};
+    use impresario_actors::processes::{ContainedProcess, ContainmentSetting, Part, ProcessSpec, marked_processes};
     use impresario_policies::domain::RunId;
     use std::collections::BTreeMap;
     use std::path::PathBuf;
@@ -36,6 +36,7 @@ mod on_linux {
             environment: BTreeMap::from([("PATH".to_string(), "/usr/bin:/bin".to_string())]),
             working_directory: PathBuf::from("/"),
             run: run.clone(),
+            part: Part::SubAgent,
             containment,
             keeper: std::env::current_exe().expect("this program"),
         };

@@ -4,7 +4,7 @@
 #![cfg(target_os = "linux")]
 
 use impresario_actors::processes::{
-    ContainedProcess, ContainmentSetting, ExitFacts, ProcessSpec, StartError, Streams, Sweep, SweepReport,
+    ContainedProcess, ContainmentSetting, ExitFacts, Part, ProcessSpec, StartError, Streams, Sweep, SweepReport,
     contain, marked_processes, sweep, sweep_stale,
 };
 use impresario_policies::domain::{Containment, Proof, RunId};
@@ -65,6 +65,7 @@ impl Scene {
             environment: BTreeMap::from([("PATH".to_string(), path), ("NAP".to_string(), self.nap.clone())]),
             working_directory: PathBuf::from("/"),
             run: self.run.clone(),
+            part: Part::SubAgent,
             containment,
             keeper: PathBuf::from(KEEPER),
         }
@@ -139,7 +140,7 @@ impl Drop for Scene {
         sweep(
             &Sweep {
                 run: self.run.clone(),
-                session: None,
+                part: None, session: None,
             },
             Duration::from_secs(1),
         );
@@ -562,7 +563,7 @@ async fn a_sweep_of_a_living_run_of_somebody_else_touches_nothing() {
     assert_eq!(sweep_stale(&|_| true, Duration::from_secs(1)), BTreeMap::new());
     let other = Sweep {
         run: RunId::new(2, fastrand::u64(..)),
-        session: None,
+        part: None, session: None,
     };
     assert_eq!(sweep(&other, Duration::from_secs(1)), SweepReport::default());
 

@@ -41,6 +41,23 @@ pub fn choose_child_environment(
     chosen
 }
 
+/// Chooses the variables a context engine's program starts with: what programs need to work, what begins as its own
+/// names do, and what is set to be passed. No login of a model's provider is among them.
+pub fn choose_engine_environment(
+    ours: &BTreeMap<String, String>,
+    own_prefix: Option<&str>,
+    settings: &ChildEnvironmentSettings,
+) -> BTreeMap<String, String> {
+    let wanted = |name: &String| {
+        let is_its_own = own_prefix.is_some_and(|prefix| name.starts_with(prefix));
+        is_for_every_program(name) || is_its_own || settings.pass.contains(name)
+    };
+    let chosen = ours.iter().filter(|(name, _)| wanted(name));
+    chosen
+        .map(|(name, value)| (name.clone(), value.clone()))
+        .collect()
+}
+
 fn is_for_every_program(name: &str) -> bool {
     NAMES.contains(&name) || PREFIXES.iter().any(|prefix| name.starts_with(prefix))
 }
@@ -220,6 +237,22 @@ mod tests {
     fn what_the_users_files_mention_and_what_is_set_to_pass_is_passed() {
         check("corporate", &["MY_GATEWAY_KEY"], &[], &["MY_GATEWAY_KEY"]);
         check("corporate", &[], &["DATABASE_URL"], &["DATABASE_URL"]);
+    }
+
+    #[test]
+    fn an_engine_sees_its_own_login_and_no_providers() {
+        let all = ["PATH", "AUGMENT_SESSION_AUTH", "ANTHROPIC_API_KEY", "INDEX_KEY"];
+        let ours = all.iter().map(|name| (name.to_string(), "value".to_string())).collect();
+        let pass = ChildEnvironmentSettings {
+            pass: vec!["INDEX_KEY".to_string()],
+        };
+        let names = |prefix, settings| {
+            let chosen = choose_engine_environment(&ours, prefix, settings);
+            chosen.into_keys().collect::<Vec<_>>()
+        };
+        let nothing = ChildEnvironmentSettings::default();
+        assert_eq!(names(Some("AUGMENT_"), &nothing), ["AUGMENT_SESSION_AUTH", "PATH"]);
+        assert_eq!(names(None, &pass), ["INDEX_KEY", "PATH"]);
     }
 
     #[test]

@@ -39,6 +39,7 @@ pub mod redact;
 pub mod render_brief;
 pub mod restart;
 pub mod retrieval;
+pub mod retrieval_tool;
 pub mod router_log;
 pub mod router_phase;
 pub mod settings;

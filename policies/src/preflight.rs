@@ -36,8 +36,17 @@ pub fn review_preflight(end: &PreflightEnd, stderr: &str) -> Result<(), String> 
     }
 }
 
-/// The line the user sees: one line, no secrets.
+/// The line the user sees when auggie is not ready: one line, no secrets.
 pub fn preflight_failed_line(detail: &str) -> String {
+    failed_line("Augment daemon is offline or unauthenticated.", detail)
+}
+
+/// The same for another MCP server.
+pub fn server_failed_line(detail: &str) -> String {
+    failed_line("The retrieval server cannot be used.", detail)
+}
+
+fn failed_line(what: &str, detail: &str) -> String {
     let detail = collapse_spaces(detail);
     let detail = redact(&detail);
     let detail = cut_units(&detail, SHOWN_UNITS_MAX);
@@ -46,7 +55,7 @@ pub fn preflight_failed_line(detail: &str) -> String {
     } else {
         format!(" ({detail})")
     };
-    format!("[System Error]: Cannot execute skill. Augment daemon is offline or unauthenticated.{shown}")
+    format!("[System Error]: Cannot execute skill. {what}{shown}")
 }
 
 #[cfg(test)]

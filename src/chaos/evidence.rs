@@ -159,8 +159,9 @@ fn marked_processes() -> Vec<ProcessSeen> {
         let entry = environment
             .split(|byte| *byte == 0)
             .find(|entry| entry.starts_with(MARK))?;
+        let mark = String::from_utf8_lossy(&entry[MARK.len()..]).into_owned();
         Some(ProcessSeen {
-            run: String::from_utf8_lossy(&entry[MARK.len()..]).into_owned(),
+            run: mark.split('/').next().unwrap_or_default().to_string(),
             pid,
         })
     });

@@ -8,8 +8,8 @@ use super::channel::{Channel, is_readable};
 use super::hold::{Hold, Unheld};
 use super::tree::{self, Reaped};
 use impresario_actors::processes::wire::{Failure, Order, Report};
-use impresario_actors::processes::{Sweep, SweepReport, sweep};
-use impresario_policies::domain::{Containment, RunId};
+use impresario_actors::processes::{Mark, Sweep, SweepReport, sweep};
+use impresario_policies::domain::Containment;
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::process::{Pid, PidfdFlags, chdir, getpid, getppid, pidfd_open, set_child_subreaper, setsid};
 use rustix::time::Timespec;
@@ -37,7 +37,7 @@ pub fn run() -> i32 {
         return 125;
     };
     let Ok(Some(Order::Start {
-        run,
+        mark,
         runtime: expected,
         program,
         containment,
@@ -52,7 +52,7 @@ pub fn run() -> i32 {
     let Some(streams) = channel.take_files() else {
         return 125;
     };
-    let hold = match Hold::start(containment, &run, program, streams) {
+    let hold = match Hold::start(containment, &mark, program, streams) {
         Ok(hold) => hold,
         Err(unheld) => return refuse(&channel, unheld),
     };
@@ -60,7 +60,7 @@ pub fn run() -> i32 {
         channel,
         runtime,
         hold,
-        run,
+        mark,
         orphan_grace: Duration::from_millis(orphan_grace_ms),
         kill_at: None,
         is_orphan: false,
@@ -106,7 +106,7 @@ struct Keep {
     channel: Channel,
     runtime: OwnedFd,
     hold: Hold,
-    run: String,
+    mark: String,
     orphan_grace: Duration,
     kill_at: Option<Instant>,
     is_orphan: bool,
@@ -246,9 +246,14 @@ impl Keep {
 
     /// What carries the mark and is not below us: nothing, unless it was handed to a process outside.
     fn sweep(&self) -> SweepReport {
-        let Ok(run) = RunId::try_from(self.run.clone()) else {
+        let Ok(Mark { run, part }) = self.mark.parse() else {
             return SweepReport::default();
         };
-        sweep(&Sweep { run, session: None }, SWEEPING_WITHIN)
+        let ours = Sweep {
+            run,
+            part: Some(part),
+            session: None,
+        };
+        sweep(&ours, SWEEPING_WITHIN)
     }
 }

@@ -8,8 +8,8 @@ use super::contained::{ExitFacts, GRACE_UNSAID, ORDERS_MAX, Running, Streams};
 use super::marks::{self, Sweep};
 use super::spec::{ProcessSpec, StartError};
 use super::wire::{self, Failure, Order, Program, ROLE_KEEP, Report};
-use super::{KEEPER_MARKER, descriptors};
-use impresario_policies::domain::{Containment, Proof, RunId};
+use super::{KEEPER_MARKER, Mark, descriptors};
+use impresario_policies::domain::{Containment, Proof};
 use rustix::process::{PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
@@ -37,7 +37,7 @@ pub(super) async fn start(spec: ProcessSpec) -> Result<(Running, Streams), Start
     let (ours, theirs) = StdUnixStream::pair().map_err(system("a socket pair"))?;
     ours.set_nonblocking(true).map_err(system("a socket pair"))?;
     let pipes = Pipes::open()?;
-    let keeper = Keeper::spawn(&spec.keeper, &spec.run, theirs)?;
+    let keeper = Keeper::spawn(&spec.keeper, &spec.mark(), theirs)?;
     let socket = UnixStream::from_std(ours).map_err(system("a socket pair"))?;
 
     let (orders, orders_received) = mpsc::channel(ORDERS_MAX);
@@ -47,7 +47,7 @@ pub(super) async fn start(spec: ProcessSpec) -> Result<(Running, Streams), Start
     let (read, write) = socket.into_split();
     let attendant = Attendant {
         keeper,
-        run: spec.run.clone(),
+        mark: spec.mark(),
         reports: BufReader::new(read),
         socket: write,
         method: Containment::Keeper,
@@ -80,7 +80,7 @@ pub(super) async fn start(spec: ProcessSpec) -> Result<(Running, Streams), Start
 
 fn start_order(spec: &ProcessSpec) -> Result<Order, StartError> {
     Ok(Order::Start {
-        run: spec.run.to_string(),
+        mark: spec.mark().to_string(),
         runtime: rustix::process::getpid().as_raw_nonzero().get(),
         program: Program {
             program: text("the program's path", &spec.program)?,
@@ -185,7 +185,7 @@ struct Keeper {
 }
 
 impl Keeper {
-    fn spawn(path: &Path, run: &RunId, socket: StdUnixStream) -> Result<Self, StartError> {
+    fn spawn(path: &Path, mark: &Mark, socket: StdUnixStream) -> Result<Self, StartError> {
         let unusable = |source| StartError::KeeperUnusable {
             path: path.to_path_buf(),
             source,
@@ -193,7 +193,7 @@ impl Keeper {
         let spawned = Command::new(path)
             .arg(ROLE_KEEP)
             .env_clear()
-            .env(KEEPER_MARKER, run.as_str())
+            .env(KEEPER_MARKER, mark.to_string())
             .stdin(Stdio::from(OwnedFd::from(socket)))
             .stdout(Stdio::null())
             .stderr(Stdio::null())
@@ -249,7 +249,7 @@ type Started = Result<(Option<i32>, Containment, Option<String>), Refused>;
 
 struct Attendant {
     keeper: Keeper,
-    run: RunId,
+    mark: Mark,
     reports: BufReader<OwnedReadHalf>,
     socket: OwnedWriteHalf,
     method: Containment,
@@ -341,14 +341,14 @@ impl Attendant {
                 killed,
                 processes_left,
             }) => {
-                tracing::debug!(run.id = %self.run, killed, processes_left, "keeper is empty");
+                tracing::debug!(run.id = %self.mark.run, killed, processes_left, "keeper is empty");
                 self.report = Some(Proof {
                     method,
                     no_children,
                     processes_left,
                 });
             }
-            Err(error) => tracing::warn!(run.id = %self.run, %error, "keeper said something unreadable"),
+            Err(error) => tracing::warn!(run.id = %self.mark.run, %error, "keeper said something unreadable"),
         }
     }
 
@@ -388,7 +388,8 @@ impl Attendant {
     /// The keeper is dead and not yet reaped, so its session's number cannot have been given to anybody else.
     async fn sweep_for_the_keeper(&self) -> Proof {
         let sweep = Sweep {
-            run: self.run.clone(),
+            run: self.mark.run.clone(),
+            part: Some(self.mark.part),
             session: Some(self.keeper.child.id() as i32),
         };
         let swept = tokio::task::spawn_blocking(move || marks::sweep(&sweep, SWEEP_WITHIN)).await;

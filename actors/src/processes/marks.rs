@@ -3,6 +3,7 @@
 //! A mark is an environment variable, seen in `/proc/<pid>/environ`. Every signal goes through a pidfd that was opened
 //! before the mark was read a second time, so that a number used again by the system never hits a stranger.
 
+use super::{Mark, Part};
 use impresario_policies::domain::{Containment, Proof, RunId};
 use rustix::io::Errno;
 use rustix::process::{Pid, PidfdFlags, Signal, getpid, pidfd_open, pidfd_send_signal};
@@ -29,6 +30,8 @@ pub struct Marked {
     pub pid: i32,
     /// Whose mark it carries.
     pub run: RunId,
+    /// Which of the run's programs it belongs to.
+    pub part: Part,
     /// It is the run's keeper and not something below it.
     pub is_keeper: bool,
 }
@@ -38,6 +41,8 @@ pub struct Marked {
 pub struct Sweep {
     /// Processes with the mark of this run.
     pub run: RunId,
+    /// Of this part of it only; none for all of the run.
+    pub part: Option<Part>,
     /// And those of this session. Only for a session whose leader is our own dead, unreaped child: the number of any
     /// other may have been given to a stranger.
     pub session: Option<i32>,
@@ -100,6 +105,7 @@ pub fn sweep_stale(is_run_alive: &dyn Fn(&RunId) -> bool, within: Duration) -> B
         }
         let target = Sweep {
             run: marked.run.clone(),
+            part: None,
             session: None,
         };
         let report = sweep(&target, within);
@@ -132,7 +138,12 @@ fn wait_and_sweep(run: RunId, grace: Duration) -> SweepReport {
     while Instant::now() < until && marked_processes().iter().any(|marked| marked.run == run) {
         std::thread::sleep(BETWEEN_LOOKS);
     }
-    sweep(&Sweep { run, session: None }, CONTAINING_WITHIN)
+    let whole = Sweep {
+        run,
+        part: None,
+        session: None,
+    };
+    sweep(&whole, CONTAINING_WITHIN)
 }
 
 /// A process that may be one of those looked for.
@@ -168,10 +179,11 @@ impl Candidate {
             Some(run) => (run, false),
             None => (value(KEEPER_MARKER)?, true),
         };
-        let run = RunId::try_from(String::from_utf8(value.to_vec()).ok()?).ok()?;
+        let Mark { run, part } = std::str::from_utf8(value).ok()?.parse().ok()?;
         let marked = Marked {
             pid: self.pid,
             run,
+            part,
             is_keeper,
         };
         self.is_running().then_some(marked)
@@ -179,7 +191,10 @@ impl Candidate {
 
     fn belongs_to(self, sweep: &Sweep) -> bool {
         let in_session = sweep.session.is_some() && self.session() == sweep.session;
-        (in_session && self.is_running()) || self.mark().is_some_and(|marked| marked.run == sweep.run)
+        let is_meant = |marked: Marked| {
+            marked.run == sweep.run && sweep.part.is_none_or(|part| part == marked.part)
+        };
+        (in_session && self.is_running()) || self.mark().is_some_and(is_meant)
     }
 
     /// The state is the first field after the name, which may hold anything; the session the fourth.
@@ -256,6 +271,7 @@ mod tests {
         let report = sweep(
             &Sweep {
                 run: swept.clone(),
+                part: None,
                 session: None,
             },
             Duration::from_secs(5),

@@ -14,7 +14,9 @@
 
 mod contained;
 mod find;
+mod mark;
 mod spec;
+mod stderr_tail;
 
 #[cfg(target_os = "linux")]
 mod attendant;
@@ -29,6 +31,8 @@ pub mod wire;
 
 pub use contained::{ContainedProcess, ExitFacts, Streams};
 pub use find::find_keeper;
+pub use mark::{Mark, Part};
+pub(crate) use stderr_tail::StderrTail;
 pub use spec::{ContainmentSetting, ProcessSpec, StartError};
 
 #[cfg(target_os = "linux")]

@@ -70,7 +70,7 @@ pub(super) async fn start(spec: ProcessSpec) -> Result<(Running, Streams), Start
         .args(&spec.arguments)
         .env_clear()
         .envs(&spec.environment)
-        .env(MARKER, spec.run.as_str())
+        .env(MARKER, spec.mark().to_string())
         .current_dir(&spec.working_directory)
         .process_group(0)
         .stdin(Stdio::piped())
@@ -188,6 +188,7 @@ impl Group {
 
 #[cfg(test)]
 mod tests {
+    use super::super::Part;
     use super::*;
     use impresario_policies::domain::RunId;
     use std::collections::BTreeMap;
@@ -203,6 +204,7 @@ mod tests {
             environment: BTreeMap::from([("PATH".to_string(), "/usr/bin:/bin".to_string())]),
             working_directory: PathBuf::from("/"),
             run: RunId::new(1, fastrand::u64(..)),
+            part: Part::SubAgent,
             containment: ContainmentSetting::Auto,
             keeper: PathBuf::new(),
         };

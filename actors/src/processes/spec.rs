@@ -1,5 +1,6 @@
 //! What is to be started, and why it could not be.
 
+use super::{Mark, Part};
 use impresario_policies::domain::RunId;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -32,10 +33,21 @@ pub struct ProcessSpec {
     pub working_directory: PathBuf,
     /// The run it belongs to.
     pub run: RunId,
+    /// Which of the run's programs it is.
+    pub part: Part,
     /// How strongly it is held.
     pub containment: ContainmentSetting,
     /// The keeper's executable, as [`find_keeper`](super::find_keeper) found it.
     pub keeper: PathBuf,
+}
+
+impl ProcessSpec {
+    pub(super) fn mark(&self) -> Mark {
+        Mark {
+            run: self.run.clone(),
+            part: self.part,
+        }
+    }
 }
 
 /// Why a program could not be started. Nothing is left running when one of these is returned.

@@ -34,8 +34,8 @@ pub struct Program {
 pub enum Order {
     /// Start this. The first order, and there is one.
     Start {
-        /// The run, for the marker sweep.
-        run: String,
+        /// The mark of the run and its part, for the environment and for the sweep.
+        mark: String,
         /// The runtime's process id: a keeper that finds another parent came too late.
         runtime: i32,
         /// What to start.

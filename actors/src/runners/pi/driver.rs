@@ -5,7 +5,7 @@
 
 use super::gate::{self, Answered};
 use super::reader::{Dialog, EventReader, Response, Seen};
-use super::stderr_tail::StderrTail;
+use crate::processes::StderrTail;
 use super::wire::Command;
 use crate::gateways::{EndFacts, RunnerEvent, RunnerEvents, ToolGate};
 use crate::processes::{ContainedProcess, ExitFacts, Streams};

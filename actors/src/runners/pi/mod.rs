@@ -12,12 +12,11 @@ pub mod installation;
 pub mod lines;
 pub mod reader;
 mod session;
-mod stderr_tail;
 mod summary;
 pub mod wire;
 
 use crate::gateways::{AttemptHandle, AttemptRequest, RunnerEvents, SpawnError, SubAgentRunner, ToolGate};
-use crate::processes::{ContainedProcess, ContainmentSetting, ProcessSpec, contain};
+use crate::processes::{ContainedProcess, ContainmentSetting, Part, ProcessSpec, contain};
 use async_trait::async_trait;
 use command::AttemptFiles;
 use driver::{Assignment, Order};
@@ -114,6 +113,7 @@ impl PiRunner {
             environment,
             working_directory: request.workspace.clone(),
             run: request.run.clone(),
+            part: Part::SubAgent,
             containment: self.settings.containment,
             keeper: self.settings.keeper.clone(),
         })

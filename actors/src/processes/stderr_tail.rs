@@ -8,12 +8,12 @@ const CHARACTERS_SHOWN: usize = 2_000;
 
 /// Keeps the end of a stream.
 #[derive(Debug, Default)]
-pub(super) struct StderrTail {
+pub(crate) struct StderrTail {
     bytes: VecDeque<u8>,
 }
 
 impl StderrTail {
-    pub(super) fn push(&mut self, chunk: &[u8]) {
+    pub(crate) fn push(&mut self, chunk: &[u8]) {
         let kept = &chunk[chunk.len().saturating_sub(BYTES_KEPT)..];
         let too_many = (self.bytes.len() + kept.len()).saturating_sub(BYTES_KEPT);
         self.bytes.drain(..too_many);
@@ -21,7 +21,7 @@ impl StderrTail {
     }
 
     /// The last characters, without secrets and without colours.
-    pub(super) fn text(&mut self) -> String {
+    pub(crate) fn text(&mut self) -> String {
         let lossy = String::from_utf8_lossy(self.bytes.make_contiguous()).into_owned();
         let clean = redact(lossy.trim());
         let characters = clean.chars().count();
