@@ -7,6 +7,7 @@ pub mod cli;
 pub mod keeper;
 mod models;
 pub mod pi_sessions;
+mod preflight;
 pub mod runtime;
 pub mod settings;
 pub mod skills;

@@ -1,8 +1,10 @@
 //! From the order of a skill to a complete request: finds the file, reads it, fills in the settings.
 
 use crate::runtime::{EMBEDDED_RUNNER, OFFLINE_MODEL};
+use crate::preflight;
 use crate::settings::{Settings, SettingsPlaces};
 use futures_util::FutureExt;
+use impresario_actors::context::mcp::EngineSettings;
 use impresario_actors::messages::session::SkillOrder;
 use impresario_actors::router::Resolve;
 use impresario_policies::domain::{
@@ -144,17 +146,20 @@ pub fn skill_tools_of(runner: &str) -> Vec<String> {
 }
 
 /// What the router calls.
-pub(crate) fn resolver(settings: SkillSettings, host: String) -> Resolve {
+pub(crate) fn resolver(settings: SkillSettings, engines: EngineSettings, host: String) -> Resolve {
+    let engines = Rc::new(engines);
     Rc::new(move |order| {
-        let (settings, host) = (settings.clone(), host.clone());
+        let (settings, engines, host) = (settings.clone(), engines.clone(), host.clone());
         async move {
             let read = tokio::task::spawn_blocking(move || resolve(&settings, &host, order)).await;
-            read.unwrap_or_else(|error| {
+            let request = read.unwrap_or_else(|error| {
                 Err(Reason {
                     code: ReasonCode::Internal,
                     message: format!("Reading the skill failed: {error}"),
                 })
-            })
+            })?;
+            preflight::check(&engines, &request).await?;
+            Ok(request)
         }
         .boxed_local()
     })

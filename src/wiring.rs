@@ -35,7 +35,7 @@ use impresario_actors::messages::session::{
 };
 use impresario_actors::overflow::{Overflow, OverflowPorts};
 use impresario_actors::router::{Resolve, Router, RouterPorts};
-use impresario_actors::run::{AttemptSeed, GrownAttempt, KeepSession, Run, RunPorts, RunTools, attempt_name};
+use impresario_actors::run::{AttemptSeed, Contain, GrownAttempt, KeepSession, Run, RunPorts, RunTools, attempt_name};
 use impresario_actors::runs::{GrownRun, Runs, RunsPorts, RunsTools, TreeSeed};
 use impresario_actors::supervision::{
     Child, Place, Port, Restart, Spec, Strategy, Supervisor, SupervisorSettings, nursery, supervisor,
@@ -61,7 +61,9 @@ pub struct Outside {
     /// Run sub-agents, by name.
     pub runners: BTreeMap<String, Rc<dyn SubAgentRunner>>,
     /// Gives an attempt the context engine that its run chose. Nothing starts before something is asked.
-    pub open_context: Rc<dyn Fn(&AttemptSeed) -> Rc<dyn ContextEngine>>,
+    pub open_context: OpenContext,
+    /// Makes sure that nothing carries the mark of a run any more, and says what was seen.
+    pub contain: Contain,
     /// Says what time it is for people.
     pub clock: Rc<dyn WallClock>,
     /// Makes requests of orders: files and settings.
@@ -69,6 +71,9 @@ pub struct Outside {
     /// The kind of host, and the session it has open now.
     pub our_host: Rc<dyn Fn() -> (String, Option<SessionId>)>,
 }
+
+/// Gives an attempt its context engine.
+pub type OpenContext = Rc<dyn Fn(&AttemptSeed) -> Rc<dyn ContextEngine>>;
 
 /// What the tree is told when it grows.
 #[derive(Debug, Clone)]
@@ -359,7 +364,11 @@ impl RunGrower {
         RunTools {
             grow_attempt,
             runner: Rc::new(move |name| runners.get(name).cloned()),
+<<<<<<< HEAD
             system_prompt: Rc::new(system_prompt_of),
+=======
+            contain: self.outside.contain.clone(),
+>>>>>>> f9c2c10 (preflight: what a skill's retrieval needs is asked for before the judge is paid)
             feed: self.feed.clone(),
             clock: self.outside.clock.clone(),
             host_is_here: Rc::new(move |request| {

@@ -10,8 +10,10 @@ use super::wish::wishes;
 use crate::chaos::{Chaos, Plan, Record};
 use crate::models::{NoProvider, OfflineOr};
 use crate::skills::SkillSettings;
-use crate::wiring::{Outside, TreeSettings, grow};
+use crate::wiring::{OpenContext, Outside, TreeSettings, grow};
+use futures_util::FutureExt;
 use impresario_actors::context::local::LocalContextEngine;
+use impresario_actors::context::mcp::{EngineSettings, McpContextEngine};
 use impresario_actors::event_feed::EventFeed;
 use impresario_actors::gateways::{
     Entropy, Host, ModelClient, SubAgentRunner, SystemEntropy, SystemWallClock, WallClock,
@@ -19,7 +21,7 @@ use impresario_actors::gateways::{
 use impresario_actors::journal::{
     JournalAccess, OpenError, RuntimeId, RuntimeIdentity, SetAside, SqliteStore, Writer,
 };
-use impresario_actors::processes::{ContainmentSetting, find_keeper};
+use impresario_actors::processes::{ContainmentSetting, contain, find_keeper};
 use impresario_actors::runners::embedded::{EmbeddedParts, EmbeddedRunner, EmbeddedTool};
 use impresario_actors::runners::pi::{PiRunner, PiSettings};
 use impresario_actors::supervision::{
@@ -298,15 +300,27 @@ impl RuntimeBuilder {
     }
 
     fn pi_settings(&self, directory: &Path) -> PiSettings {
-        let us = std::env::current_exe().ok();
         PiSettings {
             pi: self.pi.clone(),
-            keeper: find_keeper(self.keeper.as_deref(), us.as_deref()).unwrap_or_default(),
+            keeper: self.keeper_found(),
             containment: self.containment,
             support_directory: directory.to_path_buf(),
             environment: std::env::vars().collect(),
             pass_environment: Vec::new(),
         }
+    }
+
+    fn engine_settings(&self) -> EngineSettings {
+        EngineSettings {
+            keeper: self.keeper_found(),
+            containment: self.containment,
+            environment: std::env::vars().collect(),
+        }
+    }
+
+    fn keeper_found(&self) -> PathBuf {
+        let us = std::env::current_exe().ok();
+        find_keeper(self.keeper.as_deref(), us.as_deref()).unwrap_or_default()
     }
 
     fn identity(&self) -> RuntimeIdentity {
@@ -321,6 +335,7 @@ impl RuntimeBuilder {
     }
 
     fn outside(self, directory: &Path) -> Outside {
+        let engines = self.engine_settings();
         let pi = self.pi_settings(directory);
         let model = (self.model)();
         let mut parts = EmbeddedParts::new(model.clone());
@@ -334,11 +349,26 @@ impl RuntimeBuilder {
             model,
             runners,
             clock: Rc::new(SystemWallClock),
-            open_context: Rc::new(|_| Rc::new(LocalContextEngine::default())),
-            resolve: crate::skills::resolver(self.skills, host_kind.clone()),
+            open_context: open_context(engines.clone()),
+            contain: Rc::new(|run, grace| contain(run, grace, None).boxed_local()),
+            resolve: crate::skills::resolver(self.skills, engines, host_kind.clone()),
             our_host: Rc::new(move || (host_kind.clone(), lock(&session).clone())),
         }
     }
+}
+
+/// The search in this process, or a program, as the run's request says.
+fn open_context(engines: EngineSettings) -> OpenContext {
+    Rc::new(move |seed| {
+        let retrieval = &seed.request.retrieval;
+        match retrieval.is_a_program() {
+            false => Rc::new(LocalContextEngine::default()),
+            true => {
+                let workspace = seed.request.workspace.clone();
+                Rc::new(McpContextEngine::new(&engines, retrieval, &seed.run, workspace))
+            }
+        }
+    })
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {

@@ -530,6 +530,7 @@ async fn perform_play(scenario: &Scenario, plan: Plan, seed: u64) -> Outcome {
                 HeavyWork::Inline,
             ))
         }),
+        contain: Rc::new(|_, _| std::future::ready(Proof::NOTHING_STARTED).boxed_local()),
         resolve: Rc::new(|order| {
             async move {
                 sleep(Duration::from_millis(1)).await;

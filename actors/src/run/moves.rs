@@ -304,15 +304,19 @@ impl Run {
         let grace = self
             .request()
             .map_or(Duration::from_secs(2), |request| request.clocks.grace);
+        let programs = self
+            .request()
+            .is_some_and(|request| request.retrieval.is_a_program());
+        let contain = programs.then(|| self.tools.contain.clone());
         let run = self.id.clone();
         async move {
-            match runner {
+            let proof = match runner {
                 Some(runner) => runner.contain(&run, grace).await,
-                None => Proof {
-                    method: Containment::InProcess,
-                    no_children: true,
-                    processes_left: 0,
-                },
+                None => Proof::NOTHING_STARTED,
+            };
+            match contain {
+                Some(contain) if proof.method == Containment::InProcess => contain(run, grace).await,
+                Some(_) | None => proof,
             }
         }
     }

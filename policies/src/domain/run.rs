@@ -95,6 +95,8 @@ pub enum ReasonCode {
     ContextOverflow,
     /// The model declined.
     Refused,
+    /// What answers questions about the workspace is not ready.
+    RetrievalUnavailable,
     /// The sub-agent could not be started.
     SpawnFailed,
     /// What the sub-agent printed was not the protocol.
