@@ -181,7 +181,14 @@ mod on_linux {
         child.kill().expect("kill");
         child.wait().expect("reap");
         let stopped = asked.elapsed();
-        let left = sweep(&Sweep { run, part: None, session: None }, Duration::from_secs(5));
+        let left = sweep(
+            &Sweep {
+                run,
+                part: None,
+                session: None,
+            },
+            Duration::from_secs(5),
+        );
         assert_eq!(
             (left.killed, left.processes_left),
             (3, 0),

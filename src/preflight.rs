@@ -4,9 +4,7 @@
 //! login, so auggie is asked for its account and not only greeted.
 
 use impresario_actors::context::mcp::{EngineSettings, McpContextEngine, check_account};
-use impresario_actors::gateways::{
-    ContextEngine, Entropy, SystemEntropy, SystemWallClock, WallClock,
-};
+use impresario_actors::gateways::{ContextEngine, Entropy, SystemEntropy, SystemWallClock, WallClock};
 use impresario_policies::domain::{Reason, ReasonCode, Retrieval, RetrievalEngine, RunId, RunRequest};
 use impresario_policies::preflight::{preflight_failed_line, server_failed_line};
 use std::time::Duration;

@@ -1,7 +1,7 @@
 //! From the order of a skill to a complete request: finds the file, reads it, fills in the settings.
 
-use crate::runtime::{EMBEDDED_RUNNER, OFFLINE_MODEL};
 use crate::preflight;
+use crate::runtime::{EMBEDDED_RUNNER, OFFLINE_MODEL};
 use crate::settings::{Settings, SettingsPlaces};
 use futures_util::FutureExt;
 use impresario_actors::context::mcp::EngineSettings;

@@ -35,7 +35,9 @@ use impresario_actors::messages::session::{
 };
 use impresario_actors::overflow::{Overflow, OverflowPorts};
 use impresario_actors::router::{Resolve, Router, RouterPorts};
-use impresario_actors::run::{AttemptSeed, Contain, GrownAttempt, KeepSession, Run, RunPorts, RunTools, attempt_name};
+use impresario_actors::run::{
+    AttemptSeed, Contain, GrownAttempt, KeepSession, Run, RunPorts, RunTools, attempt_name,
+};
 use impresario_actors::runs::{GrownRun, Runs, RunsPorts, RunsTools, TreeSeed};
 use impresario_actors::supervision::{
     Child, Place, Port, Restart, Spec, Strategy, Supervisor, SupervisorSettings, nursery, supervisor,
@@ -364,11 +366,8 @@ impl RunGrower {
         RunTools {
             grow_attempt,
             runner: Rc::new(move |name| runners.get(name).cloned()),
-<<<<<<< HEAD
             system_prompt: Rc::new(system_prompt_of),
-=======
             contain: self.outside.contain.clone(),
->>>>>>> f9c2c10 (preflight: what a skill's retrieval needs is asked for before the judge is paid)
             feed: self.feed.clone(),
             clock: self.outside.clock.clone(),
             host_is_here: Rc::new(move |request| {

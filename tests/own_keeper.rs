@@ -10,7 +10,9 @@ fn main() {
 
 #[cfg(target_os = "linux")]
 mod on_linux {
-    use impresario_actors::processes::{ContainedProcess, ContainmentSetting, Part, ProcessSpec, marked_processes};
+    use impresario_actors::processes::{
+        ContainedProcess, ContainmentSetting, Part, ProcessSpec, marked_processes,
+    };
     use impresario_policies::domain::RunId;
     use std::collections::BTreeMap;
     use std::path::PathBuf;

@@ -4,8 +4,8 @@
 #![cfg(target_os = "linux")]
 
 use impresario_actors::processes::{
-    ContainedProcess, ContainmentSetting, ExitFacts, Part, ProcessSpec, StartError, Streams, Sweep, SweepReport,
-    contain, marked_processes, sweep, sweep_stale,
+    ContainedProcess, ContainmentSetting, ExitFacts, Part, ProcessSpec, StartError, Streams, Sweep,
+    SweepReport, contain, marked_processes, sweep, sweep_stale,
 };
 use impresario_policies::domain::{Containment, Proof, RunId};
 use rustix::process::{Pid, Signal, kill_process};
@@ -140,7 +140,8 @@ impl Drop for Scene {
         sweep(
             &Sweep {
                 run: self.run.clone(),
-                part: None, session: None,
+                part: None,
+                session: None,
             },
             Duration::from_secs(1),
         );
@@ -563,7 +564,8 @@ async fn a_sweep_of_a_living_run_of_somebody_else_touches_nothing() {
     assert_eq!(sweep_stale(&|_| true, Duration::from_secs(1)), BTreeMap::new());
     let other = Sweep {
         run: RunId::new(2, fastrand::u64(..)),
-        part: None, session: None,
+        part: None,
+        session: None,
     };
     assert_eq!(sweep(&other, Duration::from_secs(1)), SweepReport::default());
 

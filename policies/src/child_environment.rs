@@ -242,7 +242,10 @@ mod tests {
     #[test]
     fn an_engine_sees_its_own_login_and_no_providers() {
         let all = ["PATH", "AUGMENT_SESSION_AUTH", "ANTHROPIC_API_KEY", "INDEX_KEY"];
-        let ours = all.iter().map(|name| (name.to_string(), "value".to_string())).collect();
+        let ours = all
+            .iter()
+            .map(|name| (name.to_string(), "value".to_string()))
+            .collect();
         let pass = ChildEnvironmentSettings {
             pass: vec!["INDEX_KEY".to_string()],
         };
@@ -251,7 +254,10 @@ mod tests {
             chosen.into_keys().collect::<Vec<_>>()
         };
         let nothing = ChildEnvironmentSettings::default();
-        assert_eq!(names(Some("AUGMENT_"), &nothing), ["AUGMENT_SESSION_AUTH", "PATH"]);
+        assert_eq!(
+            names(Some("AUGMENT_"), &nothing),
+            ["AUGMENT_SESSION_AUTH", "PATH"]
+        );
         assert_eq!(names(None, &pass), ["INDEX_KEY", "PATH"]);
     }
 

@@ -71,7 +71,11 @@ fn takes_one_text(tool: &OfferedTool) -> bool {
 
 fn ask(tool: &OfferedTool) -> RetrievalToolDecision {
     let texts = || tool.arguments.iter().filter(|argument| argument.is_text);
-    let required = tool.arguments.iter().filter(|argument| argument.is_required).count();
+    let required = tool
+        .arguments
+        .iter()
+        .filter(|argument| argument.is_required)
+        .count();
     let known = texts().find(|argument| argument.name == KNOWN_ARGUMENT);
     let only = match texts().count() {
         1 => texts().next(),
@@ -90,7 +94,11 @@ fn ask(tool: &OfferedTool) -> RetrievalToolDecision {
 }
 
 fn named(tools: &[OfferedTool]) -> String {
-    let mut names: Vec<&str> = tools.iter().take(NAMED_MAX).map(|tool| tool.name.as_str()).collect();
+    let mut names: Vec<&str> = tools
+        .iter()
+        .take(NAMED_MAX)
+        .map(|tool| tool.name.as_str())
+        .collect();
     if tools.len() > NAMED_MAX {
         names.push("…");
     }
@@ -149,7 +157,11 @@ mod tests {
 
     #[test]
     fn among_several_the_only_one_with_a_question_is_the_one() {
-        let several = [tool("index", &["path!", "depth#!"]), tool("search", &["query!"]), tool("ping", &[])];
+        let several = [
+            tool("index", &["path!", "depth#!"]),
+            tool("search", &["query!"]),
+            tool("ping", &[]),
+        ];
         asks(&several, "search", "query");
     }
 
@@ -159,6 +171,9 @@ mod tests {
         is_unclear(&[tool("a", &["x!"]), tool("b", &["y!"])], "a, b");
         is_unclear(&[tool("a", &["x!", "y!"])], "\"a\"");
         is_unclear(&[tool("a", &["x#!"])], "\"a\"");
-        is_unclear(&[tool("codebase-retrieval", &["information_request!", "depth#!"])], "alone");
+        is_unclear(
+            &[tool("codebase-retrieval", &["information_request!", "depth#!"])],
+            "alone",
+        );
     }
 }

@@ -191,9 +191,8 @@ impl Candidate {
 
     fn belongs_to(self, sweep: &Sweep) -> bool {
         let in_session = sweep.session.is_some() && self.session() == sweep.session;
-        let is_meant = |marked: Marked| {
-            marked.run == sweep.run && sweep.part.is_none_or(|part| part == marked.part)
-        };
+        let is_meant =
+            |marked: Marked| marked.run == sweep.run && sweep.part.is_none_or(|part| part == marked.part);
         (in_session && self.is_running()) || self.mark().is_some_and(is_meant)
     }
 

@@ -32,8 +32,8 @@ pub mod wire;
 pub use contained::{ContainedProcess, ExitFacts, Streams};
 pub use find::find_keeper;
 pub use mark::{Mark, Part};
-pub(crate) use stderr_tail::StderrTail;
 pub use spec::{ContainmentSetting, ProcessSpec, StartError};
+pub(crate) use stderr_tail::StderrTail;
 
 #[cfg(target_os = "linux")]
 pub use marks::{

@@ -17,13 +17,11 @@ use crate::messages::run::{
 };
 use crate::messages::session::{AskUser, DeliverResult, JudgeTask, ShowNotice, ShowProgress};
 use crate::supervision::{Actor, Answer, ChildExited, Context, Handles, Nursery, Port, Spec};
-use impresario_policies::conduct::ConductFacts;
-<<<<<<< HEAD
-use impresario_policies::domain::{AttemptEnding, AttemptNumber, Brief, Reason, RunId, RunRequest, Step};
-=======
 use futures_util::future::LocalBoxFuture;
-use impresario_policies::domain::{AttemptEnding, AttemptNumber, Brief, Proof, Reason, RunId, RunRequest, Step};
->>>>>>> f9c2c10 (preflight: what a skill's retrieval needs is asked for before the judge is paid)
+use impresario_policies::conduct::ConductFacts;
+use impresario_policies::domain::{
+    AttemptEnding, AttemptNumber, Brief, Proof, Reason, RunId, RunRequest, Step,
+};
 use impresario_policies::projection::RunProjection;
 use std::collections::VecDeque;
 use std::rc::Rc;
@@ -97,13 +95,10 @@ pub struct RunTools {
     pub grow_attempt: Rc<dyn Fn(AttemptSeed) -> GrownAttempt>,
     /// Finds the runner by name.
     pub runner: Rc<dyn Fn(&str) -> Option<Rc<dyn SubAgentRunner>>>,
-<<<<<<< HEAD
     /// What stands at the start of every request of the sub-agent.
     pub system_prompt: Rc<dyn Fn(&RunRequest) -> String>,
-=======
     /// Makes sure that nothing carries the mark of a run any more: its runner knows only of what it started itself.
     pub contain: Contain,
->>>>>>> f9c2c10 (preflight: what a skill's retrieval needs is asked for before the judge is paid)
     /// Where durable steps are announced.
     pub feed: EventFeed,
     /// For the `at` of steps.

@@ -506,7 +506,7 @@ export const METHODS = {
   "hello": { deadlineMs: 10000, unanswered: "told" },
   "ping": { deadlineMs: 5000, unanswered: "fails" },
   "input": { deadlineMs: 250, unanswered: "open" },
-  "skill.run": { deadlineMs: 10000, unanswered: "told" },
+  "skill.run": { deadlineMs: 30000, unanswered: "told" },
   "skill.cancel": { deadlineMs: 5000, unanswered: "told" },
   "question.answer": { deadlineMs: 5000, unanswered: "told" },
   "markers.plan": { deadlineMs: 50, unanswered: "open" },

@@ -44,9 +44,11 @@ impl Launch {
     ) -> Result<Self, String> {
         let (program, arguments, greeting) = match engine {
             RetrievalEngine::Local => return Err("the local engine is no program".to_string()),
-            RetrievalEngine::Auggie { program } => {
-                (program.clone(), auggie_arguments(&workspace), Greeting::Initialize)
-            }
+            RetrievalEngine::Auggie { program } => (
+                program.clone(),
+                auggie_arguments(&workspace),
+                Greeting::Initialize,
+            ),
             RetrievalEngine::Mcp { command, .. } => match command.split_first() {
                 Some((program, arguments)) => (program.clone(), arguments.to_vec(), Greeting::Discover),
                 None => {

@@ -54,7 +54,11 @@ impl<R> WithoutLongLines<R> {
 }
 
 impl<R: AsyncRead + Unpin> AsyncRead for WithoutLongLines<R> {
-    fn poll_read(mut self: Pin<&mut Self>, cx: &mut Context<'_>, buffer: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        buffer: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
         if self.too_long.happened() {
             return Poll::Ready(Ok(()));
         }

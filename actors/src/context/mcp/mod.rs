@@ -107,7 +107,9 @@ impl Place {
         self.end(GRACE).await;
         if self.failures >= FAILURES_IN_A_ROW_MAX {
             let (times, last) = (self.failures, &self.last_failure);
-            return Err(format!("given up after {times} failures in a row; the last: {last}"));
+            return Err(format!(
+                "given up after {times} failures in a row; the last: {last}"
+            ));
         }
         match Server::start(launch, timeout, closing).await {
             Ok(server) => {
@@ -161,9 +163,7 @@ impl ContextEngine for McpContextEngine {
         match answer {
             Ok(words) => {
                 place.failures = 0;
-                words
-                    .map(Retrieved::Words)
-                    .map_err(|said| self.unavailable(said))
+                words.map(Retrieved::Words).map_err(|said| self.unavailable(said))
             }
             Err(why) => {
                 place.failed(&why);

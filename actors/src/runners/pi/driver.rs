@@ -5,9 +5,9 @@
 
 use super::gate::{self, Answered};
 use super::reader::{Dialog, EventReader, Response, Seen};
-use crate::processes::StderrTail;
 use super::wire::Command;
 use crate::gateways::{EndFacts, RunnerEvent, RunnerEvents, ToolGate};
+use crate::processes::StderrTail;
 use crate::processes::{ContainedProcess, ExitFacts, Streams};
 use futures_util::StreamExt;
 use futures_util::future::LocalBoxFuture;
