@@ -8,6 +8,9 @@ use serde::{Deserialize, Serialize};
 /// A reason shown to the user has at most so many units.
 const SHOWN_REASON_UNITS_MAX: usize = 240;
 
+/// The longest reason that is written here has no more.
+const REASON_BYTES: usize = 192;
+
 /// What is known when a skill is about to run.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RouteFacts<'a> {
@@ -132,10 +135,10 @@ pub fn choose_route(
         (name, _) => settings.model_of(name),
     };
     let skill_model = facts.skill_model.filter(|model| !trim(model).is_empty());
-    let decided = |model: String, tier: Tier, reason: &str, source: RouteSource| RouteDecision {
+    let decided = |model: String, tier: Tier, reason: String, source: RouteSource| RouteDecision {
         model,
         tier,
-        reason: reason.to_string(),
+        reason,
         source,
         effective_tier,
     };
@@ -152,20 +155,22 @@ pub fn choose_route(
         } else {
             "Adaptive routing disabled; using default model."
         };
-        return Ok(decided(map(skill_model)?, Tier::Balanced, reason, named));
+        return Ok(decided(
+            map(skill_model)?,
+            Tier::Balanced,
+            reason.to_string(),
+            named,
+        ));
     }
     if settings.skill_model_policy == SkillModelPolicy::Pin && skill_model.is_some() {
-        let reason = "skillModelPolicy=pin; SKILL.md model honoured.";
+        let reason = "skillModelPolicy=pin; SKILL.md model honoured.".to_string();
         return Ok(decided(map(skill_model)?, Tier::Balanced, reason, named));
     }
-    let route = Route {
-        tier: effective_tier,
-        ..facts.route.clone()
-    };
-    let wanted = adjusted_tier(&route, settings.preference).max(minimum.unwrap_or(Tier::Cheap));
+    let wanted = adjusted_tier(effective_tier, &facts.route, settings.preference);
+    let wanted = wanted.max(minimum.unwrap_or(Tier::Cheap));
     if let Some((tier, model)) = pick_from_pool(wanted, minimum, settings)? {
-        let reason = route_reason(&route, wanted, tier);
-        return Ok(decided(model, tier, &reason, RouteSource::ExecutionRouting));
+        let reason = route_reason(&facts.route, effective_tier, wanted, tier);
+        return Ok(decided(model, tier, reason, RouteSource::ExecutionRouting));
     }
     let legacy = skill_model.filter(|_| minimum.is_none());
     let reason = match legacy {
@@ -175,14 +180,14 @@ pub fn choose_route(
     Ok(decided(
         map(legacy)?,
         minimum.unwrap_or(Tier::Balanced),
-        reason,
+        reason.to_string(),
         RouteSource::Fallback,
     ))
 }
 
 /// The tier after preference and safety floors.
-fn adjusted_tier(route: &Route, preference: RoutePreference) -> Tier {
-    let preferred = preferred_tier(route, preference);
+fn adjusted_tier(tier: Tier, route: &Route, preference: RoutePreference) -> Tier {
+    let preferred = preferred_tier(tier, route, preference);
     match route.risk {
         Risk::ArchitectureChange => Tier::Frontier,
         Risk::MultiFileEdit => preferred.max(Tier::Balanced),
@@ -191,24 +196,22 @@ fn adjusted_tier(route: &Route, preference: RoutePreference) -> Tier {
     }
 }
 
-fn preferred_tier(route: &Route, preference: RoutePreference) -> Tier {
+fn preferred_tier(tier: Tier, route: &Route, preference: RoutePreference) -> Tier {
     match preference {
-        RoutePreference::Balanced => route.tier,
+        RoutePreference::Balanced => tier,
         RoutePreference::PreferCheap => {
             let harmless = matches!(route.risk, Risk::ReadOnly | Risk::SmallEdit);
-            let usual = route.tier == Tier::Balanced && route.complexity == Complexity::Medium;
+            let usual = tier == Tier::Balanced && route.complexity == Complexity::Medium;
             if usual && harmless && route.confidence >= 0.7 {
                 Tier::Cheap
             } else {
-                route.tier
+                tier
             }
         }
         RoutePreference::PreferBest => match route.risk {
             Risk::Unknown => Tier::Frontier,
-            Risk::SmallEdit | Risk::MultiFileEdit | Risk::ArchitectureChange => {
-                route.tier.max(Tier::Balanced)
-            }
-            Risk::ReadOnly => route.tier,
+            Risk::SmallEdit | Risk::MultiFileEdit | Risk::ArchitectureChange => tier.max(Tier::Balanced),
+            Risk::ReadOnly => tier,
         },
     }
 }
@@ -238,22 +241,22 @@ fn pick_from_pool(
     Ok(None)
 }
 
-fn route_reason(route: &Route, wanted: Tier, picked: Tier) -> String {
-    let mut reason = format!(
-        "route {} (complexity={}, risk={}, confidence={})",
-        tier_word(route.tier),
-        complexity_word(route.complexity),
-        risk_word(route.risk),
-        to_fixed(route.confidence, 2),
-    );
-    if wanted != route.tier {
-        reason.push_str(&format!(
-            "; adjusted to {} via preference/safety floors",
-            tier_word(wanted)
-        ));
+fn route_reason(route: &Route, judged: Tier, wanted: Tier, picked: Tier) -> String {
+    let mut reason = String::with_capacity(REASON_BYTES);
+    let mut say = |parts: &[&str]| parts.iter().for_each(|part| reason.push_str(part));
+    say(&["route ", tier_word(judged)]);
+    say(&[" (complexity=", complexity_word(route.complexity)]);
+    say(&[", risk=", risk_word(route.risk)]);
+    say(&[", confidence=", &to_fixed(route.confidence, 2), ")"]);
+    if wanted != judged {
+        say(&[
+            "; adjusted to ",
+            tier_word(wanted),
+            " via preference/safety floors",
+        ]);
     }
     if picked != wanted {
-        reason.push_str(&format!("; pool fallback resolved {}", tier_word(picked)));
+        say(&["; pool fallback resolved ", tier_word(picked)]);
     }
     reason
 }

@@ -45,25 +45,24 @@ pub fn resolve_model(
     naming: ModelNaming,
     allowed_providers: &[String],
 ) -> Result<String, ModelMappingError> {
-    let written = trim(name.unwrap_or(""));
-    match naming {
-        ModelNaming::OfHost if written.contains('/') => allow(written.to_string(), allowed_providers),
-        ModelNaming::OfHost if !written.is_empty() => {
-            let provider = trim(default_provider).trim_end_matches('/');
-            if provider.is_empty() {
-                return Err(ModelMappingError::NoProvider);
-            }
-            allow(format!("{provider}/{written}"), allowed_providers)
-        }
-        ModelNaming::OfHost | ModelNaming::Mapped => map_model(name, default_provider, allowed_providers),
+    if naming == ModelNaming::Mapped {
+        return map_model(name, default_provider, allowed_providers);
+    }
+    match trim(name.unwrap_or("")) {
+        "" => map_model(None, default_provider, allowed_providers),
+        complete if complete.contains('/') => allow(complete.to_string(), allowed_providers),
+        bare => match trim(default_provider).trim_end_matches('/') {
+            "" => Err(ModelMappingError::NoProvider),
+            provider => allow([provider, bare].join("/"), allowed_providers),
+        },
     }
 }
 
 /// Lets a complete name through if its provider may be used.
 pub fn allow(model: String, allowed_providers: &[String]) -> Result<String, ModelMappingError> {
-    let used = model.split('/').next().unwrap_or("");
+    let used = || model.split('/').next().unwrap_or("");
     let free = allowed_providers.is_empty() || model == OFFLINE_MODEL;
-    if free || allowed_providers.iter().any(|allowed| allowed == used) {
+    if free || allowed_providers.iter().any(|allowed| allowed == used()) {
         Ok(model)
     } else {
         Err(ModelMappingError::DisallowedProvider {
@@ -86,10 +85,10 @@ pub fn map_model(
         return Err(ModelMappingError::NoProvider);
     }
     let name = trim(name.unwrap_or(""));
-    let model = match name.matches('/').count() {
-        0 if name.is_empty() => format!("{provider}/{DEFAULT_MODEL}"),
-        0 => format!("{provider}/{DEFAULT_VENDOR}/{name}"),
-        1 => format!("{provider}/{name}"),
+    let model = match name.bytes().filter(|byte| *byte == b'/').count() {
+        0 if name.is_empty() => [provider, DEFAULT_MODEL].join("/"),
+        0 => [provider, DEFAULT_VENDOR, name].join("/"),
+        1 => [provider, name].join("/"),
         _ => name.to_string(),
     };
     allow(model, allowed_providers)

@@ -4,7 +4,7 @@ use crate::inputs::{BRIEF_REPLY, Inputs, SKILL, TASK, VERDICT_REPLY, blank_lines
 use crate::measure::Row;
 use impresario_policies::domain::{Complexity, Risk, Route, Tier};
 use impresario_policies::execution_route::{
-    ModelPool, RouteDecision, RouteFacts, RoutePreference, RouteSettings, SkillModelPolicy, choose_route,
+    ModelPool, RouteFacts, RoutePreference, RouteSettings, SkillModelPolicy, choose_route,
 };
 use impresario_policies::history::{
     ChatMessage, HistorySettings, HistoryStrategy, MiddleMode, ShortNewest, assemble_history,
@@ -40,7 +40,7 @@ pub fn compared(inputs: &Inputs) -> Vec<Row<'_>> {
     let blank = blank_lines(20_000);
     let unclosed = fences(8_000);
     let directory = inputs.trace_directory.path();
-    let (wanted, routing) = (route(), route_settings());
+    let (facts, routing) = (route_facts(), route_settings());
     vec![
         Row::new("sanitize 120k clean", || sanitized(clean, 0), in_words),
         Row::new("sanitize 120k, 150 traces", || sanitized(traced, 0), in_words),
@@ -103,7 +103,7 @@ pub fn compared(inputs: &Inputs) -> Vec<Row<'_>> {
         Row::new("classify trace", || classify_trace(&traces[1]), verdict_in_words),
         Row::new(
             "choose execution model",
-            move || routed(&wanted, &routing),
+            move || choose_route(&facts, &routing).expect("a model"),
             |decision| format!("{} {}", decision.model, decision.reason),
         ),
         Row::new(
@@ -294,23 +294,18 @@ fn verdict_in_words(verdict: TraceVerdict) -> String {
     )
 }
 
-fn routed(route: &Route, settings: &RouteSettings) -> RouteDecision {
-    let facts = RouteFacts {
+fn route_facts() -> RouteFacts<'static> {
+    RouteFacts {
         skill_model: None,
         default_model: None,
-        route: route.clone(),
+        route: Route {
+            tier: Tier::Cheap,
+            complexity: Complexity::Medium,
+            risk: Risk::MultiFileEdit,
+            confidence: 0.85,
+            reason: "Several files change together.".into(),
+        },
         passed: true,
-    };
-    choose_route(&facts, settings).expect("a model")
-}
-
-fn route() -> Route {
-    Route {
-        tier: Tier::Cheap,
-        complexity: Complexity::Medium,
-        risk: Risk::MultiFileEdit,
-        confidence: 0.85,
-        reason: "Several files change together.".into(),
     }
 }
 

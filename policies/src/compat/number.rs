@@ -13,28 +13,56 @@ pub fn to_fixed(value: f64, digits: usize) -> String {
     if !value.is_finite() {
         return number_text(value);
     }
-    // Every finite double has at most 1 074 binary places; the decimal expansion of one is exact at 60 for
-    // all numbers this is used for, and only an exact tie (…5 followed by zeros) is rounded otherwise here.
-    let exact = format!("{:.*}", digits + 60, value.abs());
-    let Some(point) = exact.find('.') else {
-        return exact;
-    };
-    let (kept, rest) = exact.split_at(point + 1 + digits);
-    let mut figures: Vec<u8> = kept.bytes().filter(|byte| *byte != b'.').collect();
+    let mut figures = figures_of(value.abs(), digits);
+    let is_zero = figures.bytes().all(|digit| digit == b'0');
+    if digits > 0 {
+        figures.insert(figures.len() - digits, '.');
+    }
+    if value < 0.0 && !is_zero {
+        figures.insert(0, '-');
+    }
+    figures
+}
+
+/// The digits of a rounded number without its point, `digits` of them behind it and at least one before.
+fn figures_of(value: f64, digits: usize) -> String {
+    const EXACT: f64 = 9_007_199_254_740_992.0;
+    const DIGITS_MAX: usize = 15;
+    // The product is rounded too, but never across a half: what is not exactly one lies on the right side of it.
+    let scaled = value * 10f64.powi(digits as i32);
+    if scaled < EXACT && scaled.fract() != 0.5 && digits <= DIGITS_MAX {
+        return digits_of(scaled.round() as u64, digits + 1);
+    }
+    exact_figures_of(value, digits)
+}
+
+/// Decimal digits, at least so many.
+fn digits_of(mut number: u64, at_least: usize) -> String {
+    let mut reversed = [b'0'; 20];
+    let mut count = 0;
+    while number > 0 || count < at_least {
+        reversed[count] = b'0' + (number % 10) as u8;
+        number /= 10;
+        count += 1;
+    }
+    reversed[..count]
+        .iter()
+        .rev()
+        .map(|digit| char::from(*digit))
+        .collect()
+}
+
+/// The same from the decimal expansion. Every finite double has at most 1 074 binary places; the expansion of one is
+/// exact at 60 for all numbers this is used for, and only an exact tie (…5 followed by zeros) is rounded otherwise here.
+fn exact_figures_of(value: f64, digits: usize) -> String {
+    let exact = format!("{value:.*}", digits + 60);
+    let (whole, fraction) = exact.split_once('.').unwrap_or((&exact, ""));
+    let (kept, rest) = fraction.split_at(digits.min(fraction.len()));
+    let mut figures = format!("{whole}{kept}").into_bytes();
     if rest.as_bytes().first().is_some_and(|digit| *digit >= b'5') {
         increment(&mut figures);
     }
-    let whole = figures.len() - digits;
-    let mut out = String::with_capacity(figures.len() + 2);
-    if value < 0.0 && figures.iter().any(|digit| *digit != b'0') {
-        out.push('-');
-    }
-    out.extend(figures[..whole].iter().map(|digit| char::from(*digit)));
-    if digits > 0 {
-        out.push('.');
-        out.extend(figures[whole..].iter().map(|digit| char::from(*digit)));
-    }
-    out
+    figures.into_iter().map(char::from).collect()
 }
 
 fn increment(figures: &mut Vec<u8>) {
@@ -126,6 +154,15 @@ mod tests {
         assert_eq!(to_fixed(9.995, 2), "9.99");
         assert_eq!(to_fixed(99.999, 2), "100.00");
         assert_eq!(to_fixed(-0.5, 0), "-1");
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn the_short_way_rounds_like_the_exact_one(thousandths in 0u64..10_000_000, digits in 0usize..4, value in 0.0f64..1e6) {
+            for value in [thousandths as f64 / 1_000.0, value] {
+                assert_eq!(figures_of(value, digits), exact_figures_of(value, digits), "{value} {digits}");
+            }
+        }
     }
 
     #[test]
