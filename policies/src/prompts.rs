@@ -186,7 +186,9 @@ fn render_chat(chat: &[(&str, &str)]) -> String {
         } else {
             ""
         };
-        let _ = writeln!(text, "[{role}] {shown}{mark}");
+        for part in ["[", role, "] ", shown, mark, "\n"] {
+            text.push_str(part);
+        }
     }
     text
 }
@@ -205,6 +207,10 @@ fn as_json(value: &impl serde::Serialize) -> String {
 
 /// The longest beginning with at most so many characters.
 fn cut(text: &str, characters_max: usize) -> &str {
+    // A character never has less than a byte.
+    if text.len() <= characters_max {
+        return text;
+    }
     text.char_indices()
         .nth(characters_max)
         .map_or(text, |(end, _)| &text[..end])
@@ -224,12 +230,25 @@ const TAGS: [&str; 8] = [
 
 /// Adds a section; a tag of ours inside the content loses its force by a space.
 fn push_section(user: &mut String, tag: &str, content: &str) {
-    let mut harmless = content.trim().to_string();
-    for each in TAGS {
-        harmless = harmless.replace(&format!("<{each}>"), &format!("< {each}>"));
-        harmless = harmless.replace(&format!("</{each}>"), &format!("< /{each}>"));
+    let _ = writeln!(user, "<{tag}>");
+    let content = content.trim();
+    let mut from = 0;
+    for at in memchr::memchr_iter(b'<', content.as_bytes()) {
+        if is_tag(&content[at + 1..]) {
+            user.push_str(&content[from..=at]);
+            user.push(' ');
+            from = at + 1;
+        }
     }
-    let _ = writeln!(user, "<{tag}>\n{harmless}\n</{tag}>\n");
+    user.push_str(&content[from..]);
+    let _ = writeln!(user, "\n</{tag}>\n");
+}
+
+/// Whether one of our tags, open or closing, follows a `<`.
+fn is_tag(after: &str) -> bool {
+    let name = after.strip_prefix('/').unwrap_or(after);
+    TAGS.iter()
+        .any(|tag| name.strip_prefix(tag).is_some_and(|rest| rest.starts_with('>')))
 }
 
 /// Reads a section back from a user part written here.

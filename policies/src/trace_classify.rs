@@ -3,15 +3,20 @@
 use crate::compat::{cut_units, to_fixed, trim};
 use crate::domain::ROUTE_UNAVAILABLE;
 use crate::trace_file::Trace;
+use memchr::memmem::Finder;
 use serde::{Deserialize, Serialize};
+use std::sync::LazyLock;
 
 /// More calls than this are suspicious.
 const TOOL_CALLS_MAX: usize = 20;
 /// A route less sure than this is suspicious.
 const CONFIDENCE_MIN: f64 = 0.5;
+const CONFIDENCE_MIN_SHOWN: &str = "0.5";
 /// So much of an answer's start is searched for signs of failure.
 const SEARCHED_UNITS: usize = 200;
 const ERROR_MARKERS: [&str; 3] = ["error", "failed", "exception"];
+/// They are looked for in every trace of a report.
+static MARKER_FINDERS: LazyLock<[Finder<'static>; 3]> = LazyLock::new(|| ERROR_MARKERS.map(Finder::new));
 
 /// How a run seems to have ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -119,13 +124,7 @@ fn signals_of(trace: &Trace, denials: Denials) -> Vec<String> {
         signals.push("empty output — no text produced".to_string());
     }
     let start = cut_units(&trace.final_text, SEARCHED_UNITS).to_lowercase();
-    let found: Vec<&str> = ERROR_MARKERS
-        .into_iter()
-        .filter(|marker| speaks_of(&start, marker, denials))
-        .collect();
-    if !found.is_empty() {
-        signals.push(format!("error markers in output ({})", found.join(", ")));
-    }
+    signals.extend(error_markers(&start, denials));
     let calls = trace.tool_calls.len();
     if calls > TOOL_CALLS_MAX {
         signals.push(format!(
@@ -137,17 +136,36 @@ fn signals_of(trace: &Trace, denials: Denials) -> Vec<String> {
     let unjudged = confidence == 0.0 && trace.route.reason == ROUTE_UNAVAILABLE;
     if confidence < CONFIDENCE_MIN && !unjudged {
         let shown = to_fixed(confidence, 2);
-        signals.push(format!(
-            "low route confidence ({shown}, threshold {CONFIDENCE_MIN})"
-        ));
+        signals.push(
+            [
+                "low route confidence (",
+                &shown,
+                ", threshold ",
+                CONFIDENCE_MIN_SHOWN,
+                ")",
+            ]
+            .concat(),
+        );
     }
     signals
 }
 
-/// The marker stands in the text and is not denied.
-fn speaks_of(text: &str, marker: &str, denials: Denials) -> bool {
-    text.match_indices(marker)
-        .any(|(at, _)| denials == Denials::Ignored || !is_denied(&text[..at]))
+/// Names the markers that stand in the text and are not denied.
+fn error_markers(text: &str, denials: Denials) -> Option<String> {
+    let mut signal = String::new();
+    for (marker, finder) in ERROR_MARKERS.iter().zip(&*MARKER_FINDERS) {
+        let mut places = finder.find_iter(text.as_bytes());
+        if places.any(|at| denials == Denials::Ignored || !is_denied(&text[..at])) {
+            let before = if signal.is_empty() {
+                "error markers in output ("
+            } else {
+                ", "
+            };
+            signal.push_str(before);
+            signal.push_str(marker);
+        }
+    }
+    (!signal.is_empty()).then(|| signal + ")")
 }
 
 /// `no`, `0`, `without` and the like just before.
@@ -170,13 +188,7 @@ mod tests {
     use super::*;
 
     fn check(text: &str, expected: bool) {
-        assert_eq!(
-            ERROR_MARKERS
-                .iter()
-                .any(|marker| speaks_of(text, marker, Denials::Heeded)),
-            expected,
-            "{text}"
-        );
+        assert_eq!(error_markers(text, Denials::Heeded).is_some(), expected, "{text}");
     }
 
     #[test]

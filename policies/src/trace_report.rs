@@ -46,7 +46,11 @@ pub fn report_traces(skill: &str, traces: &[Trace], settings: &ReportSettings) -
         let time = crate::compat::number_text(trace.timestamp);
         format!("{}_{time}.json", trace.skill_name)
     };
-    let files = traces.iter().map(name).collect::<Vec<_>>();
+    let files = traces
+        .iter()
+        .map(name)
+        .take(settings.inline_max)
+        .collect::<Vec<_>>();
     report_files(skill, traces, &files, settings)
 }
 

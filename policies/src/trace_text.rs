@@ -6,17 +6,14 @@ use crate::trace_file::Trace;
 
 /// What a signal is called in a list: its text up to the explanation.
 pub fn signal_prefix(signal: &str) -> &str {
-    let dash = signal.find(" —");
-    let bracket = signal.match_indices('(').find_map(|(at, _)| {
-        let before = signal[..at].chars().next_back().filter(|c| is_space(*c))?;
-        Some(at - before.len_utf8())
+    let end = signal.char_indices().find(|(at, c)| {
+        let after = &signal[at + c.len_utf8()..];
+        (*c == ' ' && after.starts_with('—')) || (is_space(*c) && after.starts_with('('))
     });
-    let end = match (dash, bracket) {
-        (Some(dash), Some(bracket)) => dash.min(bracket),
-        (Some(end), None) | (None, Some(end)) => end,
-        (None, None) => signal.len(),
-    };
-    if end == 0 { signal } else { &signal[..end] }
+    match end {
+        None | Some((0, _)) => signal,
+        Some((end, _)) => &signal[..end],
+    }
 }
 
 /// How often each signal occurs, the most frequent first, ties in order of appearance.

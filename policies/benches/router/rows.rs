@@ -82,7 +82,7 @@ pub fn compared(inputs: &Inputs) -> Vec<Row<'_>> {
             || recorded(inputs),
             |call| format!("{} {}", call.args.to_text(), call.result_preview),
         ),
-        Row::new("report 20 traces", || reported(traces), |text| text),
+        Row::new("reports 20 traces", || reported(traces), |text| text),
         Row::new(
             "report 20 traces with loading",
             || reported(&loaded(directory)),

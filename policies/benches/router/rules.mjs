@@ -436,7 +436,7 @@ export function rowsOf(inputs) {
     "overflow keep 1 MB CJK": row(() => keep(new Map(), inputs.cjk, store)),
     "overflow review, 18 kB passes": row(() => review("auggie", "codebase-retrieval", inputs.underCeiling, ceilings), String),
     "trace record, 25 kB result": row(() => record(args, inputs.result), (call) => `${JSON.stringify(call.args)} ${call.resultPreview}`),
-    "report 20 traces": row(() => report(inputs.skill, traces, 20, 5, 10, 10)),
+    "reports 20 traces": row(() => report(inputs.skill, traces, 20, 5, 10, 10)),
     "report 20 traces with loading": row(() => report(inputs.skill, load(inputs.traceDirectory, inputs.skill), 20, 5, 10, 10)),
     "trace view, 20 calls": row(() => view("trace.json", traces[1], verdict)),
     "classify trace": row(() => classify(traces[1]), (v) => `${v.outcome} ${v.confidence} ${v.signals.join("; ")}`),

@@ -2,6 +2,9 @@
 
 use super::trim;
 
+/// Below this every whole number is exact.
+const EXACT: f64 = 9_007_199_254_740_992.0;
+
 /// `Math.round`: halves go up, also below zero.
 pub fn round_half_up(value: f64) -> f64 {
     let floor = value.floor();
@@ -26,7 +29,6 @@ pub fn to_fixed(value: f64, digits: usize) -> String {
 
 /// The digits of a rounded number without its point, `digits` of them behind it and at least one before.
 fn figures_of(value: f64, digits: usize) -> String {
-    const EXACT: f64 = 9_007_199_254_740_992.0;
     const DIGITS_MAX: usize = 15;
     // The product is rounded too, but never across a half: what is not exactly one lies on the right side of it.
     let scaled = value * 10f64.powi(digits as i32);
@@ -89,6 +91,9 @@ pub fn number_text(value: f64) -> String {
         return "0".to_string();
     }
     let magnitude = value.abs();
+    if magnitude < EXACT && value.fract() == 0.0 {
+        return (value as i64).to_string();
+    }
     if (1e-6..1e21).contains(&magnitude) {
         return format!("{value}");
     }

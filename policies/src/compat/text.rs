@@ -131,15 +131,12 @@ fn offset_of(text: &str, limit: usize) -> usize {
     if text.len() <= limit {
         return text.len();
     }
-    let ascii = text
-        .as_bytes()
-        .iter()
-        .take(limit)
-        .take_while(|byte| byte.is_ascii())
-        .count();
-    if ascii == limit {
+    // Most text is ASCII, and that is found out many bytes at a time.
+    let start = &text.as_bytes()[..limit];
+    if start.is_ascii() {
         return limit;
     }
+    let ascii = start.iter().take_while(|byte| byte.is_ascii()).count();
     let mut left = limit - ascii;
     for (at, c) in text[ascii..].char_indices() {
         if c.len_utf16() > left {
