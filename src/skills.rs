@@ -136,7 +136,7 @@ fn nothing_routed() -> RouteSettings {
 pub fn skill_tools_of(runner: &str) -> Vec<String> {
     let tools: &[&str] = match runner {
         EMBEDDED_RUNNER => &["read", "grep", "find", RETRIEVAL_TOOL],
-        _ => &["read", "bash", "edit", "write"],
+        _ => &["read", "bash", "edit", "write", RETRIEVAL_TOOL],
     };
     tools
         .iter()

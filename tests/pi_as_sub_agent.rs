@@ -400,6 +400,95 @@ fn the_model_sees_a_reviewed_result_and_can_read_what_was_kept() {
     });
 }
 
+fn retrieves() -> Script {
+    let asks = Turn::tool("codebase-retrieval", json!({"query": "who restarts?"}));
+    Script::new().rule(Rule::new("model").turn(asks).turn(Turn::text("The supervisor.")))
+}
+
+#[test]
+fn what_it_retrieves_is_answered_by_the_runtime_and_reviewed() {
+    with_both("sub-agent: retrieval", retrieves, async |stage| {
+        let request = AttemptRequest {
+            tools: vec!["read".to_string(), "codebase-retrieval".to_string()],
+            ..stage.request(MOCK_MODEL)
+        };
+        let attempt = Attempt::start(&stage.runner(), request).await.expect("Pi starts");
+        let gate = attempt.gate.clone();
+        attempt.outcome().await.check(AttemptEnding::Answered);
+        assert_eq!(*gate.asked.borrow(), ["who restarts?"]);
+        let started = (
+            "codebase-retrieval".to_string(),
+            "who restarts?".to_string(),
+            Replay::Safe,
+        );
+        assert_eq!(*gate.started.borrow(), [started]);
+        let answer = "what answers \"who restarts?\"".to_string();
+        assert_eq!(
+            *gate.reviewed.borrow(),
+            [("codebase-retrieval".to_string(), answer.clone())]
+        );
+        let calls = stage.server.ledger().calls();
+        let mut offered = calls[0].tools.clone();
+        offered.sort();
+        assert_eq!(offered, ["codebase-retrieval", "read"]);
+        let sent = serde_json::to_string(&answer).expect("a text has a JSON form");
+        assert!(
+            calls[1].body.to_string().contains(sent.trim_matches('"')),
+            "{}",
+            calls[1].body
+        );
+    });
+}
+
+#[test]
+fn cancelled_while_it_retrieves_it_is_soon_gone() {
+    with_both("sub-agent: cancelled in a retrieval", retrieves, async |stage| {
+        let gate = RecordingGate::default();
+        gate.never_retrieves.set(true);
+        let request = AttemptRequest {
+            tools: vec!["codebase-retrieval".to_string()],
+            ..stage.request(MOCK_MODEL)
+        };
+        let mut attempt = Attempt::start_at(&stage.runner(), request, gate)
+            .await
+            .expect("Pi starts");
+        attempt.until(is_tool_start).await;
+        let gate = attempt.gate.clone();
+        while gate.asked.borrow().is_empty() {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+        attempt.handle.cancel();
+        attempt.outcome().await.check(AttemptEnding::Cancelled);
+        assert_eq!(stage.calls(), 1);
+        // Whoever asked is gone with the attempt, and with it the retrieval.
+        while std::rc::Rc::strong_count(&gate) > 1 {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+    });
+}
+
+#[test]
+fn a_temperature_is_sent_where_one_is_set_and_only_there() {
+    for model in [MOCK_MODEL, MOCKA_MODEL] {
+        for temperature in [None, Some(0.0), Some(0.3)] {
+            with_both(
+                &format!("sub-agent: temperature {temperature:?} of {model}"),
+                || always(Turn::text("ok")),
+                async |stage| {
+                    let request = AttemptRequest {
+                        temperature,
+                        ..stage.request(model)
+                    };
+                    let attempt = Attempt::start(&stage.runner(), request).await.expect("Pi starts");
+                    attempt.outcome().await.check(AttemptEnding::Answered);
+                    let sent = stage.server.ledger().calls()[0].body.get("temperature").cloned();
+                    assert_eq!(sent.and_then(|sent| sent.as_f64()), temperature);
+                },
+            );
+        }
+    }
+}
+
 #[test]
 fn whatever_it_is_doing_a_cancelled_sub_agent_calls_no_model_and_is_soon_gone() {
     let hangs = || {

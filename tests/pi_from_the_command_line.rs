@@ -244,8 +244,8 @@ fn a_question_is_answered_with_the_tools_of_the_agent_and_nothing_is_left() {
         let calls = stage.server.ledger().calls();
         let mut offered = calls[0].tools.clone();
         offered.sort();
-        // Pi has no retrieval tool; it drops names it does not know.
         let expected = [
+            "codebase-retrieval",
             "find",
             "grep",
             "overflow_list",
@@ -297,6 +297,7 @@ fn a_skill_is_told_its_task() {
         offered.sort();
         let expected = [
             "bash",
+            "codebase-retrieval",
             "edit",
             "overflow_list",
             "overflow_read",

@@ -4,7 +4,7 @@
 //! Asks the run to put tool starts and ends on disk before the sub-agent goes on.
 
 use crate::gateways::{
-    AttemptHandle, AttemptRequest, ContextEngine, PASSAGES_MAX, RetrievalRequest, Retrieved, RunnerEvent,
+    AttemptHandle, AttemptRequest, ContextEngine, PASSAGES_MAX, RetrievalRequest, RunnerEvent,
     SubAgentRunner, ToolGate, ToolVerdict,
 };
 use crate::messages::run::{
@@ -16,14 +16,14 @@ use impresario_policies::attempt_ending::{describe_ending, read_ending};
 use impresario_policies::domain::{AttemptEnding, Clocks, EndFacts, Proof, Replay, Step};
 use impresario_policies::overflow_review::ResultLimits;
 use impresario_policies::redact::redact;
-use std::cell::Cell;
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::mpsc;
-use tokio::time::Instant;
+use tokio::time::{Instant, timeout};
+use tokio_util::sync::CancellationToken;
 
 const ASK: Duration = Duration::from_secs(60);
 const EVENTS_AHEAD_MAX: usize = 64;
@@ -55,7 +55,7 @@ pub struct Attempt {
     context: Rc<dyn ContextEngine>,
     handle: Option<Box<dyn AttemptHandle>>,
     events: Option<mpsc::Receiver<RunnerEvent>>,
-    stopping: Rc<Cell<bool>>,
+    stopping: CancellationToken,
     stop_as: Option<AttemptEnding>,
     ending: bool,
     text: String,
@@ -122,7 +122,7 @@ impl Attempt {
             context,
             handle: None,
             events: None,
-            stopping: Rc::new(Cell::new(false)),
+            stopping: CancellationToken::new(),
             stop_as: None,
             ending: false,
             text: String::new(),
@@ -141,6 +141,7 @@ impl Handles<StartDue> for Attempt {
             stopping: self.stopping.clone(),
             context: self.context.clone(),
             workspace: self.request.workspace.clone(),
+            within: self.clocks.tool,
         });
         let request = self.request.clone();
         let Some(runner) = self.runner.clone() else {
@@ -206,7 +207,7 @@ impl Handles<StopAttempt> for Attempt {
 
 impl Attempt {
     fn started_with(&mut self, handle: Box<dyn AttemptHandle>, ctx: &mut Context<Self>) {
-        if self.stopping.get() {
+        if self.stopping.is_cancelled() {
             handle.cancel();
         }
         self.handle = Some(handle);
@@ -281,7 +282,7 @@ impl Attempt {
             return;
         }
         self.stop_as = Some(stop_as);
-        self.stopping.set(true);
+        self.stopping.cancel();
         if let Some(handle) = &self.handle {
             handle.cancel();
             self.end(
@@ -329,7 +330,7 @@ impl Attempt {
     /// Stops what is left, and says how it ended only when that has been seen.
     fn finish(&mut self, read: EndingRead, answer: String, ctx: &mut Context<Self>) {
         self.ending = true;
-        self.stopping.set(true);
+        self.stopping.cancel();
         let (handle, context) = (self.handle.take(), self.context.clone());
         let (over, attempt, grace) = (self.ports.over.clone(), self.request.attempt, self.request.grace);
         let work = async move {
@@ -442,21 +443,30 @@ fn push_bounded(text: &mut String, delta: &str) {
     text.push_str(&delta[..delta.floor_char_boundary(room.min(delta.len()))]);
 }
 
+/// A little before the clock of a tool, so that the sub-agent reads an answer instead of being stopped.
+fn before(clock: Duration) -> Duration {
+    clock.mul_f64(0.9)
+}
+
 /// The runtime's say on tools, as the runner sees it.
 struct Gate {
     attempt: impresario_policies::domain::AttemptNumber,
     result_limits: Arc<ResultLimits>,
     ports: AttemptPorts,
-    stopping: Rc<Cell<bool>>,
+    stopping: CancellationToken,
     context: Rc<dyn ContextEngine>,
     workspace: PathBuf,
+    /// The time of one call of a tool.
+    within: Duration,
 }
+
+const STOPPED: &str = "the run is being stopped";
 
 #[async_trait(?Send)]
 impl ToolGate for Gate {
     async fn starting(&self, call: &str, tool: &str, summary: &str, replay: Replay) -> Result<(), String> {
-        if self.stopping.get() {
-            return Err("the run is being stopped".to_string());
+        if self.stopping.is_cancelled() {
+            return Err(STOPPED.to_string());
         }
         let step = Step::ToolStarted {
             attempt: self.attempt,
@@ -466,7 +476,7 @@ impl ToolGate for Gate {
             replay,
         };
         match self.ports.record.ask_again(RecordStep { step }, ASK).await {
-            Ok(Ok(())) if self.stopping.get() => Err("the run is being stopped".to_string()),
+            Ok(Ok(())) if self.stopping.is_cancelled() => Err(STOPPED.to_string()),
             Ok(Ok(())) => Ok(()),
             Ok(Err(refused)) => Err(refused.0),
             Err(error) => Err(format!("{error:?}")),
@@ -499,17 +509,27 @@ impl ToolGate for Gate {
     }
 
     async fn retrieve(&self, query: &str, passages_max: Option<usize>) -> Result<String, String> {
-        if self.stopping.get() {
-            return Err("the run is being stopped".to_string());
+        if self.stopping.is_cancelled() {
+            return Err(STOPPED.to_string());
         }
         let request = RetrievalRequest {
             query: query.to_string(),
             workspace: self.workspace.clone(),
             passages_max: passages_max.unwrap_or(PASSAGES_DEFAULT).clamp(1, PASSAGES_MAX),
         };
-        let retrieved = self.context.retrieve(request).await;
-        retrieved
-            .map(Retrieved::into_text)
-            .map_err(|error| format!("failed to {error}"))
+        let retrieving = timeout(before(self.within), self.context.retrieve(request));
+        let retrieved = tokio::select! {
+            biased;
+            () = self.stopping.cancelled() => return Err(STOPPED.to_string()),
+            retrieved = retrieving => retrieved,
+        };
+        match retrieved {
+            Ok(Ok(found)) => Ok(found.into_text()),
+            Ok(Err(error)) => Err(format!("failed to {error}")),
+            Err(_) => Err(format!(
+                "failed to retrieve: no answer within {} s. Ask for less, or go on without it.",
+                self.within.as_secs()
+            )),
+        }
     }
 }

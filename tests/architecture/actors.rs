@@ -110,6 +110,10 @@ fn json_is_read_and_written_in_wire_files() {
             "a tool describes its arguments to the model as a schema",
         ),
         (
+            "actors/src/runners/retrieval_tool.rs",
+            "a tool describes its arguments to the model as a schema",
+        ),
+        (
             "actors/src/runners/embedded/tools/",
             "a tool describes its arguments to the model as a schema",
         ),

@@ -395,7 +395,7 @@ pub fn request() -> RunRequest {
         },
         continues: None,
         instructions: "look".into(),
-        tools: vec!["read".into(), "edit".into()],
+        tools: vec!["read".into(), "edit".into(), "overflow_read".into()],
         chain: vec!["a/one".into(), "b/two".into()],
         runner: "nested".into(),
         workspace: PathBuf::from("/nowhere"),

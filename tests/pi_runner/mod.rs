@@ -73,6 +73,7 @@ pub struct RecordingGate {
     pub reviewed: RefCell<Vec<(String, String)>>,
     pub read: RefCell<Vec<(String, serde_json::Value)>>,
     pub asked: RefCell<Vec<String>>,
+    pub never_retrieves: Cell<bool>,
 }
 
 #[async_trait(?Send)]
@@ -107,6 +108,9 @@ impl ToolGate for RecordingGate {
 
     async fn retrieve(&self, query: &str, _: Option<usize>) -> Result<String, String> {
         self.asked.borrow_mut().push(query.to_string());
+        if self.never_retrieves.get() {
+            std::future::pending::<()>().await;
+        }
         Ok(format!("what answers {query:?}"))
     }
 }

@@ -3,3 +3,4 @@
 pub mod embedded;
 mod overflow_tools;
 pub mod pi;
+mod retrieval_tool;

@@ -10,7 +10,10 @@ use impresario_policies::domain::Proof;
 use impresario_policies::retrieval::question::read_question;
 use impresario_policies::retrieval::ranking::{RankingSettings, SourceFile, rank_passages};
 use std::path::Path;
+use std::sync::Arc;
 use std::time::Duration;
+use tokio::time::timeout;
+use walk::read_while;
 
 /// Whether long computations leave the thread of the actors.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -38,16 +41,40 @@ impl HeavyWork {
 }
 
 /// Searches the files of the workspace itself.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone)]
 pub struct LocalContextEngine {
     limits: SearchLimits,
     heavy_work: HeavyWork,
+    answer_within: Duration,
+}
+
+impl Default for LocalContextEngine {
+    fn default() -> Self {
+        Self::new(SearchLimits::default(), HeavyWork::default())
+    }
 }
 
 impl LocalContextEngine {
     /// An engine with its limits.
     pub fn new(limits: SearchLimits, heavy_work: HeavyWork) -> Self {
-        Self { limits, heavy_work }
+        Self {
+            answer_within: limits.within * 2,
+            limits,
+            heavy_work,
+        }
+    }
+
+    /// One that answers within this time: two thirds of it for reading, what is left for ranking what was read.
+    pub fn within(answer_within: Duration) -> Self {
+        let limits = SearchLimits {
+            within: answer_within * 2 / 3,
+            ..SearchLimits::default()
+        };
+        Self {
+            limits,
+            heavy_work: HeavyWork::default(),
+            answer_within,
+        }
     }
 }
 
@@ -59,15 +86,29 @@ impl ContextEngine for LocalContextEngine {
 
     async fn retrieve(&self, request: RetrievalRequest) -> Result<Retrieved, RetrievalError> {
         let limits = self.limits.clone();
-        let found = self
-            .heavy_work
-            .run(move || search(&request.workspace, &request.query, request.passages_max, &limits));
-        match found.await {
-            Ok(results) => results.map(Retrieved::Passages),
-            Err(why) => Err(RetrievalError::Unavailable {
-                engine: self.name().to_string(),
-                why,
-            }),
+        // Whoever stops waiting drops this, and the search ends at its next file.
+        let waiting = Arc::new(());
+        let waited_for = Arc::downgrade(&waiting);
+        let found = self.heavy_work.run(move || {
+            let RetrievalRequest {
+                query,
+                workspace,
+                passages_max,
+            } = request;
+            let files = read_while(&workspace, &limits, &|| waited_for.strong_count() > 0)?;
+            Ok(rank(&files, &query, passages_max))
+        });
+        let unavailable = |why| RetrievalError::Unavailable {
+            engine: self.name().to_string(),
+            why,
+        };
+        match timeout(self.answer_within, found).await {
+            Ok(Ok(results)) => results.map(Retrieved::Passages),
+            Ok(Err(why)) => Err(unavailable(why)),
+            Err(_) => Err(unavailable(format!(
+                "no answer within {} s",
+                self.answer_within.as_secs_f64()
+            ))),
         }
     }
 
@@ -83,14 +124,17 @@ pub fn search(
     passages_max: usize,
     limits: &SearchLimits,
 ) -> Result<Vec<RetrievalResult>, RetrievalError> {
-    let files = read_workspace(workspace, limits)?;
+    Ok(rank(&read_workspace(workspace, limits)?, query, passages_max))
+}
+
+fn rank(files: &[SourceFile], query: &str, passages_max: usize) -> Vec<RetrievalResult> {
     let question = read_question(query);
     let settings = RankingSettings {
         passages_max,
         ..RankingSettings::default()
     };
-    let ranked = rank_passages(&files, &question, &settings);
-    Ok(ranked
+    let ranked = rank_passages(files, &question, &settings);
+    ranked
         .into_iter()
         .map(|passage| RetrievalResult {
             path: files[passage.file].path.clone(),
@@ -99,7 +143,7 @@ pub fn search(
             text: lines_of(&files[passage.file], passage.line_start, passage.line_end),
             score: passage.score,
         })
-        .collect())
+        .collect()
 }
 
 fn lines_of(file: &SourceFile, first: usize, last: usize) -> String {

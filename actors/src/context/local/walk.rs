@@ -39,35 +39,65 @@ impl Default for SearchLimits {
 
 /// Reads the text files of a workspace, in the order of their paths.
 pub fn read_workspace(workspace: &Path, limits: &SearchLimits) -> Result<Vec<SourceFile>, RetrievalError> {
-    let begun = Instant::now();
-    Ok(read_files(candidates(workspace, begun, limits)?, begun, limits))
+    read_while(workspace, limits, &|| true)
+}
+
+/// The same, as long as somebody wants it.
+pub(super) fn read_while(
+    workspace: &Path,
+    limits: &SearchLimits,
+    wanted: &dyn Fn() -> bool,
+) -> Result<Vec<SourceFile>, RetrievalError> {
+    let pace = Pace::begin(limits, wanted);
+    Ok(read_files(candidates(workspace, &pace)?, &pace))
+}
+
+/// When to stop looking.
+struct Pace<'a> {
+    begun: Instant,
+    limits: &'a SearchLimits,
+    wanted: &'a dyn Fn() -> bool,
+}
+
+impl<'a> Pace<'a> {
+    fn begin(limits: &'a SearchLimits, wanted: &'a dyn Fn() -> bool) -> Self {
+        Self {
+            begun: Instant::now(),
+            limits,
+            wanted,
+        }
+    }
+
+    fn is_over(&self) -> bool {
+        let late = self.begun.elapsed() >= self.limits.within;
+        if late {
+            tracing::warn!("stopped looking through the workspace at the time limit");
+        }
+        late || !(self.wanted)()
+    }
 }
 
 /// The paths of the files that would be read, in order.
 pub fn list_workspace(workspace: &Path, limits: &SearchLimits) -> Result<Vec<String>, RetrievalError> {
-    let found = candidates(workspace, Instant::now(), limits)?;
+    let found = candidates(workspace, &Pace::begin(limits, &|| true))?;
     let mut paths: Vec<String> = found.into_iter().map(|candidate| candidate.path).collect();
     paths.sort();
     Ok(paths)
 }
 
-fn candidates(
-    workspace: &Path,
-    begun: Instant,
-    limits: &SearchLimits,
-) -> Result<Vec<Candidate>, RetrievalError> {
+fn candidates(workspace: &Path, pace: &Pace<'_>) -> Result<Vec<Candidate>, RetrievalError> {
     let unreadable = |why: std::io::Error| RetrievalError::Workspace {
         path: workspace.display().to_string(),
         why: why.to_string(),
     };
     let root = workspace.canonicalize().map_err(unreadable)?;
     std::fs::read_dir(&root).map_err(unreadable)?;
-    let found = list_files(&root, true, begun, limits);
+    let found = list_files(&root, true, pace);
     if !found.is_empty() {
         return Ok(found);
     }
     // The ignore rules of a directory above (a home kept in git, say) may hide everything here.
-    Ok(list_files(&root, false, begun, limits))
+    Ok(list_files(&root, false, pace))
 }
 
 /// A file that may be searched.
@@ -78,7 +108,7 @@ struct Candidate {
     full: PathBuf,
 }
 
-fn list_files(root: &Path, parents: bool, begun: Instant, limits: &SearchLimits) -> Vec<Candidate> {
+fn list_files(root: &Path, parents: bool, pace: &Pace<'_>) -> Vec<Candidate> {
     let mut walk = WalkBuilder::new(root);
     walk.hidden(true)
         .follow_links(false)
@@ -91,16 +121,12 @@ fn list_files(root: &Path, parents: bool, begun: Instant, limits: &SearchLimits)
         .sort_by_file_name(|one, other| one.cmp(other))
         .filter_entry(is_worth_entering);
     let mut found = Vec::new();
-    for entry in walk.build().take(limits.entries_max) {
-        if begun.elapsed() >= limits.within {
-            tracing::warn!(
-                files = found.len(),
-                "stopped listing the workspace at the time limit"
-            );
+    for entry in walk.build().take(pace.limits.entries_max) {
+        if pace.is_over() {
             break;
         }
         let Ok(entry) = entry else { continue };
-        if let Some(candidate) = candidate(root, &entry, limits) {
+        if let Some(candidate) = candidate(root, &entry, pace.limits) {
             found.push(candidate);
         }
     }
@@ -158,18 +184,15 @@ fn is_binary_name(path: &str) -> bool {
     binary.contains(&extension.to_ascii_lowercase().as_str())
 }
 
-fn read_files(mut candidates: Vec<Candidate>, begun: Instant, limits: &SearchLimits) -> Vec<SourceFile> {
+fn read_files(mut candidates: Vec<Candidate>, pace: &Pace<'_>) -> Vec<SourceFile> {
+    let limits = pace.limits;
     candidates.sort();
     candidates.truncate(limits.files_max);
     let mut files = Vec::with_capacity(candidates.len());
     let mut bytes_left = limits.bytes_max;
     let mut seen = BTreeSet::new();
     for candidate in candidates {
-        if begun.elapsed() >= limits.within {
-            tracing::warn!(
-                files = files.len(),
-                "stopped reading the workspace at the time limit"
-            );
+        if pace.is_over() {
             break;
         }
         if !seen.insert(candidate.path.clone()) {

@@ -14,8 +14,30 @@ function withoutRetries(settings) {
 const textOf = (content) =>
   (Array.isArray(content) ? content : []).filter((part) => part?.type === "text").map((part) => part.text).join("\n");
 
+/** Pi 0.74 writes today's date behind the system prompt, where it makes a provider's cache miss after midnight. */
+const DATE_OF_TODAY = /\nCurrent date: \d{4}-\d{2}-\d{2}(?=\nCurrent working directory: [^\n]*$)/;
+
+/** APIs that take a temperature at the top of a request, and models that take none while they think. */
+const TAKES_TEMPERATURE = new Set(["openai-completions", "anthropic-messages"]);
+const thinks = (payload) =>
+  Boolean(payload.reasoning_effort ?? payload.reasoning) || (payload.thinking?.type ?? "disabled") !== "disabled";
+
 export default function impresarioChild(api) {
   withoutRetries(pi.SettingsManager?.prototype);
+
+  api.on("before_agent_start", (event) => {
+    const systemPrompt = event.systemPrompt?.replace(DATE_OF_TODAY, "");
+    return systemPrompt === event.systemPrompt ? undefined : { systemPrompt };
+  });
+
+  const temperature = Number.parseFloat(process.env.IMPRESARIO_TEMPERATURE ?? "");
+  if (!Number.isNaN(temperature)) {
+    api.on("before_provider_request", (event, ctx) => {
+      const takesOne = TAKES_TEMPERATURE.has(ctx.model?.api) && ctx.model?.compat?.supportsTemperature !== false;
+      if (!takesOne || thinks(event.payload)) return undefined;
+      return { ...event.payload, temperature };
+    });
+  }
 
   // A tool begins when its start is on disk. No answer means no.
   api.on("tool_call", async (event, ctx) => {
@@ -41,9 +63,10 @@ export default function impresarioChild(api) {
       label: tool.name,
       description: tool.description,
       parameters: tool.parameters,
-      async execute(_id, parameters, _signal, _onUpdate, ctx) {
+      async execute(_id, parameters, signal, _onUpdate, ctx) {
         const asked = JSON.stringify({ tool: tool.name, arguments: parameters });
-        const answer = JSON.parse((await ctx.ui.input("impresario:tool", asked)) ?? '{"error":"the runtime did not answer"}');
+        const answered = await ctx.ui.input("impresario:tool", asked, { signal });
+        const answer = JSON.parse(answered ?? '{"error":"the runtime did not answer"}');
         if (typeof answer.error === "string") throw new Error(answer.error);
         return { content: [{ type: "text", text: String(answer.text ?? "") }], details: {} };
       },

@@ -8,6 +8,8 @@ use super::summary;
 use super::wire::{Command, OwnToolAnswer, OwnToolAsked, ToolResultAsked, ToolStartAsked};
 use crate::gateways::{ToolGate, ToolVerdict};
 use crate::runners::overflow_tools::OverflowTool;
+use crate::runners::retrieval_tool;
+use impresario_policies::sub_agent_prompt::RETRIEVAL_TOOL;
 use std::rc::Rc;
 
 const TOOL_START: &str = "impresario:tool_start";
@@ -108,10 +110,14 @@ async fn own_tool(asked: &str, gate: Rc<dyn ToolGate>) -> OwnToolAnswer {
     let Ok(asked) = serde_json::from_str::<OwnToolAsked>(asked) else {
         return OwnToolAnswer::Error("the call could not be read".to_string());
     };
-    let Some(tool) = OverflowTool::named(&asked.tool) else {
-        return OwnToolAnswer::Error(format!("there is no tool {}", asked.tool));
+    let answer = match OverflowTool::named(&asked.tool) {
+        Some(tool) => gate.overflow(tool.asked_as(), &asked.arguments).await,
+        None if asked.tool == RETRIEVAL_TOOL => {
+            retrieval_tool::retrieve(gate.as_ref(), &asked.arguments).await
+        }
+        None => Err(format!("there is no tool {}", asked.tool)),
     };
-    match gate.overflow(tool.asked_as(), &asked.arguments).await {
+    match answer {
         Ok(text) => OwnToolAnswer::Text(text),
         Err(why) => OwnToolAnswer::Error(why),
     }
@@ -119,12 +125,16 @@ async fn own_tool(asked: &str, gate: Rc<dyn ToolGate>) -> OwnToolAnswer {
 
 /// Which of an agent's tools are the runtime's own, as the child extension is told of them.
 pub(super) fn own_tools_described(tools: &[String]) -> String {
-    let described = OverflowTool::among(tools).map(|tool| {
-        let definition = tool.definition();
+    let retrieval = tools.iter().any(|tool| tool == RETRIEVAL_TOOL);
+    let own = retrieval
+        .then(retrieval_tool::definition)
+        .into_iter()
+        .chain(OverflowTool::among(tools).map(OverflowTool::definition));
+    let described = own.map(|tool| {
         serde_json::json!({
-            "name": definition.name,
-            "description": definition.description,
-            "parameters": definition.parameters,
+            "name": tool.name,
+            "description": tool.description,
+            "parameters": tool.parameters,
         })
     });
     serde_json::Value::Array(described.collect()).to_string()

@@ -38,6 +38,7 @@ use tokio::task::AbortHandle;
 
 const CHILD_EXTENSION: &str = include_str!("child.js");
 const OWN_TOOLS_VARIABLE: &str = "IMPRESARIO_TOOLS";
+const TEMPERATURE_VARIABLE: &str = "IMPRESARIO_TEMPERATURE";
 
 /// What a runner of nested Pis is given.
 #[derive(Debug, Clone)]
@@ -107,6 +108,9 @@ impl PiRunner {
             OWN_TOOLS_VARIABLE.to_string(),
             gate::own_tools_described(&request.tools),
         );
+        if let Some(temperature) = request.temperature {
+            environment.insert(TEMPERATURE_VARIABLE.to_string(), temperature.to_string());
+        }
         Ok(ProcessSpec {
             program: installation.command.program.clone(),
             arguments,

@@ -4,6 +4,7 @@ use super::wire;
 use crate::runners::overflow_tools::OverflowTool;
 use impresario_policies::domain::Replay;
 use impresario_policies::redact::redact;
+use impresario_policies::sub_agent_prompt::RETRIEVAL_TOOL;
 use serde_json::Value;
 use serde_json::value::RawValue;
 
@@ -17,7 +18,7 @@ const UNDERSTOOD_BYTES_MAX: usize = 256 * 1024;
 /// Whether one of Pi's tools may run again on our own initiative. What is not known changes something.
 pub fn replay_of(tool: &str) -> Replay {
     match tool {
-        "read" | "grep" | "find" | "ls" => Replay::Safe,
+        "read" | "grep" | "find" | "ls" | RETRIEVAL_TOOL => Replay::Safe,
         _ if OverflowTool::named(tool).is_some() => Replay::Safe,
         _ => Replay::Unsafe,
     }

@@ -4,7 +4,6 @@ mod find;
 mod grep;
 mod place;
 mod read;
-mod retrieve;
 
 #[cfg(test)]
 mod tests;
@@ -13,6 +12,7 @@ use super::EmbeddedParts;
 use crate::context::local::HeavyWork;
 use crate::gateways::{AttemptRequest, ToolCall, ToolDefinition, ToolGate};
 use crate::runners::overflow_tools::OverflowTool;
+use crate::runners::retrieval_tool;
 use async_trait::async_trait;
 use futures_util::FutureExt;
 use impresario_policies::domain::Replay;
@@ -154,7 +154,7 @@ impl Toolbox {
                 })
                 .await
             }
-            Tool::Retrieve => retrieve::run(self.gate.as_ref(), arguments(&call.arguments)?).await,
+            Tool::Retrieve => retrieval_tool::retrieve(self.gate.as_ref(), &call.arguments).await,
             Tool::Overflow(tool) => self.gate.overflow(tool.asked_as(), &call.arguments).await,
             Tool::Registered(tool) => {
                 let calling = AssertUnwindSafe(tool.call(call.arguments.clone())).catch_unwind();
@@ -212,11 +212,13 @@ fn built_in(name: &str) -> Option<(ToolDefinition, Tool)> {
     if let Some(tool) = OverflowTool::named(name) {
         return Some((tool.definition(), Tool::Overflow(tool)));
     }
+    if name == RETRIEVAL_TOOL {
+        return Some((retrieval_tool::definition(), Tool::Retrieve));
+    }
     let (tool, description, parameters) = match name {
         "read" => (Tool::Read, read::DESCRIPTION, read::parameters()),
         "grep" => (Tool::Grep, grep::DESCRIPTION, grep::parameters()),
         "find" => (Tool::Find, find::DESCRIPTION, find::parameters()),
-        RETRIEVAL_TOOL => (Tool::Retrieve, retrieve::DESCRIPTION, retrieve::parameters()),
         _ => return None,
     };
     let definition = ToolDefinition {
