@@ -18,6 +18,7 @@ pub mod delegation_block;
 pub mod domain;
 pub mod execution_route;
 pub mod fallback;
+mod front_matter;
 pub mod history;
 pub mod interruption;
 pub mod judge_loop;

@@ -4,8 +4,7 @@
 //! refused, and nothing in it is ever evaluated. What is not front matter is the instructions.
 
 use crate::compat::{Json, trim};
-use serde::de::{Deserialize, Deserializer, MapAccess, SeqAccess, Visitor};
-use std::fmt;
+use crate::front_matter::read_front_matter;
 
 /// A file larger than this is refused unread.
 pub const SKILL_FILE_BYTES_MAX: usize = 256 * 1024;
@@ -69,11 +68,11 @@ pub fn read_skill_file(text: &str) -> Result<SkillFile, SkillFileError> {
     let entries = if is_blank_block(block) {
         Entries::default()
     } else {
-        read_block(trim(language), block)?
+        read_block(language, block)?
     };
     Ok(SkillFile {
-        model: entries.text("model", block),
-        description: entries.text("description", block),
+        model: entries.text("model"),
+        description: entries.text("description"),
         instructions: trim(body).to_string(),
     })
 }
@@ -87,8 +86,9 @@ fn is_blank_block(block: &str) -> bool {
 }
 
 fn read_block(language: &str, block: &str) -> Result<Entries, SkillFileError> {
-    match language {
-        "" => read_yaml(block),
+    match trim(language) {
+        // White space after the dashes is part of the block: what is none to YAML is an error.
+        _ if trim(language).is_empty() => read_yaml(&format!("{language}{block}")),
         "json" => read_json(block),
         other if other.eq_ignore_ascii_case("yaml") || other.eq_ignore_ascii_case("yml") => read_yaml(block),
         other => Err(SkillFileError::Language {
@@ -112,34 +112,30 @@ fn read_json(block: &str) -> Result<Entries, SkillFileError> {
 }
 
 fn read_yaml(block: &str) -> Result<Entries, SkillFileError> {
-    // A tab before the first key is harmless, and people leave them there.
-    let first_key = block.len() - block.trim_start().len();
-    let lead: String = block[..first_key].chars().filter(|c| *c != '\t').collect();
-    let text = format!("{lead}{}", &block[first_key..]);
-    let options = serde_saphyr::options! {
-        strict_booleans: true,
-        reject_unsupported_tags: true,
-        with_snippet: false,
-        non_finite_float_policy: serde_saphyr::options::NonFiniteFloatPolicy::PassThrough,
-    };
-    if let Some(line) = directive_line(&text) {
-        let what = "a directive stands in the front matter".to_string();
-        return Err(SkillFileError::FrontMatter { line, what });
-    }
-    serde_saphyr::from_str_with_options::<Entries>(&text, options).map_err(|error| {
-        SkillFileError::FrontMatter {
-            line: error.location().map_or(1, |location| location.line()),
-            what: one_line(&error.to_string()),
+    let read = read_front_matter(block).or_else(|error| {
+        // Tabs before a key are harmless, and people leave them there.
+        match without_leading_tabs(block) {
+            Some(text) => read_front_matter(&text).map_err(|_| error),
+            None => Err(error),
         }
-    })
+    });
+    match read {
+        Ok(entries) => Ok(Entries(entries)),
+        Err(error) => Err(SkillFileError::FrontMatter {
+            line: error.line,
+            what: one_line(&error.what),
+        }),
+    }
 }
 
-/// A directive: front matter is a plain document.
-fn directive_line(text: &str) -> Option<u64> {
-    let stray = |line: &str| line.starts_with('%');
-    text.lines()
-        .position(|line| stray(line.trim_end()))
-        .map(|at| at as u64 + 1)
+/// The text with no line that begins with a tab; none if there is none anyway.
+fn without_leading_tabs(text: &str) -> Option<String> {
+    let untabbed: Vec<&str> = text
+        .split('\n')
+        .map(|line| line.trim_start_matches('\t'))
+        .collect();
+    let untabbed = untabbed.join("\n");
+    (untabbed.len() < text.len()).then_some(untabbed)
 }
 
 fn one_line(text: &str) -> String {
@@ -152,158 +148,10 @@ fn one_line(text: &str) -> String {
 struct Entries(Vec<(String, String)>);
 
 impl Entries {
-    fn text(&self, key: &str, block: &str) -> Option<String> {
-        let (_, value) = self.0.iter().rev().find(|(name, _)| name == key)?;
+    fn text(&self, key: &str) -> Option<String> {
+        let (_, value) = self.0.iter().find(|(name, _)| name == key)?;
         let value = trim(value);
-        let quoted = block.contains(&format!("\"{value}\"")) || block.contains(&format!("'{value}'"));
-        if value.is_empty() || ((looks_like_a_date(value) || looks_sexagesimal(value)) && !quoted) {
-            None
-        } else {
-            Some(value.to_string())
-        }
-    }
-}
-
-/// YAML takes `2024-01-01` for a date unless it is quoted.
-fn looks_like_a_date(value: &str) -> bool {
-    let bytes = value.as_bytes();
-    let digits = |range: std::ops::Range<usize>| {
-        bytes
-            .get(range)
-            .is_some_and(|part| part.iter().all(u8::is_ascii_digit))
-    };
-    digits(0..4)
-        && bytes.get(4) == Some(&b'-')
-        && digits(5..7)
-        && bytes.get(7) == Some(&b'-')
-        && digits(8..10)
-        && bytes
-            .get(10)
-            .is_none_or(|byte| matches!(byte, b'T' | b't' | b' '))
-}
-
-/// YAML 1.1 takes `1:30` for a number unless it is quoted.
-fn looks_sexagesimal(value: &str) -> bool {
-    let value = value.trim_start_matches(['-', '+']);
-    let mut parts = value.split('.').next().unwrap_or("").split(':');
-    let first = parts.next().unwrap_or("");
-    let digits =
-        |part: &str| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit() || byte == b'_');
-    let sixty =
-        |part: &str| digits(part) && part.len() <= 2 && part.parse::<u8>().is_ok_and(|part| part < 60);
-    let mut rest = parts.peekable();
-    digits(first) && rest.peek().is_some() && rest.all(sixty)
-}
-
-impl<'de> Deserialize<'de> for Entries {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_any(EntriesVisitor)
-    }
-}
-
-struct EntriesVisitor;
-
-impl<'de> Visitor<'de> for EntriesVisitor {
-    type Value = Entries;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a mapping")
-    }
-
-    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Entries, A::Error> {
-        let mut entries = Entries::default();
-        while let Some(key) = map.next_key::<Scalar>()? {
-            let value = map.next_value::<Scalar>()?;
-            if let (Scalar::Text(key), Scalar::Text(value)) = (key, value) {
-                entries.0.push((key, value));
-            }
-        }
-        Ok(entries)
-    }
-
-    fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Entries, A::Error> {
-        while seq.next_element::<Scalar>()?.is_some() {}
-        Ok(Entries::default())
-    }
-
-    fn visit_bool<E>(self, _: bool) -> Result<Entries, E> {
-        Ok(Entries::default())
-    }
-
-    fn visit_i64<E>(self, _: i64) -> Result<Entries, E> {
-        Ok(Entries::default())
-    }
-
-    fn visit_u64<E>(self, _: u64) -> Result<Entries, E> {
-        Ok(Entries::default())
-    }
-
-    fn visit_f64<E>(self, _: f64) -> Result<Entries, E> {
-        Ok(Entries::default())
-    }
-
-    fn visit_str<E>(self, _: &str) -> Result<Entries, E> {
-        Ok(Entries::default())
-    }
-
-    fn visit_unit<E>(self) -> Result<Entries, E> {
-        Ok(Entries::default())
-    }
-}
-
-/// A string, or something else of which only the well-formedness matters.
-enum Scalar {
-    Text(String),
-    Other,
-}
-
-impl<'de> Deserialize<'de> for Scalar {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_any(ScalarVisitor)
-    }
-}
-
-struct ScalarVisitor;
-
-impl<'de> Visitor<'de> for ScalarVisitor {
-    type Value = Scalar;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("any value")
-    }
-
-    fn visit_str<E>(self, text: &str) -> Result<Scalar, E> {
-        Ok(Scalar::Text(text.to_string()))
-    }
-
-    fn visit_bool<E>(self, _: bool) -> Result<Scalar, E> {
-        Ok(Scalar::Other)
-    }
-
-    fn visit_i64<E>(self, _: i64) -> Result<Scalar, E> {
-        Ok(Scalar::Other)
-    }
-
-    fn visit_u64<E>(self, _: u64) -> Result<Scalar, E> {
-        Ok(Scalar::Other)
-    }
-
-    fn visit_f64<E>(self, _: f64) -> Result<Scalar, E> {
-        Ok(Scalar::Other)
-    }
-
-    fn visit_unit<E>(self) -> Result<Scalar, E> {
-        Ok(Scalar::Other)
-    }
-
-    fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Scalar, A::Error> {
-        while seq.next_element::<Scalar>()?.is_some() {}
-        Ok(Scalar::Other)
-    }
-
-    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Scalar, A::Error> {
-        while map.next_entry::<Scalar, Scalar>()?.is_some() {}
-        Ok(Scalar::Other)
+        (!value.is_empty()).then(|| value.to_string())
     }
 }
 
@@ -328,6 +176,14 @@ mod tests {
             panic!("duplicate key")
         };
         assert!(error.to_string().starts_with("SKILL.md line 3: "), "{error}");
+    }
+
+    #[test]
+    fn tabs_before_keys_are_harmless() {
+        for block in ["\tmodel: a", "x: 1\n\tmodel: a", "\tmodel: a\n\tx: 1"] {
+            let skill = read_skill_file(&format!("---\n{block}\n---\nBody")).unwrap();
+            assert_eq!(skill.model.as_deref(), Some("a"), "{block:?}");
+        }
     }
 
     #[test]
