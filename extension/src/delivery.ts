@@ -78,7 +78,7 @@ export class Deliveries {
     const posted = guarded(() => {
       if (offer.state === "cancelled") {
         session.pi.appendEntry(RESULT_TYPE, details);
-        session.notice("info", titleLine(offer, shown));
+        session.notice("info", [titleLine(offer, shown), offer.stopped_early].filter(Boolean).join("\n"));
       } else {
         session.pi.sendMessage({ customType: RESULT_TYPE, content: textFor(offer, shown), display: true, details });
       }
@@ -124,6 +124,7 @@ export function textFor(offer: DeliveryOffer, shown: ShownRun | undefined): stri
   const parts = [titleLine(offer, shown)];
   if (offer.reason) parts.push(offer.reason.message);
   if (offer.answer) parts.push(offer.state === "succeeded" ? offer.answer : `What there was of an answer:\n\n${offer.answer}`);
+  if (offer.stopped_early) parts.push(offer.stopped_early);
   return parts.join("\n\n");
 }
 
@@ -137,6 +138,7 @@ function print(offer: DeliveryOffer, shown: ShownRun | undefined): void {
   const succeeded = offer.state === "succeeded";
   if (!succeeded) {
     process.stderr.write(`impresario: ${titleLine(offer, shown)}${offer.reason ? `: ${offer.reason.message}` : ""}\n`);
+    if (offer.stopped_early) process.stderr.write(`impresario: ${offer.stopped_early}\n`);
     process.exitCode = 1;
   }
   if (offer.answer) writeAll(1, `${offer.answer}\n`);

@@ -16,6 +16,7 @@ pub mod context_memory_mcp;
 pub mod degradation;
 pub mod delegation_block;
 pub mod domain;
+pub mod early_stop;
 pub mod execution_route;
 pub mod fallback;
 mod front_matter;

@@ -156,6 +156,7 @@ impl Host for PiHost {
             state: delivery.state.into(),
             answer: delivery.answer.map(cut_to_fit),
             reason: delivery.reason.map(Into::into),
+            stopped_early: delivery.stopped_early,
         };
         let receipt = self.peer.ask(&offer).await.map_err(host_error)?;
         Ok(match receipt.receipt {

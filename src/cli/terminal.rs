@@ -111,6 +111,9 @@ impl Host for TerminalHost {
         if self.json {
             return Ok(DeliveryReceipt::Kept);
         }
+        if let Some(line) = &delivery.stopped_early {
+            let _ = writeln!(std::io::stderr(), "impresario: {line}");
+        }
         if let Some(answer) = &delivery.answer {
             let partial = delivery.state != TerminalState::Succeeded;
             if partial {

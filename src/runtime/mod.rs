@@ -182,6 +182,9 @@ impl Runtime {
             resumes: Some(parked.clone()),
             ..request.origin
         };
+        if let Some(routing) = &mut request.terms.routing {
+            routing.kept = projection.choice.clone();
+        }
         request.continues = self.0.continue_session(parked, &run, &projection);
         self.spawn_request_as(run, request).await
     }

@@ -11,15 +11,19 @@ pub enum Use {
     NotYet,
 }
 
+/// What holds for the choice of a model.
+const CHOSEN: Use =
+    Use::UsedWith("for skills in Pi; on the command line with the runner pi and without --model");
+
 /// The settings that something acts on.
-const USED: [(&str, Use); 25] = [
+const USED: &[(&str, Use)] = &[
     (
         "routingModel",
         Use::UsedWith("in Pi; until it is set, the model of the session"),
     ),
     (
         "maxJudgeIterations",
-        Use::UsedWith("0 takes the task as it stands"),
+        Use::UsedWith("0 skips the judge; an unusable brief leaves the task as the goal"),
     ),
     ("routingTimeoutMs", Use::Used),
     ("qaTimeoutMs", Use::Used),
@@ -43,13 +47,30 @@ const USED: [(&str, Use); 25] = [
     ("outputSanitizer.finalOutputMaxChars", Use::Used),
     ("executionTrace.enabled", Use::UsedWith("for skills")),
     ("executionTrace.traceDirectory", Use::UsedWith("for skills")),
+    ("outputSanitizer.enabled", Use::Used),
+    ("outputSanitizer.stripToolTraces", Use::Used),
     (
-        "executionRouting.skillModelPolicy",
-        Use::UsedWith("where the runner is pi"),
+        "historyWindow",
+        Use::UsedWith("in Pi; a command has no conversation"),
     ),
+    ("historyAssembly.strategy", Use::Used),
+    ("historyAssembly.headMessages", Use::Used),
+    ("historyAssembly.tailMessages", Use::Used),
+    ("historyAssembly.middleMode", Use::Used),
+    ("historyAssembly.maxCharsPerMessage", Use::Used),
+    ("historyAssembly.maxTotalChars", Use::Used),
+    ("contextBudgets.enabled", Use::UsedWith("for skills")),
+    ("contextBudgets.overflowCeilingBytes", Use::UsedWith("for skills")),
+    ("debugPromptPrefixHash", Use::Used),
+    ("allowedProviderPrefixes", Use::UsedWith("for skills")),
+    ("executionRouting.enabled", CHOSEN),
+    ("executionRouting.preference", CHOSEN),
+    ("executionRouting.skillModelPolicy", CHOSEN),
+    ("executionRouting.models", CHOSEN),
+    ("executionRouting.surfaceDecision", Use::UsedWith("for skills")),
     (
         "defaultProvider",
-        Use::UsedWith("for a skill's model without one; until it is set, that of the session's model"),
+        Use::UsedWith("until it is set, models are called as Pi calls them, provider/id"),
     ),
     (
         "runner",

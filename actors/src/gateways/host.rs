@@ -50,6 +50,9 @@ pub struct Delivery {
     pub answer: Option<String>,
     /// Why it did not succeed.
     pub reason: Option<Reason>,
+    /// A line for the person: the sub-agent was stopped before it was done.
+    #[serde(default)]
+    pub stopped_early: Option<String>,
 }
 
 /// What the host says to a delivery.

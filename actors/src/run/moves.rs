@@ -10,8 +10,10 @@ use impresario_policies::domain::{
     AttemptEnding, AttemptNumber, Briefing, Containment, Proof, Reason, Replay, RunRequest, SessionId, Step,
     TerminalState, WhatToRun,
 };
+use impresario_policies::early_stop::stopped_early;
 use impresario_policies::fallback::StartFrom;
 use impresario_policies::interruption::{Interruption, describe_interruption};
+use impresario_policies::user_lines;
 use std::time::Duration;
 
 impl Run {
@@ -382,6 +384,7 @@ impl Run {
             state: ended.state,
             answer: self.projection.answer.clone().or_else(last_words),
             reason: ended.reason.clone(),
+            stopped_early: stopped_early(&self.projection).map(user_lines::stopped_early),
         })
     }
 

@@ -429,6 +429,8 @@ export type DeliveryOffer = {
   answer: string | null,
   /** Why it did not succeed. */
   reason: OfferedReason | null,
+  /** A line for the person: the sub-agent was stopped before it was done. */
+  stopped_early: string | null,
 };
 
 /** What became of an offer. */

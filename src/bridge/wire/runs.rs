@@ -158,6 +158,10 @@ pub struct DeliveryOffer {
     pub answer: Option<String>,
     /// Why it did not succeed.
     pub reason: Option<OfferedReason>,
+    /// A line for the person: the sub-agent was stopped before it was done.
+    #[serde(default)]
+    #[ts(type = "string | null")]
+    pub stopped_early: Option<String>,
 }
 
 /// What became of an offer.
