@@ -96,7 +96,7 @@ mod tests {
     #[test]
     fn what_is_used_can_be_set() {
         for (path, _) in USED {
-            assert!(KEYS.iter().any(|key| key.path == path), "{path}");
+            assert!(KEYS.iter().any(|key| key.path == *path), "{path}");
         }
     }
 }
