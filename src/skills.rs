@@ -68,7 +68,7 @@ pub struct SkillSettings {
     pub history: HistoryTerms,
     /// What is done to an answer.
     pub answer: AnswerTerms,
-    /// What stands in a trace.
+    /// How much of a run stands in its trace, and what is made of it.
     pub trace: TraceTerms,
     /// A hash of the system prompt is logged.
     pub log_prompt_prefix: bool,

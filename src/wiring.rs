@@ -19,13 +19,13 @@ use impresario_actors::attempt::{Attempt, AttemptPorts};
 use impresario_actors::cache_markers::CacheMarkers;
 use impresario_actors::event_feed::EventFeed;
 use impresario_actors::gateways::{
-    AttemptRequest, ContextEngine, Host, ModelClient, SubAgentRunner, WallClock, session_file,
+    AttemptRequest, ContextEngine, Host, ModelClient, SubAgentRunner, TraceShelf, WallClock, session_file,
 };
 use impresario_actors::host_port::HostPort;
 use impresario_actors::journal::{Journal, JournalAccess, RuntimeId};
 use impresario_actors::judge::{Judge, JudgePorts};
 use impresario_actors::messages::journal::{
-    Commit, FetchOverflow, KeepOverflow, ListOverflow, Prune, ReadRun, ReadRuns,
+    Commit, FetchOverflow, KeepOverflow, ListOverflow, Prune, RaiseAlert, ReadAlert, ReadRun, ReadRuns,
 };
 use impresario_actors::messages::run::{
     AdoptDue, AskForRoom, AwaitRun, CancelRun, ParkRuns, RunClosed, StartRun,
@@ -42,7 +42,7 @@ use impresario_actors::runs::{GrownRun, Runs, RunsPorts, RunsTools, TreeSeed};
 use impresario_actors::supervision::{
     Child, Place, Port, Restart, Spec, Strategy, Supervisor, SupervisorSettings, nursery, supervisor,
 };
-use impresario_actors::trace_recorder::{TracePorts, TraceRecorder};
+use impresario_actors::trace_recorder::{TracePorts, TraceRecorder, TraceTools};
 use impresario_policies::admission::AdmissionSettings;
 use impresario_policies::domain::{Containment, Proof, Reason, ReasonCode, RunId, RunRequest, SessionId};
 use impresario_policies::render_brief::render_brief;
@@ -68,6 +68,8 @@ pub struct Outside {
     pub contain: Contain,
     /// Says what time it is for people.
     pub clock: Rc<dyn WallClock>,
+    /// Where traces are kept.
+    pub traces: Rc<dyn TraceShelf>,
     /// Makes requests of orders: files and settings.
     pub resolve: Resolve,
     /// The kind of host, and the session it has open now.
@@ -271,6 +273,8 @@ struct JournalPorts {
     keep_overflow: Port<KeepOverflow>,
     fetch_overflow: Port<FetchOverflow>,
     list_overflow: Port<ListOverflow>,
+    last_alert: Port<ReadAlert>,
+    raise_alert: Port<RaiseAlert>,
 }
 
 impl RunGrower {
@@ -281,6 +285,8 @@ impl RunGrower {
             keep_overflow: places.journal.port(),
             fetch_overflow: places.journal.port(),
             list_overflow: places.journal.port(),
+            last_alert: places.journal.port(),
+            raise_alert: places.journal.port(),
         };
         Self {
             journal,
@@ -328,6 +334,7 @@ impl RunGrower {
             room: self.room.clone(),
             closed: self.closed.clone(),
             trace: trace.port(),
+            observe: trace.port(),
             attempts: nursery,
             attempt_exited: run.port(),
         };
@@ -394,10 +401,17 @@ impl RunGrower {
     fn trace(&self, id: &RunId, place: Place<TraceRecorder>) -> Spec {
         let ports = TracePorts {
             read: self.journal.read.clone(),
+            last_alert: self.journal.last_alert.clone(),
+            raise_alert: self.journal.raise_alert.clone(),
+            notice: self.notice.clone(),
+        };
+        let tools = TraceTools {
+            shelf: self.outside.traces.clone(),
+            clock: self.outside.clock.clone(),
         };
         let id = id.clone();
         place
-            .child(move |_| TraceRecorder::new(id.clone(), ports.clone()))
+            .child(move |_| TraceRecorder::new(id.clone(), ports.clone(), tools.clone()))
             .spec()
     }
 
@@ -419,6 +433,8 @@ impl RunGrower {
             let (clocks, limits) = (seed.request.clocks, Arc::new(seed.request.result_limits()));
             let runner = runners.get(&seed.request.runner).cloned();
             let context = open_context(&seed);
+            let leaves_trace = seed.request.trace_directory.is_some();
+            let preview = leaves_trace.then_some(seed.request.terms.trace.preview_units_max);
             let request = attempt_request(seed, &settings);
             let ports = ports.clone();
             let attempt = Place::<Attempt>::new(&name);
@@ -433,6 +449,7 @@ impl RunGrower {
                         runner.clone(),
                         context.clone(),
                     )
+                    .traced(preview)
                 })
                 .restart(Restart::Temporary);
             GrownAttempt {

@@ -16,7 +16,9 @@ use impresario_policies::attempt_ending::{describe_ending, read_ending};
 use impresario_policies::domain::{AttemptEnding, Clocks, EndFacts, Proof, Replay, Step};
 use impresario_policies::overflow_review::ResultLimits;
 use impresario_policies::redact::redact;
-use std::collections::BTreeSet;
+use impresario_policies::trace_file::{kept_arguments, kept_preview};
+use std::cell::RefCell;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -60,7 +62,12 @@ pub struct Attempt {
     ending: bool,
     text: String,
     silence: Silence,
+    traced: Option<usize>,
+    previews: Previews,
 }
+
+/// What results began with, by call, until the runner says that the call ended.
+type Previews = Rc<RefCell<BTreeMap<String, String>>>;
 
 /// How it ended, and what was said.
 struct EndingRead {
@@ -127,6 +134,16 @@ impl Attempt {
             ending: false,
             text: String::new(),
             silence,
+            traced: None,
+            previews: Previews::default(),
+        }
+    }
+
+    /// It leaves a trace: arguments are kept, and so much of every result, in UTF-16 units.
+    pub fn traced(self, preview_units_max: Option<usize>) -> Self {
+        Self {
+            traced: preview_units_max,
+            ..self
         }
     }
 }
@@ -142,6 +159,8 @@ impl Handles<StartDue> for Attempt {
             context: self.context.clone(),
             workspace: self.request.workspace.clone(),
             within: self.clocks.tool,
+            traced: self.traced,
+            previews: self.previews.clone(),
         });
         let request = self.request.clone();
         let Some(runner) = self.runner.clone() else {
@@ -174,7 +193,7 @@ impl Handles<RunnerSaid> for Attempt {
                 push_bounded(&mut self.text, &delta);
                 self.listen(ctx);
             }
-            event => match step_of(self.request.attempt, event) {
+            event => match step_of(self.request.attempt, self.with_preview(event)) {
                 Some(step) => self.record(step, ctx),
                 None => self.listen(ctx),
             },
@@ -250,6 +269,16 @@ impl Attempt {
                 }
             },
         );
+    }
+
+    /// What the gate kept of a result is more than what the runner tells of it.
+    fn with_preview(&self, mut event: RunnerEvent) -> RunnerEvent {
+        if let RunnerEvent::ToolEnded { call, preview, .. } = &mut event
+            && let Some(kept) = self.previews.borrow_mut().remove(call)
+        {
+            *preview = kept;
+        }
+        event
     }
 
     fn record(&mut self, step: Step, ctx: &mut Context<Self>) {
@@ -413,6 +442,7 @@ fn step_of(attempt: impresario_policies::domain::AttemptNumber, event: RunnerEve
             call,
             tool,
             summary: redact(&summary).into_owned(),
+            arguments: None,
             replay,
         }),
         RunnerEvent::ToolEnded {
@@ -458,13 +488,22 @@ struct Gate {
     workspace: PathBuf,
     /// The time of one call of a tool.
     within: Duration,
+    traced: Option<usize>,
+    previews: Previews,
 }
 
 const STOPPED: &str = "the run is being stopped";
 
 #[async_trait(?Send)]
 impl ToolGate for Gate {
-    async fn starting(&self, call: &str, tool: &str, summary: &str, replay: Replay) -> Result<(), String> {
+    async fn starting(
+        &self,
+        call: &str,
+        tool: &str,
+        summary: &str,
+        arguments: &str,
+        replay: Replay,
+    ) -> Result<(), String> {
         if self.stopping.is_cancelled() {
             return Err(STOPPED.to_string());
         }
@@ -473,6 +512,7 @@ impl ToolGate for Gate {
             call: call.to_string(),
             tool: tool.to_string(),
             summary: redact(summary).into_owned(),
+            arguments: self.traced.and_then(|_| kept_arguments(arguments)),
             replay,
         };
         match self.ports.record.ask_again(RecordStep { step }, ASK).await {
@@ -484,6 +524,10 @@ impl ToolGate for Gate {
     }
 
     async fn review(&self, call: &str, tool: &str, result: &str) -> ToolVerdict {
+        if let Some(units_max) = self.traced {
+            let preview = kept_preview(result, units_max);
+            self.previews.borrow_mut().insert(call.to_string(), preview);
+        }
         let message = ReviewToolResult {
             call: call.to_string(),
             tool: tool.to_string(),

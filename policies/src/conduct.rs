@@ -28,6 +28,21 @@ pub struct ConductFacts {
     pub must_park: Option<Reason>,
     /// The runner can go on with a nested session.
     pub can_resume: bool,
+    /// What became of the result in this life; none before it was offered.
+    pub delivery: Option<DeliveryFate>,
+    /// Looking at the trace came to nothing in this life.
+    pub observation_failed: bool,
+}
+
+/// What became of a result that was offered to the host.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum DeliveryFate {
+    /// The host has it for good.
+    Kept,
+    /// The host showed it.
+    Shown,
+    /// The host is not there, or did not take it.
+    NotTaken,
 }
 
 /// Why a question to the user came to nothing.
@@ -97,6 +112,10 @@ pub enum Move {
     },
     /// Give the host the result.
     Deliver,
+    /// Look at the trace, now that the person has the result.
+    Observe,
+    /// Write down that the host has the result for good.
+    Acknowledge,
     /// Everything is done.
     Rest,
 }
@@ -104,11 +123,7 @@ pub enum Move {
 /// Decides what a run does next.
 pub fn decide_next_move(run: &RunProjection, facts: &ConductFacts) -> Move {
     if run.ended.is_some() {
-        return if run.acknowledged {
-            Move::Rest
-        } else {
-            Move::Deliver
-        };
+        return after_the_end(run, facts);
     }
     let Some(accepted) = &run.accepted else {
         return end(
@@ -150,6 +165,29 @@ pub fn decide_next_move(run: &RunProjection, facts: &ConductFacts) -> Move {
         return Move::AwaitRoom;
     }
     towards_an_answer(run, request, facts)
+}
+
+/// The result first. That the host has it is written last, so that whoever recovers looks at the trace too.
+fn after_the_end(run: &RunProjection, facts: &ConductFacts) -> Move {
+    if run.acknowledged {
+        return Move::Rest;
+    }
+    let Some(fate) = facts.delivery else {
+        return Move::Deliver;
+    };
+    if is_to_be_observed(run) && !run.observed && !facts.observation_failed {
+        return Move::Observe;
+    }
+    match fate {
+        DeliveryFate::Kept => Move::Acknowledge,
+        DeliveryFate::Shown | DeliveryFate::NotTaken => Move::Rest,
+    }
+}
+
+fn is_to_be_observed(run: &RunProjection) -> bool {
+    let request = run.accepted.as_ref().map(|accepted| &accepted.request);
+    request
+        .is_some_and(|request| request.trace_directory.is_some() && request.terms.trace.observation.is_some())
 }
 
 fn while_attempt_is_open(open: &AttemptProjection, run: &RunProjection, facts: &ConductFacts) -> Move {

@@ -4,11 +4,12 @@ use crate::trace_classify::{Outcome, TraceVerdict, looks_complete};
 use crate::trace_file::Trace;
 use crate::trace_text::count_signals;
 use crate::utc_date::utc_text;
+use serde::{Deserialize, Serialize};
 
 const HOUR_MS: f64 = 3_600_000.0;
 
 /// When to warn.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct DegradationSettings {
     /// Off: never.
     pub enabled: bool,

@@ -69,6 +69,7 @@ mod tests {
                 call: "c1".into(),
                 tool: "edit".into(),
                 summary: "src/lock.rs".into(),
+                arguments: None,
                 replay: Replay::Unsafe,
             },
         ]

@@ -26,6 +26,7 @@ pub mod judge_loop;
 pub mod judge_reply;
 pub mod model_choice;
 pub mod model_mapping;
+pub mod observation;
 pub mod offline;
 pub mod output_sanitizer;
 pub mod overflow_memory;

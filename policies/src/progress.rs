@@ -36,6 +36,7 @@ pub fn describe_step(step: &Step) -> Option<String> {
         | Step::ToolEnded { .. }
         | Step::AttemptEnded { .. }
         | Step::Delivered
+        | Step::Observed { .. }
         | Step::DeliveryAcknowledged => None,
     }
 }
@@ -61,6 +62,7 @@ mod tests {
             call: "c".into(),
             tool: "read".into(),
             summary: "src/main.rs".into(),
+            arguments: None,
             replay: Replay::Safe,
         };
         assert_eq!(describe_step(&step).as_deref(), Some("read src/main.rs"));

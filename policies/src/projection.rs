@@ -66,6 +66,8 @@ pub struct RunProjection {
     pub ended: Option<RunEnd>,
     /// How many times the host was given the result.
     pub deliveries: u32,
+    /// The run's trace was looked at.
+    pub observed: bool,
     /// The host has the result for good.
     pub acknowledged: bool,
     /// What in the sequence cannot have happened, in order; empty for every run that our own code wrote.

@@ -63,7 +63,7 @@ impl Outcome {
 }
 
 /// What a trace says of its run, and what it says it by.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct TraceVerdict {
     /// How it ended.
     pub outcome: Outcome,

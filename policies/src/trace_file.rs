@@ -2,7 +2,7 @@
 //!
 //! The format is the peer's, so that either reads the other's files; what we add stands behind its fields.
 
-use crate::compat::{Json, cut_units, units};
+use crate::compat::{Json, cut_units, trim, units};
 use crate::domain::{Brief, Route};
 use crate::execution_route::{complexity_word, risk_word, tier_word};
 use crate::judge_reply::coerce_route;
@@ -11,6 +11,10 @@ use crate::skill_lookup::is_skill_name;
 
 /// A trace file larger than this is not read.
 pub const TRACE_FILE_BYTES_MAX: usize = 16 * 1024 * 1024;
+/// All calls of a trace take at most so many bytes.
+const CALLS_BYTES_MAX: usize = 6 * 1024 * 1024;
+/// What a call takes besides its arguments and its result.
+const CALL_BYTES: usize = 256;
 /// A tool's arguments take at most so many bytes of a trace.
 const ARGS_BYTES_MAX: usize = 16 * 1024;
 
@@ -69,6 +73,72 @@ pub struct TraceExtras {
     pub reason: Option<String>,
     /// How many attempts it took.
     pub attempts: u32,
+    /// The attempts, in order.
+    pub tries: Vec<TraceTry>,
+    /// What else is known of the tool calls, by their index.
+    pub calls: Vec<CallDetail>,
+    /// What happened on the way, in order.
+    pub moments: Vec<TraceMoment>,
+}
+
+/// One attempt.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct TraceTry {
+    /// The model.
+    pub model: String,
+    /// When it began, in ms since 1970.
+    pub started_at: f64,
+    /// When it ended.
+    pub ended_at: f64,
+    /// How: `answered`, `deadline`.
+    pub ending: String,
+    /// What the provider or the process said.
+    pub detail: String,
+}
+
+/// What else is known of a tool call.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct CallDetail {
+    /// Which call.
+    pub index: f64,
+    /// When it began, in ms since 1970.
+    pub started_at: f64,
+    /// How large its result was, in bytes.
+    pub bytes: f64,
+    /// How it ended.
+    pub fate: CallFate,
+}
+
+/// How a tool call ended.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum CallFate {
+    /// With a result.
+    #[default]
+    Finished,
+    /// The tool said that it failed.
+    Failed,
+    /// It had not ended when its attempt did.
+    CutOff,
+}
+
+impl CallFate {
+    /// As it is written.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Finished => "finished",
+            Self::Failed => "failed",
+            Self::CutOff => "cut off",
+        }
+    }
+}
+
+/// Something that happened on the way.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct TraceMoment {
+    /// When, in ms since 1970.
+    pub at: f64,
+    /// What, in a few words.
+    pub what: String,
 }
 
 impl Trace {
@@ -126,6 +196,28 @@ impl Trace {
     pub fn to_file_text(&self) -> String {
         self.to_json().to_pretty()
     }
+
+    /// Leaves out calls from the middle until the rest fits; their numbers show that they are missing.
+    pub fn fitted(mut self) -> Self {
+        let size = |call: &TraceCall| call.result_preview.len() + call.args.to_text().len() + CALL_BYTES;
+        let sizes = self.tool_calls.iter().map(size).collect::<Vec<_>>();
+        let mut left = sizes.iter().sum::<usize>();
+        let (mut first, mut last) = (sizes.len() / 2, sizes.len() / 2);
+        while left > CALLS_BYTES_MAX {
+            let from_front = first > 0 && (first >= sizes.len() - last || last == sizes.len());
+            if from_front {
+                first -= 1;
+                left -= sizes[first];
+            } else if last < sizes.len() {
+                left -= sizes[last];
+                last += 1;
+            } else {
+                break;
+            }
+        }
+        self.tool_calls.drain(first..last);
+        self
+    }
 }
 
 /// What a run's trace is called.
@@ -133,14 +225,19 @@ pub fn trace_file_name(skill: &str, timestamp_ms: u64) -> String {
     format!("{skill}_{timestamp_ms}.json")
 }
 
+/// The same, told apart from traces of the same millisecond; from 1.
+pub fn numbered_trace_file_name(skill: &str, timestamp_ms: u64, number: u32) -> String {
+    match number {
+        0 | 1 => trace_file_name(skill, timestamp_ms),
+        _ => format!("{skill}_{timestamp_ms}-{number}.json"),
+    }
+}
+
 /// The same, told apart from a trace of the same millisecond.
 pub fn free_trace_file_name(skill: &str, timestamp_ms: u64, taken: impl Fn(&str) -> bool) -> String {
-    let first = trace_file_name(skill, timestamp_ms);
-    if !taken(&first) {
-        return first;
-    }
-    let numbered = (2u32..).map(|number| format!("{skill}_{timestamp_ms}-{number}.json"));
-    numbered.into_iter().find(|name| !taken(name)).unwrap_or(first)
+    let mut numbered = (1u32..).map(|number| numbered_trace_file_name(skill, timestamp_ms, number));
+    let free = numbered.find(|name| !taken(name));
+    free.unwrap_or_else(|| trace_file_name(skill, timestamp_ms))
 }
 
 /// The start of a result, with its length where it was cut.
@@ -153,6 +250,28 @@ pub fn result_preview(result: &str, units_max: usize) -> String {
         "{}\n[...truncated, {total} total chars]",
         cut_units(result, units_max)
     )
+}
+
+/// The start of a result as it may be kept: no secrets, and bounded.
+pub fn kept_preview(result: &str, units_max: usize) -> String {
+    // A secret that the cut would go through is seen as a whole first.
+    const MARGIN_UNITS: usize = 4 * 1024;
+    let beginning = redact(cut_units(result, units_max.saturating_add(MARGIN_UNITS)));
+    let total = units(result);
+    if total <= units_max {
+        return beginning.into_owned();
+    }
+    let shown = cut_units(&beginning, units_max);
+    format!("{shown}\n[...truncated, {total} total chars]")
+}
+
+/// Arguments as the model wrote them, as they may be kept; none without any.
+pub fn kept_arguments(written: &str) -> Option<String> {
+    if trim(written).is_empty() || written.len() > TRACE_FILE_BYTES_MAX {
+        return None;
+    }
+    let read = Json::parse(written).unwrap_or_else(|_| text(written));
+    Some(traced_args(&read).to_text())
 }
 
 /// Arguments as they may be kept: no secrets, and bounded.
@@ -338,6 +457,15 @@ fn extras_json(extras: &TraceExtras) -> Json {
         entry("startedAt", Json::Number(extras.started_at)),
         entry("state", text(&extras.state)),
         entry("attempts", Json::Number(f64::from(extras.attempts))),
+        entry("tries", Json::Array(extras.tries.iter().map(try_json).collect())),
+        entry(
+            "calls",
+            Json::Array(extras.calls.iter().map(detail_json).collect()),
+        ),
+        entry(
+            "moments",
+            Json::Array(extras.moments.iter().map(moment_json).collect()),
+        ),
     ];
     if let Some(reason) = &extras.reason {
         entries.push(entry("reason", text(reason)));
@@ -352,7 +480,59 @@ fn extras_from(value: &Json) -> TraceExtras {
         state: string(value, "state"),
         reason: value.get("reason").and_then(Json::as_str).map(str::to_string),
         attempts: number(value, "attempts") as u32,
+        tries: list(value, "tries", |value| TraceTry {
+            model: string(value, "model"),
+            started_at: number(value, "startedAt"),
+            ended_at: number(value, "endedAt"),
+            ending: string(value, "ending"),
+            detail: string(value, "detail"),
+        }),
+        calls: list(value, "calls", |value| CallDetail {
+            index: number(value, "index"),
+            started_at: number(value, "startedAt"),
+            bytes: number(value, "bytes"),
+            fate: match string(value, "fate").as_str() {
+                "failed" => CallFate::Failed,
+                "cut off" => CallFate::CutOff,
+                _ => CallFate::Finished,
+            },
+        }),
+        moments: list(value, "moments", |value| TraceMoment {
+            at: number(value, "at"),
+            what: string(value, "what"),
+        }),
     }
+}
+
+fn list<T>(value: &Json, key: &str, read: impl Fn(&Json) -> T) -> Vec<T> {
+    let items = value.get(key).and_then(Json::as_array).unwrap_or_default();
+    items.iter().map(read).collect()
+}
+
+fn try_json(made: &TraceTry) -> Json {
+    Json::Object(vec![
+        entry("model", text(&made.model)),
+        entry("startedAt", Json::Number(made.started_at)),
+        entry("endedAt", Json::Number(made.ended_at)),
+        entry("ending", text(&made.ending)),
+        entry("detail", text(&made.detail)),
+    ])
+}
+
+fn detail_json(detail: &CallDetail) -> Json {
+    Json::Object(vec![
+        entry("index", Json::Number(detail.index)),
+        entry("startedAt", Json::Number(detail.started_at)),
+        entry("bytes", Json::Number(detail.bytes)),
+        entry("fate", text(detail.fate.word())),
+    ])
+}
+
+fn moment_json(moment: &TraceMoment) -> Json {
+    Json::Object(vec![
+        entry("at", Json::Number(moment.at)),
+        entry("what", text(&moment.what)),
+    ])
 }
 
 #[cfg(test)]
@@ -409,6 +589,39 @@ mod tests {
             kept,
             r#"{"password":"[REDACTED]","q":"find [REDACTED]","n":[{"apiKey":"[REDACTED]"}]}"#
         );
+    }
+
+    #[test]
+    fn a_trace_with_too_many_calls_keeps_the_first_and_the_last() {
+        let call = |index: usize| TraceCall {
+            index: index as f64,
+            server_name: "s".into(),
+            tool_name: "t".into(),
+            args: Json::Null,
+            result_preview: "x".repeat(1024 * 1024),
+            blocked: false,
+            timestamp: 0.0,
+        };
+        let trace = Trace {
+            tool_calls: (0..20).map(call).collect(),
+            ..trace()
+        };
+        let fitted = trace.fitted();
+        let indices = fitted.tool_calls.iter().map(|call| call.index);
+        assert_eq!(indices.collect::<Vec<_>>(), [0.0, 1.0, 17.0, 18.0, 19.0]);
+        assert!(Trace::read(&fitted.to_file_text()).is_some());
+    }
+
+    #[test]
+    fn a_preview_says_how_much_there_was_and_holds_no_secret() {
+        assert_eq!(kept_preview("short", 10), "short");
+        assert_eq!(
+            kept_preview("0123456789abc", 10),
+            "0123456789\n[...truncated, 13 total chars]"
+        );
+        let result = format!("{}password=hunter2secret", "x".repeat(92));
+        let kept = kept_preview(&result, 100);
+        assert!(!kept.contains("hunter"), "{kept}");
     }
 
     #[test]

@@ -76,6 +76,14 @@ fn in_words(recorded: &RecordedStep, began: u64) -> String {
                 reason.message
             )
         }
+        Step::Observed {
+            verdict: Some(verdict),
+            ..
+        } => match verdict.signals.as_slice() {
+            [] => format!("looks like {}", verdict.outcome.word()),
+            signals => format!("looks like {}: {}", verdict.outcome.word(), signals.join(", ")),
+        },
+        Step::Observed { verdict: None, .. } => "the trace is written".to_string(),
         Step::Delivered => "delivered".to_string(),
         Step::DeliveryAcknowledged => "the host has it".to_string(),
         step => describe_step(step).unwrap_or_default(),

@@ -50,6 +50,7 @@ fn event_type(step: &Step) -> &'static str {
         Step::CancelRequested { .. } => "cancel_requested",
         Step::Ended { .. } => "run_ended",
         Step::Delivered => "run_delivered",
+        Step::Observed { .. } => "run_observed",
         Step::DeliveryAcknowledged => "delivery_acknowledged",
     }
 }

@@ -27,6 +27,7 @@ use impresario_actors::runners::pi::{PiRunner, PiSettings};
 use impresario_actors::supervision::{
     Root, RootSettings, Stall, SupervisorSettings, Watchdog, WatchdogSettings, install_panic_hook,
 };
+use impresario_actors::trace_files::FileShelf;
 use impresario_policies::admission::AdmissionSettings;
 use impresario_policies::domain::SessionId;
 use std::collections::BTreeMap;
@@ -349,6 +350,7 @@ impl RuntimeBuilder {
             model,
             runners,
             clock: Rc::new(SystemWallClock),
+            traces: Rc::new(FileShelf),
             open_context: open_context(engines.clone()),
             contain: Rc::new(|run, grace| contain(run, grace, None).boxed_local()),
             resolve: crate::skills::resolver(self.skills, engines, host_kind.clone()),

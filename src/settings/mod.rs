@@ -11,12 +11,15 @@ use crate::runtime::PI_RUNNER;
 use crate::skills::{SkillSettings, skill_tools_of};
 use impresario_policies::compat::{Json, number_text};
 use impresario_policies::context_budget::ContextBudgetSettings;
-use impresario_policies::domain::{AnswerTerms, Briefing, Clocks, HistoryTerms, ResultTerms, TierCeilings};
+use impresario_policies::domain::{
+    AnswerTerms, Briefing, Clocks, HistoryTerms, ResultTerms, TierCeilings, TraceTerms,
+};
 use impresario_policies::execution_route::{ModelPool, RouteSettings};
 use impresario_policies::model_mapping::{ModelNaming, map_model};
+use impresario_policies::observation::ObservationSettings;
 use impresario_policies::settings::{
     FILE_BYTES_MAX, Notice, NoticeKind, OUR_SECTION, Origin, Place, Resolved, ResolvedValue, RouterSettings,
-    SettingsFile, line_of_key, resolve_settings,
+    SettingsFile, TraceSettings, line_of_key, resolve_settings,
 };
 use std::fmt;
 use std::fs::File;
@@ -210,9 +213,9 @@ impl Settings {
             sanitize: values.sanitizer.enabled,
             strip_tool_traces: values.sanitizer.strip_tool_traces,
         };
-        skills.trace.preview_units_max = values.trace.preview_units_max;
         skills.log_prompt_prefix = values.debug_prompt_hash;
         skills.retrieval = values.retrieval;
+        skills.trace = trace_terms(&values.trace);
         skills.trace_directory = values.trace.enabled.then_some(values.trace.directory);
     }
 
@@ -255,6 +258,19 @@ fn tier_ceilings(budget: &ContextBudgetSettings) -> TierCeilings {
         cheap: bytes(budget.cheap),
         balanced: bytes(budget.balanced),
         frontier: bytes(budget.frontier),
+    }
+}
+
+fn trace_terms(trace: &TraceSettings) -> TraceTerms {
+    TraceTerms {
+        preview_units_max: trace.preview_units_max,
+        observation: Some(ObservationSettings {
+            enabled: trace.observed,
+            report_after_run: trace.report_after_run,
+            degradation: trace.degradation,
+            regression_window: trace.report.regression_window,
+            traces_max: trace.retention.traces_per_skill_max,
+        }),
     }
 }
 

@@ -15,7 +15,10 @@ use impresario_actors::journal::{
 use impresario_actors::messages::session::SkillOrder;
 use impresario_actors::supervision::{Blocking, Event, Root, RootSettings, SupervisorSettings};
 use impresario_policies::admission::AdmissionSettings;
+use impresario_policies::degradation::DegradationSettings;
 use impresario_policies::domain::*;
+use impresario_policies::observation::ObservationSettings;
+use impresario_policies::trace_file::Trace;
 use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::path::PathBuf;
@@ -288,7 +291,11 @@ async fn perform(
                 if finished {
                     continue;
                 }
-                if gate.starting(call, tool, "with care", replay).await.is_err() {
+                if gate
+                    .starting(call, tool, "with care", "{}", replay)
+                    .await
+                    .is_err()
+                {
                     return;
                 }
                 let started = RunnerEvent::ToolStarted {
@@ -412,10 +419,67 @@ pub fn request() -> RunRequest {
         temperature: None,
         overflow_ceiling_bytes: 1_000,
         answer_chars_max: 0,
-        trace_directory: None,
+        trace_directory: Some("traces".into()),
         group: None,
-        terms: RunTerms::default(),
+        terms: RunTerms {
+            trace: watched(),
+            ..RunTerms::default()
+        },
         retrieval: Default::default(),
+    }
+}
+
+/// A second failure in a row is worth a warning.
+fn watched() -> TraceTerms {
+    TraceTerms {
+        observation: Some(ObservationSettings {
+            enabled: true,
+            report_after_run: true,
+            degradation: DegradationSettings {
+                enabled: true,
+                consecutive_failures: 2,
+                cooldown_hours: 1.0,
+            },
+            regression_window: 10,
+            traces_max: 20,
+        }),
+        ..TraceTerms::default()
+    }
+}
+
+/// Traces of a skill that worked once and failed since.
+struct Shelf;
+
+impl Shelf {
+    fn trace(skill: &str, at: f64, answer: &str) -> Trace {
+        Trace {
+            skill_name: skill.into(),
+            timestamp: at,
+            model: "a/one".into(),
+            brief: Brief::default(),
+            route: Route::default(),
+            tool_calls: Vec::new(),
+            final_text: answer.into(),
+            stopped_reason: "completed".into(),
+            ours: None,
+        }
+    }
+}
+
+#[async_trait(?Send)]
+impl TraceShelf for Shelf {
+    async fn keep(&self, _: &TracePlace, trace: Trace) -> Result<String, String> {
+        sleep(Duration::from_millis(1)).await;
+        Ok(format!("{}_{}.json", trace.skill_name, trace.timestamp))
+    }
+
+    async fn newest(&self, _: &TracePlace, skill: &str, _: usize) -> Result<Vec<Trace>, String> {
+        sleep(Duration::from_millis(1)).await;
+        Ok(vec![Self::trace(skill, 2.0, ""), Self::trace(skill, 1.0, "done")])
+    }
+
+    async fn forget(&self, _: &TracePlace, _: &str, _: usize) -> Result<usize, String> {
+        Ok(0)
     }
 }
 
@@ -524,6 +588,7 @@ async fn perform_play(scenario: &Scenario, plan: Plan, seed: u64) -> Outcome {
         model: Rc::new(Routing(world.clone())),
         runners: BTreeMap::from([("nested".to_string(), nested)]),
         clock: Rc::new(SimulatedClock(Instant::now())),
+        traces: Rc::new(Shelf),
         open_context: Rc::new(|_| {
             Rc::new(LocalContextEngine::new(
                 SearchLimits::default(),

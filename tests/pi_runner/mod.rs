@@ -78,7 +78,14 @@ pub struct RecordingGate {
 
 #[async_trait(?Send)]
 impl ToolGate for RecordingGate {
-    async fn starting(&self, _: &str, tool: &str, summary: &str, replay: Replay) -> Result<(), String> {
+    async fn starting(
+        &self,
+        _: &str,
+        tool: &str,
+        summary: &str,
+        _: &str,
+        replay: Replay,
+    ) -> Result<(), String> {
         self.started
             .borrow_mut()
             .push((tool.to_string(), summary.to_string(), replay));

@@ -7,6 +7,7 @@ mod context;
 mod host;
 mod model;
 mod runner;
+mod traces;
 
 pub use clock::{Entropy, SeededEntropy, SystemEntropy, SystemWallClock, UnixMillis, WallClock};
 pub use context::{
@@ -21,3 +22,4 @@ pub use runner::{
     AttemptHandle, AttemptRequest, EndFacts, RunnerEvent, RunnerEvents, SpawnError, SubAgentRunner, ToolGate,
     ToolVerdict, session_file,
 };
+pub use traces::{TracePlace, TraceShelf};

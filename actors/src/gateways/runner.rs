@@ -130,8 +130,15 @@ pub enum ToolVerdict {
 /// The runtime's say on tools, for runners that can wait for it.
 #[async_trait(?Send)]
 pub trait ToolGate {
-    /// Returns when the start is on disk; an error means the tool must not run.
-    async fn starting(&self, call: &str, tool: &str, summary: &str, replay: Replay) -> Result<(), String>;
+    /// Returns when the start is on disk; an error means the tool must not run. `arguments` is JSON as the model gave it.
+    async fn starting(
+        &self,
+        call: &str,
+        tool: &str,
+        summary: &str,
+        arguments: &str,
+        replay: Replay,
+    ) -> Result<(), String>;
     /// Reviews a result before the model sees it.
     async fn review(&self, call: &str, tool: &str, result: &str) -> ToolVerdict;
     /// Reads a kept result: `list` and `read` of the overflow memory.

@@ -5,11 +5,12 @@
 //! is gone it fails, for nothing can be promised any more.
 
 use super::{
-    ClaimableRun, Committed, JournalAccess, JournalError, OverflowContent, OverflowListing, Pruned,
+    Alert, ClaimableRun, Committed, JournalAccess, JournalError, OverflowContent, OverflowListing, Pruned,
     RunSummary, Store,
 };
 use crate::messages::journal::{
-    ClaimRun, Commit, FetchOverflow, KeepOverflow, ListOverflow, Prune, ReadClaimable, ReadRun, ReadRuns,
+    ClaimRun, Commit, FetchOverflow, KeepOverflow, ListOverflow, Prune, RaiseAlert, ReadAlert, ReadClaimable,
+    ReadRun, ReadRuns,
 };
 use crate::supervision::{Actor, Answer, Context, Handles, Message};
 use impresario_policies::projection::RecordedStep;
@@ -58,6 +59,8 @@ impl Actor for Journal {
         FetchOverflow::NAME,
         ListOverflow::NAME,
         Prune::NAME,
+        ReadAlert::NAME,
+        RaiseAlert::NAME,
     ];
 }
 
@@ -146,5 +149,25 @@ impl Handles<ListOverflow> for Journal {
 impl Handles<Prune> for Journal {
     fn handle(&mut self, prune: Prune, _: &mut Context<Self>) -> Answer<Self, Result<Pruned, JournalError>> {
         self.with_store(move |store| store.prune(&prune.retention))
+    }
+}
+
+impl Handles<ReadAlert> for Journal {
+    fn handle(
+        &mut self,
+        read: ReadAlert,
+        _: &mut Context<Self>,
+    ) -> Answer<Self, Result<Option<Alert>, JournalError>> {
+        self.with_store(move |store| store.last_alert(&read.of))
+    }
+}
+
+impl Handles<RaiseAlert> for Journal {
+    fn handle(
+        &mut self,
+        raise: RaiseAlert,
+        _: &mut Context<Self>,
+    ) -> Answer<Self, Result<bool, JournalError>> {
+        self.with_store(move |store| store.raise_alert(&raise.of, &raise.alert, raise.seen))
     }
 }

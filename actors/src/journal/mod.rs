@@ -5,6 +5,7 @@
 
 mod access;
 mod actor;
+mod alert;
 mod error;
 mod overflow;
 mod ownership;
@@ -20,6 +21,7 @@ mod tests;
 
 pub use access::JournalAccess;
 pub use actor::Journal;
+pub use alert::{Alert, SkillOf};
 pub use error::{JournalError, OpenError};
 pub use overflow::{OverflowContent, OverflowEntry, OverflowListing};
 pub use ownership::{ClaimableRun, RuntimeId, RuntimeIdentity};

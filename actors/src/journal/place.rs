@@ -41,8 +41,11 @@ pub(super) fn decide_place(
             sequence: row.sequence,
         });
     }
-    let is_delivery = matches!(row.step, Step::Delivered | Step::DeliveryAcknowledged);
-    if run.ended_at.is_some() && !is_delivery {
+    let may_follow_the_end = matches!(
+        row.step,
+        Step::Delivered | Step::Observed { .. } | Step::DeliveryAcknowledged
+    );
+    if run.ended_at.is_some() && !may_follow_the_end {
         return Err(JournalError::AlreadyEnded {
             run: row.run.clone(),
             sequence: row.sequence,

@@ -4,7 +4,8 @@ use super::overflow::{OverflowContent, OverflowEntry, OverflowListing};
 use super::place::{Place, decide_place};
 use super::store::{OVERFLOW_BYTES_MAX, Row, Store};
 use super::summary::{Pruned, Retention, RunFilter, RunSummary};
-use super::{ClaimableRun, JournalError, RuntimeId, RuntimeIdentity};
+use super::{Alert, ClaimableRun, JournalError, RuntimeId, RuntimeIdentity, SkillOf};
+use crate::gateways::UnixMillis;
 use impresario_policies::domain::{RunId, Step};
 use impresario_policies::projection::RecordedStep;
 use std::collections::{BTreeMap, BTreeSet};
@@ -39,6 +40,7 @@ struct Disk {
     runs: BTreeMap<RunId, Run>,
     runtimes: BTreeMap<RuntimeId, RuntimeIdentity>,
     alive: BTreeSet<RuntimeId>,
+    alerts: BTreeMap<SkillOf, Alert>,
     faults: StoreFaults,
     commits: u64,
     faults_injected: u64,
@@ -247,6 +249,24 @@ impl Store for SimulatedStore {
         summary.owner = self.runtime.clone();
         summary.generation += 1;
         Ok(summary.generation)
+    }
+
+    fn last_alert(&mut self, of: &SkillOf) -> Result<Option<Alert>, JournalError> {
+        Ok(self.disk.disk().alerts.get(of).cloned())
+    }
+
+    fn raise_alert(
+        &mut self,
+        of: &SkillOf,
+        alert: &Alert,
+        seen: Option<UnixMillis>,
+    ) -> Result<bool, JournalError> {
+        let mut disk = self.disk.disk();
+        if !alert.may_follow(disk.alerts.get(of), seen) {
+            return Ok(false);
+        }
+        disk.alerts.insert(of.clone(), alert.clone());
+        Ok(true)
     }
 
     fn prune(&mut self, retention: &Retention) -> Result<Pruned, JournalError> {

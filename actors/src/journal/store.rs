@@ -1,8 +1,8 @@
 //! What keeps the steps. Synchronous: production calls it from one plain thread, a simulation inline.
 
 use super::{
-    ClaimableRun, JournalError, OverflowContent, OverflowEntry, OverflowListing, Pruned, Retention,
-    RunFilter, RunSummary,
+    Alert, ClaimableRun, JournalError, OverflowContent, OverflowEntry, OverflowListing, Pruned, Retention,
+    RunFilter, RunSummary, SkillOf,
 };
 use crate::gateways::UnixMillis;
 use impresario_policies::domain::{RunId, Step};
@@ -87,6 +87,18 @@ pub trait Store: Send {
     /// Makes this runtime the owner of `run`, if its runtime is still dead and its generation still `generation`.
     /// Gives the new generation. Whoever calls this has seen the old containment empty.
     fn claim(&mut self, run: &RunId, generation: u64) -> Result<u64, JournalError>;
+
+    /// When a person was last told that this skill stopped working.
+    fn last_alert(&mut self, of: &SkillOf) -> Result<Option<Alert>, JournalError>;
+
+    /// Remembers that a person is told now, if nobody else told them since `seen`; says whether it stands. The same
+    /// run's alert stands again.
+    fn raise_alert(
+        &mut self,
+        of: &SkillOf,
+        alert: &Alert,
+        seen: Option<UnixMillis>,
+    ) -> Result<bool, JournalError>;
 
     /// Forgets what `retention` no longer wants kept.
     fn prune(&mut self, retention: &Retention) -> Result<Pruned, JournalError>;

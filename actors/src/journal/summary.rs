@@ -95,6 +95,7 @@ impl RunSummary {
             | Step::AttemptEnded { .. }
             | Step::ParkRequested { .. }
             | Step::CancelRequested { .. }
+            | Step::Observed { .. }
             | Step::Delivered => {}
         }
     }

@@ -1,8 +1,9 @@
 //! What the journal is asked. Every one of them may be asked again: what stands already counts as done.
 
+use crate::gateways::UnixMillis;
 use crate::journal::{
-    ClaimableRun, Committed, JournalError, OverflowContent, OverflowEntry, OverflowListing, Pruned,
-    Retention, Row, RunFilter, RunSummary,
+    Alert, ClaimableRun, Committed, JournalError, OverflowContent, OverflowEntry, OverflowListing, Pruned,
+    Retention, Row, RunFilter, RunSummary, SkillOf,
 };
 use crate::message;
 use impresario_policies::domain::RunId;
@@ -86,3 +87,23 @@ pub struct Prune {
     pub retention: Retention,
 }
 message!(impl Prune -> Result<Pruned, JournalError>);
+
+/// Asks when a person was last told that a skill stopped working.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ReadAlert {
+    /// Which.
+    pub of: SkillOf,
+}
+message!(impl ReadAlert -> Result<Option<Alert>, JournalError>);
+
+/// Remembers that a person is told now; answered with whether it stands.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RaiseAlert {
+    /// Of which skill.
+    pub of: SkillOf,
+    /// When, and after which run.
+    pub alert: Alert,
+    /// When they were last told, as far as the asker knows.
+    pub seen: Option<UnixMillis>,
+}
+message!(impl RaiseAlert -> Result<bool, JournalError>);

@@ -4,6 +4,7 @@ use crate::gateways::ToolVerdict;
 use crate::message;
 use impresario_policies::domain::{AttemptEnding, AttemptNumber, Proof, Reason, RunId, RunRequest, Step};
 use impresario_policies::overflow_review::ResultLimits;
+use impresario_policies::trace_classify::TraceVerdict;
 use std::sync::Arc;
 
 /// Asks the sub-agent supervisor to take on a run. Idempotent by id.
@@ -167,6 +168,23 @@ pub struct WriteTrace {
     pub reason: Option<Reason>,
 }
 message!(impl WriteTrace -> Result<(), String>);
+
+/// Looks at the trace of a run that is over and has been delivered. Idempotent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ObserveRun {
+    /// Whoever asked for the run is there to be told.
+    pub person_is_there: bool,
+}
+message!(impl ObserveRun -> Result<Observed, String>);
+
+/// What was seen of a run that is over.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Observed {
+    /// What its trace says; none where observability is off.
+    pub verdict: Option<TraceVerdict>,
+    /// The person was told that the skill stopped working.
+    pub alerted: bool,
+}
 
 /// A run has nothing more to do here. Idempotent.
 #[derive(Debug, Clone, PartialEq, Eq)]

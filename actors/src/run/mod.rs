@@ -12,8 +12,8 @@ use crate::event_feed::EventFeed;
 use crate::gateways::{SubAgentRunner, WallClock};
 use crate::messages::journal::{Commit, ReadRun};
 use crate::messages::run::{
-    AskForRoom, AttemptOver, CancelReply, CancelRun, MoveDue, ParkRun, RecordRefused, RecordStep, RunClosed,
-    StopAttempt, TotalClockDue, WriteTrace,
+    AskForRoom, AttemptOver, CancelReply, CancelRun, MoveDue, ObserveRun, ParkRun, RecordRefused, RecordStep,
+    RunClosed, StopAttempt, TotalClockDue, WriteTrace,
 };
 use crate::messages::session::{AskUser, DeliverResult, JudgeTask, ShowNotice, ShowProgress};
 use crate::supervision::{Actor, Answer, ChildExited, Context, Handles, Nursery, Port, Spec};
@@ -54,6 +54,8 @@ pub struct RunPorts {
     pub closed: Port<RunClosed>,
     /// The trace recorder of this run.
     pub trace: Port<WriteTrace>,
+    /// The same, once the run is over.
+    pub observe: Port<ObserveRun>,
     /// Where attempts live.
     pub attempts: Nursery,
     /// This run itself, for attempts that exit.

@@ -2,10 +2,12 @@
 
 use super::{ASK, AttemptSeed, KeepSession, Run};
 use crate::gateways::{Delivery, DeliveryReceipt, HostError, session_file};
-use crate::messages::run::{AskForRoom, RunClosed, StopAttempt, TotalClockDue, WriteTrace};
+use crate::messages::run::{
+    AskForRoom, ObserveRun, Observed, RunClosed, StopAttempt, TotalClockDue, WriteTrace,
+};
 use crate::messages::session::{AskUser, DeliverResult, JudgeTask};
 use crate::supervision::Context;
-use impresario_policies::conduct::{Move, QuestionFailure, decide_next_move};
+use impresario_policies::conduct::{DeliveryFate, Move, QuestionFailure, decide_next_move};
 use impresario_policies::domain::{
     AttemptEnding, AttemptNumber, Briefing, Containment, Proof, Reason, Replay, RunRequest, SessionId, Step,
     TerminalState, WhatToRun,
@@ -15,6 +17,11 @@ use impresario_policies::fallback::StartFrom;
 use impresario_policies::interruption::{Interruption, describe_interruption};
 use impresario_policies::user_lines;
 use std::time::Duration;
+
+/// A result does not wait longer for its trace to be written.
+const TRACED_WITHIN: Duration = Duration::from_secs(2);
+/// The end of a run's tree does not wait longer for its trace to be looked at.
+const OBSERVED_WITHIN: Duration = Duration::from_secs(10);
 
 impl Run {
     /// Something happened that may change what the run waits for: whatever effect is under way no longer counts.
@@ -62,6 +69,8 @@ impl Run {
             Move::SettleLostAttempt { number } => self.settle_lost_attempt(number, ctx),
             Move::End { state, reason } => self.end(state, reason, ctx),
             Move::Deliver => self.deliver(ctx),
+            Move::Observe => self.observe(ctx),
+            Move::Acknowledge => self.record(vec![Step::DeliveryAcknowledged], ctx),
             Move::Rest => self.rest(ctx),
         }
     }
@@ -336,8 +345,10 @@ impl Run {
         };
         let work = async move {
             let proof = seal(of_last, contain.await);
-            if let Err(error) = trace.ask_again(write_trace, ASK).await {
-                tracing::warn!(?error, "trace not written");
+            match trace.ask_again(write_trace, TRACED_WITHIN).await {
+                Ok(Ok(())) => {}
+                Ok(Err(error)) => tracing::warn!(error, "trace not written"),
+                Err(error) => tracing::warn!(?error, "trace not written"),
             }
             proof
         };
@@ -347,28 +358,71 @@ impl Run {
     }
 
     pub(super) fn deliver(&mut self, ctx: &mut Context<Self>) {
-        let here = self
-            .request()
-            .is_some_and(|request| (self.tools.host_is_here)(request));
-        let Some(delivery) = self.delivery().filter(|_| here) else {
-            return self.rest(ctx);
+        let Some(delivery) = self.delivery().filter(|_| self.host_is_here()) else {
+            self.facts.delivery = Some(DeliveryFate::NotTaken);
+            return self.move_on(ctx);
         };
         let port = self.ports.deliver.clone();
         let message = DeliverResult {
             delivery,
-            session: self.session(),
             look_first: self.projection.deliveries > 0,
+            session: self.session(),
         };
         let deliver = async move { port.ask_again(message, ASK).await };
-        self.effect(deliver, ctx, |run, reply, ctx| match reply {
-            Ok(Ok(DeliveryReceipt::Kept)) => {
-                run.record(vec![Step::Delivered, Step::DeliveryAcknowledged], ctx);
-            }
-            Ok(Ok(DeliveryReceipt::Shown)) => {
-                run.record_then(vec![Step::Delivered], Box::new(|run, ctx| run.rest(ctx)), ctx);
-            }
-            Ok(Err(_)) | Err(_) => run.rest(ctx),
+        self.effect(deliver, ctx, |run, reply, ctx| {
+            let fate = match reply {
+                Ok(Ok(DeliveryReceipt::Kept)) => DeliveryFate::Kept,
+                Ok(Ok(DeliveryReceipt::Shown)) => DeliveryFate::Shown,
+                Ok(Err(_)) | Err(_) => DeliveryFate::NotTaken,
+            };
+            run.delivered(fate, ctx);
         });
+    }
+
+    fn delivered(&mut self, fate: DeliveryFate, ctx: &mut Context<Self>) {
+        self.facts.delivery = Some(fate);
+        if fate == DeliveryFate::NotTaken {
+            return;
+        }
+        // What is certain to follow is written with it.
+        let steps = match decide_next_move(&self.projection, &self.facts) {
+            Move::Acknowledge => vec![Step::Delivered, Step::DeliveryAcknowledged],
+            _ => vec![Step::Delivered],
+        };
+        self.record(steps, ctx);
+    }
+
+    /// The person has the result, so nothing waits for this but the end of the run's tree.
+    fn observe(&mut self, ctx: &mut Context<Self>) {
+        let port = self.ports.observe.clone();
+        let message = ObserveRun {
+            person_is_there: self.host_is_here(),
+        };
+        let observe = async move { port.ask_again(message, OBSERVED_WITHIN).await };
+        self.effect(observe, ctx, |run, reply, ctx| match reply {
+            Ok(Ok(observed)) => run.observed(observed, ctx),
+            Ok(Err(error)) => run.not_observed(&error),
+            Err(error) => run.not_observed(&error.to_string()),
+        });
+    }
+
+    fn observed(&mut self, observed: Observed, ctx: &mut Context<Self>) {
+        let Observed { verdict, alerted } = observed;
+        let mut steps = vec![Step::Observed { verdict, alerted }];
+        if self.facts.delivery == Some(DeliveryFate::Kept) {
+            steps.push(Step::DeliveryAcknowledged);
+        }
+        self.record(steps, ctx);
+    }
+
+    fn not_observed(&mut self, error: &str) {
+        tracing::warn!(run.id = %self.id, error, "trace not looked at");
+        self.facts.observation_failed = true;
+    }
+
+    fn host_is_here(&self) -> bool {
+        self.request()
+            .is_some_and(|request| (self.tools.host_is_here)(request))
     }
 
     /// Where it was asked for.

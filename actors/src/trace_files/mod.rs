@@ -3,9 +3,13 @@
 //! The directory belongs to the person and may hold anything. Only regular files are opened, links are not followed, and
 //! everything read has a limit. What is not a trace is left alone and named.
 
+mod forget;
 mod read;
+mod shelf;
+mod write;
 
 pub use read::{FoundTrace, TracesFound, Unreadable};
+pub use shelf::FileShelf;
 
 use std::io;
 use std::path::{Path, PathBuf};

@@ -1,7 +1,9 @@
 use super::*;
+use crate::degradation::DegradationSettings;
 use crate::domain::*;
 use crate::execution_route::{RouteDecision, RouteSource};
 use crate::judge_loop::unjudged_verdict;
+use crate::observation::ObservationSettings;
 use crate::projection::RecordedStep;
 
 fn request() -> RunRequest {
@@ -91,6 +93,7 @@ fn tool_started(attempt: u32, replay: Replay) -> Step {
         call: "c1".into(),
         tool: "edit".into(),
         summary: String::new(),
+        arguments: None,
         replay,
     }
 }
@@ -211,6 +214,55 @@ fn a_run_is_judged_briefed_admitted_tried_ended_delivered() {
     check(over.clone(), with_room(), Move::Deliver);
     let acknowledged = [over, vec![Step::Delivered, Step::DeliveryAcknowledged]].concat();
     check(acknowledged, with_room(), Move::Rest);
+}
+
+#[test]
+fn a_trace_is_looked_at_when_the_person_has_the_result_and_before_that_is_written_down() {
+    let mut watched = request();
+    watched.trace_directory = Some("traces".into());
+    watched.terms.trace.observation = Some(ObservationSettings {
+        enabled: true,
+        report_after_run: false,
+        degradation: DegradationSettings {
+            enabled: true,
+            consecutive_failures: 3,
+            cooldown_hours: 24.0,
+        },
+        regression_window: 10,
+        traces_max: 20,
+    });
+    let accepted = Step::Accepted {
+        request: Box::new(watched),
+    };
+    let end = Step::Ended {
+        state: TerminalState::Succeeded,
+        reason: None,
+        proof: nothing_left(),
+    };
+    let ended = |then: &[Step]| [&[accepted.clone(), end.clone()], then].concat();
+    let facts = |delivery| ConductFacts {
+        delivery,
+        ..with_room()
+    };
+    let seen = Step::Observed {
+        verdict: None,
+        alerted: false,
+    };
+    check(ended(&[]), facts(None), Move::Deliver);
+    for fate in [DeliveryFate::Kept, DeliveryFate::Shown, DeliveryFate::NotTaken] {
+        check(ended(&[Step::Delivered]), facts(Some(fate)), Move::Observe);
+    }
+    check(
+        ended(std::slice::from_ref(&seen)),
+        facts(Some(DeliveryFate::Kept)),
+        Move::Acknowledge,
+    );
+    check(ended(&[seen]), facts(Some(DeliveryFate::NotTaken)), Move::Rest);
+    let failed = ConductFacts {
+        observation_failed: true,
+        ..facts(Some(DeliveryFate::Kept))
+    };
+    check(ended(&[Step::Delivered]), failed, Move::Acknowledge);
 }
 
 #[test]

@@ -38,6 +38,29 @@ pub enum AttemptEnding {
     EmptyAnswer,
 }
 
+impl AttemptEnding {
+    /// For people.
+    pub fn words(self) -> &'static str {
+        match self {
+            Self::Answered => "answered",
+            Self::StartUpSilence => "no first sign of life in time",
+            Self::Inactivity => "no sign of life for too long",
+            Self::Deadline => "out of time",
+            Self::Unavailable => "provider unavailable",
+            Self::RateLimited => "asked to slow down",
+            Self::Authentication => "credentials refused",
+            Self::ContextOverflow => "conversation too long for the model",
+            Self::Refused => "declined",
+            Self::SpawnFailed => "not started",
+            Self::ProtocolError => "not understood",
+            Self::Crashed => "crashed",
+            Self::Lost => "lost",
+            Self::Cancelled => "cancelled",
+            Self::EmptyAnswer => "empty answer",
+        }
+    }
+}
+
 /// The three clocks of an attempt, all on by default.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]

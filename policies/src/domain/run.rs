@@ -1,6 +1,7 @@
 //! A run and the steps it takes. The journal holds these; everything else is a projection of them.
 
 use super::{AttemptEnding, AttemptNumber, Brief, ModelChoice, RunId, RunRequest, SessionId, Verdict};
+use crate::trace_classify::TraceVerdict;
 use serde::{Deserialize, Serialize};
 
 /// Where a run stands. The four last ones are terminal.
@@ -276,6 +277,9 @@ pub enum Step {
         tool: String,
         /// What it is called with, in one redacted line.
         summary: String,
+        /// The same as JSON, redacted and bounded; none where nobody said.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        arguments: Option<String>,
         /// Whether it may run again.
         replay: Replay,
     },
@@ -342,6 +346,13 @@ pub enum Step {
     },
     /// The host was given the result.
     Delivered,
+    /// The run's trace was looked at.
+    Observed {
+        /// What it says; none where observability is off.
+        verdict: Option<TraceVerdict>,
+        /// The person was told that the skill stopped working.
+        alerted: bool,
+    },
     /// The host has it for good.
     DeliveryAcknowledged,
 }

@@ -5,6 +5,7 @@
 use super::Tier;
 use crate::execution_route::{RouteDecision, RouteSettings};
 use crate::history::{HistorySettings, HistoryStrategy, MiddleMode, ShortNewest};
+use crate::observation::ObservationSettings;
 use crate::overflow_memory::OverflowSettings;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -135,18 +136,21 @@ pub struct ResultTerms {
     pub memory: OverflowSettings,
 }
 
-/// What stands in the trace of a run.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+/// What stands in the trace of a run, and what is made of it.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct TraceTerms {
     /// So much of a tool's result, in UTF-16 units.
     pub preview_units_max: usize,
+    /// What is made of the trace once the run is over; none: nothing, and no old trace is forgotten.
+    pub observation: Option<ObservationSettings>,
 }
 
 impl Default for TraceTerms {
     fn default() -> Self {
         Self {
             preview_units_max: 2_000,
+            observation: None,
         }
     }
 }

@@ -94,6 +94,8 @@ pub enum Impossible {
     WorkAfterEnd,
     /// Something was delivered before there was a result.
     DeliveredBeforeEnd,
+    /// The trace was looked at before there was one.
+    ObservedBeforeEnd,
     /// The delivery had been acknowledged before.
     AcknowledgedTwice,
 }
@@ -136,6 +138,7 @@ impl fmt::Display for Impossible {
             Self::EndedTwice => f.write_str("the run ended a second time"),
             Self::WorkAfterEnd => f.write_str("work after the end"),
             Self::DeliveredBeforeEnd => f.write_str("delivered before there was a result"),
+            Self::ObservedBeforeEnd => f.write_str("looked at before the end"),
             Self::AcknowledgedTwice => f.write_str("acknowledged a second time"),
         }
     }

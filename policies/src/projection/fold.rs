@@ -62,6 +62,7 @@ impl RunProjection {
                 call,
                 tool,
                 summary,
+                arguments: _,
                 replay,
             } => {
                 let begun = ToolCallProjection {
@@ -135,6 +136,10 @@ impl RunProjection {
                 self.deliveries = self.deliveries.saturating_add(1);
                 self.check(self.ended.is_some(), Impossible::DeliveredBeforeEnd);
             }
+            Step::Observed { .. } => {
+                self.observed = true;
+                self.check(self.ended.is_some(), Impossible::ObservedBeforeEnd);
+            }
             Step::DeliveryAcknowledged => self.acknowledge(),
         }
     }
@@ -163,7 +168,7 @@ impl RunProjection {
         self.check(self.accepted.is_some() || is_acceptance, Impossible::NotAccepted);
         let may_follow_the_end = matches!(
             recorded.step,
-            Step::Ended { .. } | Step::Delivered | Step::DeliveryAcknowledged
+            Step::Ended { .. } | Step::Delivered | Step::Observed { .. } | Step::DeliveryAcknowledged
         );
         self.check(
             self.ended.is_none() || may_follow_the_end,

@@ -149,6 +149,7 @@ fn tool_started(call: &str) -> Step {
         call: call.into(),
         tool: "read".into(),
         summary: "a.rs".into(),
+        arguments: None,
         replay: Replay::Safe,
     }
 }

@@ -1,5 +1,6 @@
 //! The journal in SQLite: write-ahead log, synced at every commit, shared by the runtimes of one user.
 
+mod alerts;
 mod errors;
 mod open;
 mod overflow;
@@ -14,9 +15,10 @@ pub use open::{Opened, SetAside};
 
 use super::ownership::RuntimeLock;
 use super::{
-    ClaimableRun, JournalError, OverflowContent, OverflowEntry, OverflowListing, Pruned, Retention, Row,
-    RunFilter, RunSummary, RuntimeId, Store,
+    Alert, ClaimableRun, JournalError, OverflowContent, OverflowEntry, OverflowListing, Pruned, Retention,
+    Row, RunFilter, RunSummary, RuntimeId, SkillOf, Store,
 };
+use crate::gateways::UnixMillis;
 use errors::read_failure;
 use impresario_policies::domain::RunId;
 use impresario_policies::projection::RecordedStep;
@@ -120,6 +122,19 @@ impl Store for SqliteStore {
     fn claim(&mut self, run: &RunId, generation: u64) -> Result<u64, JournalError> {
         let locks = self.runtimes.clone();
         self.write(|transaction, runtime| runtimes::claim(transaction, &locks, runtime, run, generation))
+    }
+
+    fn last_alert(&mut self, of: &SkillOf) -> Result<Option<Alert>, JournalError> {
+        self.read(|connection| alerts::last(connection, of))
+    }
+
+    fn raise_alert(
+        &mut self,
+        of: &SkillOf,
+        alert: &Alert,
+        seen: Option<UnixMillis>,
+    ) -> Result<bool, JournalError> {
+        self.write(|transaction, _| alerts::raise(transaction, of, alert, seen))
     }
 
     fn prune(&mut self, retention: &Retention) -> Result<Pruned, JournalError> {

@@ -10,8 +10,9 @@ pub(super) const APPLICATION_ID: i32 = 0x496d_7072;
 pub(super) const SCHEMA_NEWEST: u32 = MIGRATIONS_SLICE.len() as u32;
 
 /// Steps can be large, so their table has row ids: in a table without, every search reads whole rows on its way.
-const MIGRATIONS_SLICE: &[M<'static>] = &[M::up(
-    "
+const MIGRATIONS_SLICE: &[M<'static>] = &[
+    M::up(
+        "
     PRAGMA application_id = 0x496d7072;
 
     CREATE TABLE runtimes (
@@ -60,7 +61,19 @@ const MIGRATIONS_SLICE: &[M<'static>] = &[M::up(
         PRIMARY KEY (run, handle)
     ) STRICT;
     ",
-)];
+    ),
+    M::up(
+        "
+    CREATE TABLE alerts (
+        workspace TEXT NOT NULL,
+        skill     TEXT NOT NULL,
+        at        INTEGER NOT NULL,
+        run       TEXT NOT NULL,
+        PRIMARY KEY (workspace, skill)
+    ) STRICT, WITHOUT ROWID;
+    ",
+    ),
+];
 
 /// Brings the file up to this version's schema.
 pub(super) fn migrate(connection: &mut Connection) -> Result<(), rusqlite_migration::Error> {

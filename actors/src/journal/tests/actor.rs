@@ -3,8 +3,8 @@
 use super::samples::*;
 use crate::gateways::UnixMillis;
 use crate::journal::{
-    Journal, JournalAccess, JournalError, OverflowContent, Retention, RunFilter, SimulatedDisk, SqliteStore,
-    StoreFaults, Writer,
+    Alert, Journal, JournalAccess, JournalError, OverflowContent, Retention, RunFilter, SimulatedDisk,
+    SkillOf, SqliteStore, StoreFaults, Writer,
 };
 use crate::messages::journal::*;
 use crate::supervision::{
@@ -33,6 +33,8 @@ struct Ports {
     fetch: Port<FetchOverflow>,
     list: Port<ListOverflow>,
     prune: Port<Prune>,
+    raise_alert: Port<RaiseAlert>,
+    last_alert: Port<ReadAlert>,
 }
 
 async fn start(access: JournalAccess, observer: Option<Observer>) -> (Root, Ports) {
@@ -47,6 +49,8 @@ async fn start(access: JournalAccess, observer: Option<Observer>) -> (Root, Port
         fetch: child.port(),
         list: child.port(),
         prune: child.port(),
+        raise_alert: child.port(),
+        last_alert: child.port(),
     };
     let backoff = BackoffSettings {
         first: Duration::ZERO,
@@ -175,6 +179,22 @@ async fn ask_everything(ports: &Ports) -> Outcome {
         0,
         "nothing has ended"
     );
+    let of = SkillOf {
+        workspace: "w".into(),
+        skill: "demo".into(),
+    };
+    let alert = Alert {
+        at: UnixMillis(7),
+        run: run(2),
+    };
+    let raise = RaiseAlert {
+        of: of.clone(),
+        alert: alert.clone(),
+        seen: None,
+    };
+    assert_eq!(ports.raise_alert.ask_again(raise, SOON).await?, Ok(true));
+    let last = ports.last_alert.ask_again(ReadAlert { of }, SOON).await?;
+    assert_eq!(last, Ok(Some(alert)));
     Ok(())
 }
 

@@ -3,8 +3,8 @@
 use super::samples::*;
 use crate::gateways::UnixMillis;
 use crate::journal::{
-    JournalError, OVERFLOW_BYTES_MAX, OverflowContent, OverflowListing, Pruned, Retention, Row, RunFilter,
-    SimulatedDisk, SqliteStore, Store,
+    Alert, JournalError, OVERFLOW_BYTES_MAX, OverflowContent, OverflowListing, Pruned, Retention, Row,
+    RunFilter, SimulatedDisk, SkillOf, SqliteStore, Store,
 };
 use impresario_policies::domain::{RunState, SessionId, Step, TerminalState};
 use impresario_policies::projection::RunProjection;
@@ -411,4 +411,45 @@ fn retention_forgets_only_what_ended_long_ago_and_is_not_among_the_newest() -> O
 #[test]
 fn nothing_is_a_fine_thing_to_commit() -> Outcome {
     check(|store| Ok(store.commit(&[])?))
+}
+
+#[test]
+fn an_alert_stands_unless_somebody_was_told_meanwhile() -> Outcome {
+    check(|store| {
+        let of = SkillOf {
+            workspace: "w".into(),
+            skill: "demo".into(),
+        };
+        let other = SkillOf {
+            skill: "demo_extra".into(),
+            ..of.clone()
+        };
+        let alert = |at: u64, number: u64| Alert {
+            at: UnixMillis(at),
+            run: run(number),
+        };
+        assert_eq!(store.last_alert(&of)?, None);
+        assert!(store.raise_alert(&of, &alert(10, 1), None)?);
+        assert_eq!(store.last_alert(&of)?, Some(alert(10, 1)));
+        assert_eq!(store.last_alert(&other)?, None);
+        assert!(!store.raise_alert(&of, &alert(11, 2), None)?);
+        assert!(store.raise_alert(&of, &alert(12, 1), None)?);
+        assert!(!store.raise_alert(&of, &alert(13, 2), Some(UnixMillis(10)))?);
+        assert!(store.raise_alert(&of, &alert(14, 2), Some(UnixMillis(12)))?);
+        assert_eq!(store.last_alert(&of)?, Some(alert(14, 2)));
+        Ok(())
+    })
+}
+
+#[test]
+fn what_is_seen_of_a_run_follows_its_end() -> Outcome {
+    check(|store| {
+        let observed = Step::Observed {
+            verdict: None,
+            alerted: false,
+        };
+        store.commit(&rows(&run(1), [accepted(), failed(), Step::Delivered, observed]))?;
+        assert_eq!(store.steps(&run(1), 0)?.len(), 4);
+        Ok(())
+    })
 }

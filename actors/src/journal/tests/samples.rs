@@ -124,6 +124,7 @@ pub fn whole_run() -> Vec<Step> {
         call: call.into(),
         tool: "read".into(),
         summary: "src/lib.rs".into(),
+        arguments: None,
         replay: Replay::Unsafe,
     };
     vec![

@@ -180,7 +180,8 @@ impl AgentLoop {
         let replay = self.toolbox.replay(&call.tool);
         let summary = summarise(&call.arguments);
         let gate = Rc::clone(&self.gate);
-        let starting = gate.starting(&call.id, &call.tool, &summary, replay);
+        let arguments = call.arguments.to_string();
+        let starting = gate.starting(&call.id, &call.tool, &summary, &arguments, replay);
         self.unless_cancelled(starting).await?.map_err(Stop::Broken)?;
         let started = RunnerEvent::ToolStarted {
             call: call.id.clone(),

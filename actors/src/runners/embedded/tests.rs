@@ -73,7 +73,7 @@ struct RecordingGate {
 
 #[async_trait(?Send)]
 impl ToolGate for RecordingGate {
-    async fn starting(&self, call: &str, tool: &str, _: &str, replay: Replay) -> Result<(), String> {
+    async fn starting(&self, call: &str, tool: &str, _: &str, _: &str, replay: Replay) -> Result<(), String> {
         self.seen
             .borrow_mut()
             .push(format!("start {call} {tool} {replay:?}"));

@@ -10,6 +10,7 @@ use crate::gateways::{ToolGate, ToolVerdict};
 use crate::runners::overflow_tools::OverflowTool;
 use crate::runners::retrieval_tool;
 use impresario_policies::sub_agent_prompt::RETRIEVAL_TOOL;
+use serde_json::value::RawValue;
 use std::rc::Rc;
 
 const TOOL_START: &str = "impresario:tool_start";
@@ -75,7 +76,8 @@ async fn may_start(asked: &str, gate: Rc<dyn ToolGate>) -> bool {
     };
     let said = summary::summarize_arguments(asked.input.as_deref());
     let replay = summary::replay_of(&asked.tool);
-    gate.starting(&asked.call, &asked.tool, &said, replay)
+    let arguments = asked.input.as_deref().map_or("", RawValue::get);
+    gate.starting(&asked.call, &asked.tool, &said, arguments, replay)
         .await
         .is_ok()
 }
