@@ -3,11 +3,13 @@
 use impresario::settings::{Settings, SettingsPlaces};
 use impresario::skills::{SkillSettings, resolve};
 use impresario_actors::messages::session::SkillOrder;
+use impresario_policies::degradation::DegradationSettings;
 use impresario_policies::domain::{
     AnswerTerms, Briefing, HistoryTerms, Reason, ReasonCode, RunRequest, RunTerms, TierCeilings, TraceTerms,
 };
 use impresario_policies::history::{HistorySettings, HistoryStrategy, MiddleMode, ShortNewest};
 use impresario_policies::model_choice::{ChoiceDecision, choose_models};
+use impresario_policies::observation::ObservationSettings;
 use impresario_policies::settings::settings_schema_text;
 use serde_json::{Value, json};
 use std::fs;
@@ -432,6 +434,7 @@ fn what_is_set_about_history_answers_budgets_and_logs_is_in_the_request() {
         },
         trace: TraceTerms {
             preview_units_max: 321,
+            observation: terms.trace.observation,
         },
         log_prompt_prefix: true,
     };
@@ -440,9 +443,47 @@ fn what_is_set_about_history_answers_budgets_and_logs_is_in_the_request() {
     let by_default = ordered(&set("{}"), "", Some("a/one")).unwrap().terms;
     let expected = RunTerms {
         routing: by_default.routing.clone(),
+        trace: by_default.trace,
         ..RunTerms::default()
     };
     assert_eq!(by_default, expected);
+}
+
+#[test]
+fn what_is_set_about_looking_at_traces_is_in_the_request() {
+    let observation = |settings: &str| {
+        let request = ordered(&set(settings), "", Some("a/one")).unwrap();
+        request.terms.trace.observation.unwrap()
+    };
+    let by_default = ObservationSettings {
+        enabled: true,
+        report_after_run: false,
+        degradation: DegradationSettings {
+            enabled: true,
+            consecutive_failures: 3,
+            cooldown_hours: 24.0,
+        },
+        regression_window: 10,
+        traces_max: 20,
+    };
+    assert_eq!(observation("{}"), by_default);
+    let settings = r#"{"traceObservability": {"showReportAfterExecution": true, "degradationAlertEnabled": false,
+        "degradationConsecutiveFailures": 5, "degradationAlertCooldownHours": 2, "regressionWindowSize": 7,
+        "maxTracesPerSkill": 6}}"#;
+    let as_set = ObservationSettings {
+        enabled: true,
+        report_after_run: true,
+        degradation: DegradationSettings {
+            enabled: false,
+            consecutive_failures: 5,
+            cooldown_hours: 2.0,
+        },
+        regression_window: 7,
+        traces_max: 6,
+    };
+    assert_eq!(observation(settings), as_set);
+    let off = observation(r#"{"traceObservability": {"enabled": false, "maxTracesPerSkill": 6}}"#);
+    assert_eq!((off.enabled, off.traces_max), (false, 20));
 }
 
 #[test]

@@ -53,6 +53,7 @@ pub mod skill_lookup;
 pub mod sub_agent_prompt;
 pub mod trace_classify;
 pub mod trace_file;
+pub mod trace_page;
 pub mod trace_regression;
 pub mod trace_report;
 pub mod trace_retention;

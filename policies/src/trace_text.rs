@@ -32,13 +32,18 @@ pub fn count_signals<'a>(verdicts: impl IntoIterator<Item = &'a TraceVerdict>) -
 
 /// How long a run took: as measured where the trace says so, else from its first to its last tool call.
 pub fn trace_duration(trace: &Trace) -> String {
+    duration_text(duration_ms(trace))
+}
+
+/// The same in milliseconds.
+pub fn duration_ms(trace: &Trace) -> f64 {
     if let Some(ours) = &trace.ours {
-        return duration_text(trace.timestamp - ours.started_at);
+        return trace.timestamp - ours.started_at;
     }
     let (Some(first), Some(last)) = (trace.tool_calls.first(), trace.tool_calls.last()) else {
-        return duration_text(0.0);
+        return 0.0;
     };
-    duration_text(last.timestamp - first.timestamp)
+    last.timestamp - first.timestamp
 }
 
 /// `<1s`, `45s`, `2m5s`.

@@ -128,7 +128,7 @@ fn size_text(call: &TraceCall) -> String {
 }
 
 /// The full length the first mark of a cut speaks of, as it is shown.
-fn cut_total(preview: &str) -> Option<String> {
+pub(crate) fn cut_total(preview: &str) -> Option<String> {
     const MARK: &str = "[...truncated,";
     preview.match_indices(MARK).find_map(|(at, _)| {
         let rest = trim_start(&preview[at + MARK.len()..]);
@@ -140,7 +140,7 @@ fn cut_total(preview: &str) -> Option<String> {
 }
 
 /// The argument that says most, as `key="value"`.
-fn args_text(args: &Json, limit: usize) -> String {
+pub(crate) fn args_text(args: &Json, limit: usize) -> String {
     const TELLING: [(&str, &str); 7] = [
         ("query", "query"),
         ("q", "query"),

@@ -47,7 +47,10 @@ const USED: &[(&str, Use)] = &[
     ("outputSanitizer.finalOutputMaxChars", Use::Used),
     ("executionTrace.enabled", Use::UsedWith("for skills")),
     ("executionTrace.traceDirectory", Use::UsedWith("for skills")),
-    ("executionTrace.maxResultPreviewChars", Use::UsedWith("for skills")),
+    (
+        "executionTrace.maxResultPreviewChars",
+        Use::UsedWith("for skills"),
+    ),
     ("traceObservability.enabled", Use::Used),
     ("traceObservability.showReportAfterExecution", Use::Used),
     ("traceObservability.degradationAlertEnabled", Use::Used),
