@@ -5,6 +5,7 @@ pub mod chaos;
 pub mod cli;
 #[cfg(target_os = "linux")]
 pub mod keeper;
+pub mod memory;
 mod models;
 pub mod pi_sessions;
 mod preflight;

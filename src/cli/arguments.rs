@@ -2,6 +2,7 @@
 
 use super::exit::EXIT_CODES;
 use clap::{Args, Parser, Subcommand};
+use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -36,6 +37,8 @@ pub(super) enum Command {
     Trace(TraceArguments),
     /// Show and check the settings
     Config(ConfigArguments),
+    /// Serve results kept aside to other hosts, as an MCP server
+    Mcp(McpArguments),
     /// Serve a host over stdin and stdout (what the Pi extension starts)
     Bridge(BridgeArguments),
 }
@@ -223,6 +226,38 @@ pub(super) enum ConfigAction {
     /// Print the JSON Schema of the settings, for editors
     #[command(after_help = format!("Example:\n  impresario config schema > impresario.schema.json\n\n{EXIT_CODES}"))]
     Schema,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = format!("\
+Tools: list, read (pages that end), search, and keep: a host that has a result too large for its model keeps it here and
+shows a short text in its place. What a host keeps goes with this process. With a run, list, read and search look into
+what that run keeps; when a run ends, what was kept for it is gone.
+
+Over stdio it ends when its input does. Over HTTP it listens on this machine only and wants a bearer token: the one in
+IMPRESARIO_MCP_TOKEN, else one that it makes and prints below its address.
+
+Examples:
+  claude mcp add context-memory -- impresario mcp
+  impresario mcp --run 01kah3q
+  impresario mcp --http 127.0.0.1:4141
+
+  In the configuration of most hosts:
+  {{ \"mcpServers\": {{ \"context-memory\": {{ \"command\": \"impresario\", \"args\": [\"mcp\"] }} }} }}
+
+{EXIT_CODES}"))]
+pub(super) struct McpArguments {
+    /// Only what this run keeps: its id, or as much of the beginning as makes it the only one
+    #[arg(long, value_name = "RUN")]
+    pub(super) run: Option<String>,
+    /// Listen here instead of speaking over stdin and stdout; port 0 takes a free one
+    #[arg(long, value_name = "ADDRESS:PORT")]
+    pub(super) http: Option<SocketAddr>,
+    /// What clients have to say; never on a command line, which everybody can read
+    #[arg(skip = std::env::var("IMPRESARIO_MCP_TOKEN").ok())]
+    pub(super) token: Option<String>,
+    #[command(flatten)]
+    pub(super) state: StateArguments,
 }
 
 #[derive(Debug, Args)]

@@ -4,6 +4,7 @@ mod arguments;
 mod bridge;
 mod config;
 mod exit;
+mod mcp;
 mod run;
 mod runs;
 mod terminal;
@@ -31,6 +32,7 @@ impl Cli {
                 Command::Runs(arguments) => runs::execute(arguments).await,
                 Command::Trace(arguments) => trace::show(arguments).await,
                 Command::Config(arguments) => config::execute(arguments),
+                Command::Mcp(arguments) => mcp::serve(arguments).await,
                 Command::Bridge(arguments) => bridge::serve(arguments).await,
             }
         });

@@ -20,7 +20,12 @@ pub struct OverflowEntry {
 impl OverflowEntry {
     /// The handle as the sub-agent knows it.
     pub fn name(&self) -> String {
-        format!("overflow_{}", self.handle)
+        Self::name_of(self.handle)
+    }
+
+    /// The same for a number.
+    pub fn name_of(handle: u32) -> String {
+        format!("overflow_{handle}")
     }
 }
 

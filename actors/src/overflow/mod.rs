@@ -20,7 +20,7 @@ use std::time::Duration;
 use tokio::sync::Mutex;
 use wire::Wish;
 
-mod wire;
+pub mod wire;
 
 const ASK: Duration = Duration::from_secs(30);
 
@@ -186,7 +186,7 @@ impl Handles<ReadOverflow> for Overflow {
 
 async fn fulfil(ports: OverflowPorts, run: RunId, wish: Wish) -> Result<String, String> {
     match wish {
-        Wish::List => Ok(wire::entries(&list(&ports, &run).await?.entries)),
+        Wish::List => Ok(wire::entries(&list(&ports, &run).await?.entries).to_string()),
         Wish::Read {
             handle,
             offset,

@@ -1,4 +1,4 @@
-//! How a sub-agent asks the overflow memory, and what it reads.
+//! How an overflow memory is asked, and what is read in it.
 
 use crate::journal::OverflowEntry;
 use impresario_policies::overflow_memory::is_overflow_handle;
@@ -6,19 +6,27 @@ use impresario_policies::overflow_read::{OverflowPage, OverflowPlace, PAGE_UNITS
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-/// What a sub-agent wants of the memory.
+/// What is wanted of the memory.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Wish {
+pub enum Wish {
     /// Everything that is kept.
     List,
     /// A page of one result.
     Read {
+        /// Which: 3 for `overflow_3`.
         handle: u32,
+        /// From where.
         offset: usize,
+        /// How much, within bounds.
         limit: usize,
     },
     /// Places in one result.
-    Search { handle: u32, query: String },
+    Search {
+        /// Which.
+        handle: u32,
+        /// The text that is looked for.
+        query: String,
+    },
 }
 
 #[derive(Debug, Default, Deserialize)]
@@ -32,7 +40,7 @@ struct Arguments {
 }
 
 /// Reads a call of `list`, `read` or `search`; the error is for the model to read.
-pub(super) fn read_wish(tool: &str, arguments: &Value) -> Result<Wish, String> {
+pub fn read_wish(tool: &str, arguments: &Value) -> Result<Wish, String> {
     if tool == "list" {
         return Ok(Wish::List);
     }
@@ -64,14 +72,16 @@ fn handle_of(id: &str) -> Result<u32, String> {
     number.ok_or_else(|| "Invalid overflow handle. Handles look like overflow_1.".to_string())
 }
 
-pub(super) fn entries(entries: &[OverflowEntry]) -> String {
+/// The entries as they are listed.
+pub fn entries(entries: &[OverflowEntry]) -> Value {
     let entries = entries.iter().map(|entry| {
         json!({ "id": entry.name(), "byteLength": entry.bytes, "toolName": entry.tool, "timestamp": entry.at.0 })
     });
-    Value::Array(entries.collect()).to_string()
+    Value::Array(entries.collect())
 }
 
-pub(super) fn page(page: &OverflowPage<'_>) -> String {
+/// A page as it is read; `nextOffset` is where the next one begins.
+pub fn page(page: &OverflowPage<'_>) -> String {
     json!({
         "content": page.content,
         "eof": page.eof,
@@ -81,7 +91,8 @@ pub(super) fn page(page: &OverflowPage<'_>) -> String {
     .to_string()
 }
 
-pub(super) fn places(places: &[OverflowPlace], count: usize) -> String {
+/// The places a search found, and how many there are.
+pub fn places(places: &[OverflowPlace], count: usize) -> String {
     let shown = places
         .iter()
         .map(|place| json!({ "offset": place.offset, "line": place.line, "text": place.excerpt }));

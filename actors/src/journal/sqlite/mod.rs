@@ -4,6 +4,7 @@ mod alerts;
 mod errors;
 mod open;
 mod overflow;
+mod reader;
 mod runs;
 mod runtimes;
 mod schema;
@@ -12,6 +13,7 @@ mod steps;
 mod tests;
 
 pub use open::{Opened, SetAside};
+pub use reader::{JournalReader, KeptAside};
 
 use super::ownership::RuntimeLock;
 use super::{

@@ -1,6 +1,7 @@
 //! The table of overflow entries. A deleted entry leaves its handle behind, so that no handle ever means two things.
 
-use super::errors::read_failure;
+use super::KeptAside;
+use super::errors::{not_ours, read_failure};
 use super::runs;
 use crate::gateways::UnixMillis;
 use crate::journal::store::OVERFLOW_BYTES_MAX;
@@ -108,6 +109,24 @@ fn list_rows(connection: &Connection, run: &RunId) -> Result<OverflowListing, ru
         });
     }
     Ok(listing)
+}
+
+/// The runs that keep something, newest first: their ids sort by time.
+pub(super) fn sums(connection: &Connection, newest: u32) -> Result<Vec<KeptAside>, JournalError> {
+    let sql = "SELECT run, count(*), sum(bytes) FROM overflows WHERE content IS NOT NULL \
+        GROUP BY run ORDER BY run DESC LIMIT ?1";
+    let mut select = connection.prepare_cached(sql).map_err(read_failure)?;
+    let mut rows = select.query([newest]).map_err(read_failure)?;
+    let mut found = Vec::new();
+    while let Some(row) = rows.next().map_err(read_failure)? {
+        let run: String = row.get(0).map_err(read_failure)?;
+        found.push(KeptAside {
+            run: RunId::try_from(run).map_err(|_| not_ours("a run's id"))?,
+            entries: row.get(1).map_err(read_failure)?,
+            bytes: row.get(2).map_err(read_failure)?,
+        });
+    }
+    Ok(found)
 }
 
 pub(super) fn delete(transaction: &Transaction<'_>, run: &RunId, handle: u32) -> Result<bool, JournalError> {
