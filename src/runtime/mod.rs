@@ -45,6 +45,7 @@ pub use impresario_actors::runners::embedded::EmbeddedTool;
 pub use impresario_policies::domain::{
     AttemptEnding, Proof, Reason, ReasonCode, Replay, RunId, Step, TerminalState,
 };
+pub use impresario_policies::overflow_memory::OverflowSettings;
 
 use impresario_actors::journal::{JournalError, Pruned, Retention};
 use impresario_actors::messages::journal::{Prune, ReadRun, ReadRuns};

@@ -208,5 +208,9 @@ async fn fetch(ports: &OverflowPorts, run: RunId, handle: u32) -> Result<Overflo
     let found = found
         .map_err(|error| error.to_string())?
         .map_err(|error| error.to_string())?;
-    found.ok_or_else(|| format!("Unknown overflow handle: overflow_{handle}"))
+    found.ok_or_else(|| {
+        format!(
+            "Unknown overflow handle: overflow_{handle}. What was kept goes with the run that kept it; call the tool again."
+        )
+    })
 }

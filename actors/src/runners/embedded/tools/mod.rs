@@ -45,7 +45,7 @@ pub(super) struct ToolOutcome {
 }
 
 /// No result is longer; what the runtime keeps aside is decided by its own ceiling.
-const RESULT_BYTES_MAX: usize = 200_000;
+const RESULT_BYTES_MAX: usize = 16 * 1024 * 1024;
 
 #[derive(Clone)]
 enum Tool {
