@@ -364,7 +364,7 @@ fn open_context(engines: EngineSettings) -> OpenContext {
     Rc::new(move |seed| {
         let retrieval = &seed.request.retrieval;
         match retrieval.is_a_program() {
-            false => Rc::new(LocalContextEngine::default()),
+            false => Rc::new(LocalContextEngine::within(retrieval.timeout)),
             true => {
                 let workspace = seed.request.workspace.clone();
                 Rc::new(McpContextEngine::new(&engines, retrieval, &seed.run, workspace))

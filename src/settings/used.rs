@@ -35,7 +35,10 @@ const USED: &[(&str, Use)] = &[
     ("maxQuestions", Use::Used),
     (
         "subAgentTemperature",
-        Use::UsedWith("by the embedded runner; until it is set, what the provider does"),
+        Use::UsedWith(
+            "in nested Pi over the APIs openai-completions and anthropic-messages, while the model does not think; \
+             until it is set, what the provider does",
+        ),
     ),
     ("overflowCeilingBytes", Use::Used),
     ("toolCeilingBytes", Use::Used),
