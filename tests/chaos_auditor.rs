@@ -164,6 +164,24 @@ fn p5_a_run_that_took_too_long() {
 }
 
 #[test]
+fn p6_models_chosen_twice_and_an_attempt_on_another_one() {
+    let routed = || json!({"step": "routed", "choice": {"chain": ["a/one", "b/two"]}});
+    let on = |model: &str| {
+        with(|steps| {
+            steps[3]["model"] = json!(model);
+            steps.insert(2, routed());
+        })
+    };
+    assert_eq!(audit(&on("b/two")), []);
+    check(&on("c/three"), "P6");
+    let twice = with(|steps| {
+        steps[3]["model"] = json!("a/one");
+        steps.splice(2..2, [routed(), routed()]);
+    });
+    check(&twice, "P6");
+}
+
+#[test]
 fn p7_an_older_generation_that_writes_after_a_newer_one() {
     let mut two_drivers = evidence(sound());
     two_drivers.rows[3].generation = 2;

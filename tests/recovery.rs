@@ -47,6 +47,20 @@ fn killed_before_any_tool_the_attempt_is_repeated() {
 }
 
 #[test]
+fn killed_on_a_chosen_model_it_goes_on_with_that_one() {
+    let story = kill_and_go_on(Halt::Chosen);
+    story.succeeded_with("The tool said: done");
+    story.took("routed", 1);
+    story.took("attempt_started", 2);
+    let models = story.outcome.projection.attempts.iter();
+    let models = models.map(|attempt| attempt.model.as_str()).collect::<Vec<_>>();
+    assert_eq!(models, ["house/balanced", "house/balanced"]);
+    let told = story.scene.noted("notices");
+    let begins = told.iter().filter(|line| line.contains("Executing /skill:write"));
+    assert_eq!(begins.count(), 1, "{told:?}");
+}
+
+#[test]
 fn killed_after_a_tool_no_finished_tool_runs_again() {
     let story = kill_and_go_on(Halt::ToolFinished);
     story.succeeded_with("The tool said: done");

@@ -29,6 +29,7 @@ pub fn audit(evidence: &Evidence) -> Vec<Breach> {
         check_effects(&mut of_run, rows, evidence);
         check_nothing_is_left(&mut of_run, rows, evidence);
         check_time(&mut of_run, rows, evidence);
+        check_models(&mut of_run, rows);
         check_one_driver(&mut of_run, rows);
         check_restarts(&mut of_run, rows, evidence);
     }
@@ -289,6 +290,27 @@ fn check_time(run: &mut OfRun<'_>, rows: &[&JournalRow], evidence: &Evidence) {
     let took = end.at_ms.saturating_sub(first.at_ms);
     if took > limit {
         run.breach("P5", &format!("it took {took} ms, {limit} ms are allowed"));
+    }
+}
+
+/// P6: the models of a run are chosen once, and no attempt runs on another one.
+fn check_models(run: &mut OfRun<'_>, rows: &[&JournalRow]) {
+    let routed = of_kind(rows, "routed").collect::<Vec<_>>();
+    if routed.len() > 1 {
+        run.breach("P6", &format!("its models were chosen {} times", routed.len()));
+    }
+    let Some(routed) = routed.first() else { return };
+    let chain = routed.step.pointer("/choice/chain").and_then(Value::as_array);
+    let chain = chain.into_iter().flatten().filter_map(Value::as_str);
+    let chain = chain.collect::<BTreeSet<_>>();
+    for attempt in of_kind(rows, "attempt_started") {
+        let model = text(&attempt.step, "model");
+        if attempt.sequence < routed.sequence || !chain.contains(model) {
+            run.breach(
+                "P6",
+                &format!("an attempt ran on {model}, which was not chosen for it"),
+            );
+        }
     }
 }
 

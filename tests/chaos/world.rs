@@ -17,6 +17,9 @@ use impresario_actors::supervision::{Blocking, Event, Root, RootSettings, Superv
 use impresario_policies::admission::AdmissionSettings;
 use impresario_policies::degradation::DegradationSettings;
 use impresario_policies::domain::*;
+use impresario_policies::execution_route::{ModelPool, RoutePreference, RouteSettings, SkillModelPolicy};
+use impresario_policies::model_choice::{ChoiceDecision, choose_models};
+use impresario_policies::model_mapping::ModelNaming;
 use impresario_policies::observation::ObservationSettings;
 use impresario_policies::trace_file::Trace;
 use std::cell::{Cell, RefCell};
@@ -403,7 +406,7 @@ pub fn request() -> RunRequest {
         continues: None,
         instructions: "look".into(),
         tools: vec!["read".into(), "edit".into(), "overflow_read".into()],
-        chain: vec!["a/one".into(), "b/two".into()],
+        chain: vec!["never/asked".into()],
         runner: "nested".into(),
         workspace: PathBuf::from("/nowhere"),
         briefing: Briefing::Judged {
@@ -422,6 +425,7 @@ pub fn request() -> RunRequest {
         trace_directory: Some("traces".into()),
         group: None,
         terms: RunTerms {
+            routing: Some(routing()),
             trace: watched(),
             ..RunTerms::default()
         },
@@ -480,6 +484,32 @@ impl TraceShelf for Shelf {
 
     async fn forget(&self, _: &TracePlace, _: &str, _: usize) -> Result<usize, String> {
         Ok(0)
+    }
+}
+
+/// Whatever the judge says, the first model is a/one and the next b/two.
+fn routing() -> RoutingTerms {
+    let one = Some("a/one".to_string());
+    let settings = RouteSettings {
+        enabled: true,
+        preference: RoutePreference::Balanced,
+        skill_model_policy: SkillModelPolicy::Pin,
+        models: ModelPool {
+            cheap: one.clone(),
+            balanced: one.clone(),
+            frontier: one,
+        },
+        default_provider: String::new(),
+        naming: ModelNaming::OfHost,
+        allowed_providers: Vec::new(),
+    };
+    RoutingTerms {
+        settings,
+        skill_model: None,
+        default_model: None,
+        fallback: vec!["b/two".into()],
+        surface_decision: true,
+        kept: None,
     }
 }
 
@@ -543,11 +573,15 @@ pub fn leave_orphan(disk: &SimulatedDisk, run: RunId, world: &World) {
         user_goal: "find the lock".into(),
         ..Brief::default()
     };
+    let ChoiceDecision::Choose(choice) = choose_models(&request(), None) else {
+        panic!("no models are chosen");
+    };
     let steps = [
         Step::Accepted {
             request: Box::new(request()),
         },
         Step::Briefed { brief, verdict: None },
+        Step::Routed { choice },
         Step::Admitted,
         started,
     ];

@@ -7,8 +7,10 @@ use impresario::runtime::{
     EmbeddedTool, Host, ModelClient, ModelError, ModelReply, ModelRequest, ModelRole, ModelUsage,
     OFFLINE_MODEL, Replay, RunFilter, RunId, ToolCall, ToolDefinition, async_trait,
 };
+use impresario::skills::SkillSettings;
 use impresario::{Run, Runtime, SubAgent};
 use impresario_actors::gateways::{ChatMessage, Delivery, DeliveryReceipt, HostError, Progress};
+use impresario_actors::messages::session::SkillOrder;
 use impresario_actors::models::OfflineModel;
 use impresario_policies::domain::SessionId;
 use impresario_policies::fallback::CutTool;
@@ -31,6 +33,8 @@ pub enum Halt {
     Waiting,
     /// The sub-agent asks its model for the first time.
     Active,
+    /// The sub-agent of a skill asks the model that was chosen for the work.
+    Chosen,
     /// A tool has run, and the model is asked what follows.
     ToolFinished,
     /// A tool that may run again did its work and does not return.
@@ -47,10 +51,11 @@ pub enum Halt {
     Nowhere,
 }
 
-const HALTS: [Halt; 10] = [
+const HALTS: [Halt; 11] = [
     Halt::Accepted,
     Halt::Waiting,
     Halt::Active,
+    Halt::Chosen,
     Halt::ToolFinished,
     Halt::SafeTool,
     Halt::UnsafeTool,
@@ -66,7 +71,7 @@ impl Halt {
         match self {
             Self::Accepted | Self::Nowhere => "accepted",
             Self::Waiting => "briefed",
-            Self::Active => "attempt_active",
+            Self::Active | Self::Chosen => "attempt_active",
             Self::ToolFinished => "tool_ended",
             Self::SafeTool | Self::UnsafeTool | Self::UnsafeToolTold => "tool_started",
             Self::Undelivered => "ended",
@@ -143,6 +148,7 @@ impl Scene {
             .state_directory(self.state())
             .workspace(self.0.join("workspace"))
             .session(session)
+            .skills(skills())
             .host("embedder", move || Rc::new(host))
             .model(move || Rc::new(model))
             .tool(tool("look", Replay::Safe))
@@ -264,7 +270,10 @@ async fn work_until_the_halt(runtime: &Runtime, scene: &Scene, halt: Halt) {
         Halt::UnsafeToolTold => CutTool::TellSubAgent,
         _ => CutTool::Park,
     };
-    let run = accepted(runtime, scene, sub_agent(task).when_a_tool_is_cut(cut_tool)).await;
+    let run = match halt {
+        Halt::Chosen => accepted_skill(runtime, scene).await,
+        _ => accepted(runtime, scene, sub_agent(task).when_a_tool_is_cut(cut_tool)).await,
+    };
     until_its_last_step_is(halt.last_step(), runtime, run.id()).await;
     while halt.stands_still() && !scene.file("still").exists() {
         tokio::task::yield_now().await;
@@ -297,6 +306,41 @@ async fn accepted(runtime: &Runtime, scene: &Scene, sub_agent: SubAgent) -> Run 
     let run = runtime.spawn(sub_agent).await.expect("accepted");
     scene.note("accepted", run.id().as_str());
     run
+}
+
+/// A skill whose model is chosen by the work: to write something is for the balanced tier.
+async fn accepted_skill(runtime: &Runtime, scene: &Scene) -> Run {
+    let workspace = scene.0.join("workspace");
+    let directory = workspace.join(".pi/skills/write");
+    fs::create_dir_all(&directory).expect("a directory");
+    let text = "---\nname: write\ndescription: Writes.\n---\nWrite what is asked for.\n";
+    fs::write(directory.join("SKILL.md"), text).expect("a skill");
+    let order = SkillOrder {
+        name: "write".to_string(),
+        task: WRITES.to_string(),
+        session: Some(SessionId(SESSION.to_string())),
+        workspace,
+        workspace_trusted: true,
+        model: Some("house/own".to_string()),
+    };
+    let run = runtime.spawn_skill(order).await.expect("accepted");
+    scene.note("accepted", run.id().as_str());
+    run
+}
+
+fn skills() -> SkillSettings {
+    let mut skills = SkillSettings {
+        models_chosen: true,
+        routing_model: Some(OFFLINE_MODEL.to_string()),
+        tools: vec!["look".to_string(), "write".to_string()],
+        trace_directory: None,
+        ..SkillSettings::default()
+    };
+    skills.route.enabled = true;
+    skills.route.models.cheap = Some("house/cheap".to_string());
+    skills.route.models.balanced = Some("house/balanced".to_string());
+    skills.route.models.frontier = Some("house/frontier".to_string());
+    skills
 }
 
 async fn until_its_last_step_is(step: &str, runtime: &Runtime, run: &RunId) {
@@ -346,7 +390,7 @@ impl ModelClient for Part {
                 None => Ok(says("silence")),
             };
         }
-        self.halt_at(&[Halt::Active]).await;
+        self.halt_at(&[Halt::Active, Halt::Chosen]).await;
         self.scene.note("paid", "turn");
         let mut messages = request.messages.iter();
         let Some(said) = messages.rfind(|message| message.role == ModelRole::Tool) else {
