@@ -186,6 +186,12 @@ export class Impresario {
   #refused(session: HostSession, name: string, failure: Failure): SkillOutcome {
     const data = failure.why === "error" ? (failure.error.data as { code?: string; hint?: string | null } | undefined) : undefined;
     if (data?.code === "unknown_skill") return { is: "unknown skill", words: wordsFor(failure) };
+    if (data?.code === "retrieval_unavailable") {
+      // The words are the runtime's whole line.
+      session.notice("error", wordsFor(failure));
+      if (!session.hasUI) process.exitCode = 1;
+      return { is: "failed" };
+    }
     const uncertain = failure.why === "error" ? "" : " If it was accepted nevertheless, its result will appear here.";
     const hint = data?.hint ? ` ${data.hint}` : "";
     session.notice("error", `Skill ${name} was not started: ${wordsFor(failure)}.${hint}${uncertain}`);

@@ -97,6 +97,20 @@ const USED: &[(&str, Use)] = &[
         "fallbackModels",
         Use::UsedWith("in Pi; on the command line with the runner pi and without --model"),
     ),
+    ("auggieBinPath", Use::UsedWith("with retrieval.engine auggie")),
+    ("retrieval.engine", Use::Used),
+    (
+        "retrieval.command",
+        Use::UsedWith("with retrieval.engine mcp; program and arguments, without a shell"),
+    ),
+    (
+        "retrieval.environment",
+        Use::UsedWith("with retrieval.engine mcp"),
+    ),
+    (
+        "retrieval.timeoutMs",
+        Use::UsedWith("by auggie and mcp, for getting ready and for each answer"),
+    ),
 ];
 
 /// What becomes of the setting at `path`.

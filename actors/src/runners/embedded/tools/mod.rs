@@ -124,10 +124,12 @@ impl Toolbox {
             Ok(text) => (text, false),
             Err(why) => (why, true),
         };
-        ToolOutcome {
-            text: bounded(text),
-            is_error,
-        }
+        // What an engine found is bounded by the engine, and is to be kept aside whole.
+        let text = match self.tool(&call.tool) {
+            Some(Tool::Retrieve) => text,
+            Some(_) | None => bounded(text),
+        };
+        ToolOutcome { text, is_error }
     }
 
     async fn run_tool(&self, call: &ToolCall) -> Result<String, String> {
