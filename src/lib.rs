@@ -17,7 +17,10 @@ pub mod wiring;
 
 #[cfg(target_os = "linux")]
 pub use keeper::keeper_main;
-pub use runtime::{Outcome, Run, Runtime, RuntimeBuilder, RuntimeError, SubAgent};
+pub use runtime::{
+    Group, GroupOutcome, Outcome, Run, Runtime, RuntimeBuilder, RuntimeError, SubAgent, SubAgentGroup,
+    Subtask,
+};
 
 /// Plays the keeper if this process was started as one. There is none on this system, and this returns at once.
 #[cfg(not(target_os = "linux"))]

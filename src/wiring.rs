@@ -28,7 +28,7 @@ use impresario_actors::messages::journal::{
     Commit, FetchOverflow, KeepOverflow, ListOverflow, Prune, RaiseAlert, ReadAlert, ReadRun, ReadRuns,
 };
 use impresario_actors::messages::run::{
-    AdoptDue, AskForRoom, AwaitRun, CancelRun, ParkRuns, RunClosed, StartRun,
+    AdoptDue, AskForRoom, AwaitRun, CancelRun, ParkRuns, RunClosed, StartGroup, StartRun,
 };
 use impresario_actors::messages::session::{
     AskUser, DeliverResult, JudgeTask, PlanMarkers, ShowNotice, ShowProgress, StartSkill,
@@ -45,6 +45,7 @@ use impresario_actors::supervision::{
 use impresario_actors::trace_recorder::{TracePorts, TraceRecorder, TraceTools};
 use impresario_policies::admission::AdmissionSettings;
 use impresario_policies::domain::{Containment, Proof, Reason, ReasonCode, RunId, RunRequest, SessionId};
+use impresario_policies::parallel::worker_prompt;
 use impresario_policies::render_brief::render_brief;
 use impresario_policies::sub_agent_prompt::{RETRIEVAL_TOOL, system_prompt};
 use std::collections::BTreeMap;
@@ -99,6 +100,8 @@ pub struct TreeSettings {
 pub struct Ports {
     /// Takes on a run.
     pub start: Port<StartRun>,
+    /// Takes on several runs at once.
+    pub start_group: Port<StartGroup>,
     /// Takes on a skill, one in flight per session.
     pub start_skill: Port<StartSkill>,
     /// Cancels a run.
@@ -236,6 +239,7 @@ impl Places {
     fn ports(&self) -> Ports {
         Ports {
             start: self.runs.port(),
+            start_group: self.runs.port(),
             start_skill: self.router.port(),
             cancel: self.runs.port(),
             park: self.runs.port(),
@@ -462,19 +466,27 @@ impl RunGrower {
 
 fn attempt_request(seed: AttemptSeed, settings: &TreeSettings) -> AttemptRequest {
     AttemptRequest {
+        user_prompt: user_prompt_of(&seed),
         scratch: settings.scratch.join(seed.run.as_str()),
         session_file: session_file(&settings.sessions, &seed.run),
         run: seed.run,
         attempt: seed.number,
         model: seed.model,
         system_prompt: system_prompt_of(&seed.request),
-        user_prompt: render_brief(&seed.brief),
         tools: seed.request.tools,
         workspace: seed.request.workspace,
         resume: seed.resume,
         temperature: seed.request.temperature,
         environment: BTreeMap::new(),
         grace: seed.request.clocks.grace,
+    }
+}
+
+/// The brief; for a member of a group its sub-task, which needs none.
+fn user_prompt_of(seed: &AttemptSeed) -> String {
+    match &seed.request.group {
+        Some(member) => worker_prompt(&member.subtask),
+        None => render_brief(&seed.brief),
     }
 }
 

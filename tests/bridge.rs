@@ -641,6 +641,7 @@ fn what_concerns_a_run_goes_to_the_session_that_asked_for_it() {
                 wait_for_acceptance.await.expect("the script goes on");
                 host.show(Progress {
                     run: run_id(),
+                    subtask: None,
                     at: UnixMillis(0),
                     doing: "x".into(),
                     tool_calls: 0,
@@ -867,6 +868,7 @@ fn progress_for_a_host_that_does_not_read_is_dropped_and_never_waits() {
                     let doing = "x".repeat(400);
                     host.show(Progress {
                         run: run_id(),
+                        subtask: None,
                         at: UnixMillis(0),
                         doing,
                         tool_calls,

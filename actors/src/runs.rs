@@ -1,21 +1,24 @@
 //! The sub-agent supervisor: takes on runs, gives them room, adopts what an earlier life left behind.
 //!
-//! Receives [`StartRun`], [`AskForRoom`], [`CancelRun`], [`AwaitRun`], [`RunClosed`], and exits of run trees. Asks the
+//! Receives [`StartRun`], [`StartGroup`], [`AskForRoom`], [`CancelRun`], [`AwaitRun`], [`RunClosed`], and exits of run trees. Asks the
 //! journal. A run tree that gives up is started once more with the order to park.
 
 use crate::gateways::WallClock;
 use crate::journal::{Row, RunFilter, RunProgress, RunSummary, RuntimeId};
 use crate::messages::journal::{ClaimRun, Commit, ReadClaimable, ReadRuns};
 use crate::messages::run::{
-    AdoptDue, AskForRoom, AwaitRun, CancelReply, CancelRun, ParkRun, ParkRuns, Refusal, RunClosed, StartRun,
+    AdoptDue, AskForRoom, AwaitRun, CancelReply, CancelRun, ParkRun, ParkRuns, Refusal, RunClosed,
+    StartGroup, StartRun,
 };
 use crate::supervision::{Actor, Answer, ChildExited, Context, Exit, Handles, Nursery, Port, Spec};
 use futures_util::future::LocalBoxFuture;
 use impresario_policies::admission::{
-    AdmissionDecision, AdmissionFacts, AdmissionSettings, decide_admission,
+    AdmissionDecision, AdmissionFacts, AdmissionSettings, GroupRoom, decide_admission,
 };
 use impresario_policies::adoption::{AdoptionDecision, AdoptionFacts, decide_adoption};
-use impresario_policies::domain::{Origin, Proof, Reason, ReasonCode, RunId, RunRequest, SessionId, Step};
+use impresario_policies::domain::{
+    GroupId, GroupMember, Origin, Proof, Reason, ReasonCode, RunId, RunRequest, SessionId, Step,
+};
 use std::cell::RefCell;
 use std::collections::{BTreeMap, VecDeque};
 use std::rc::Rc;
@@ -96,7 +99,7 @@ pub struct Runs {
     live: BTreeMap<RunId, Live>,
     doors: AllDoors,
     grown: u64,
-    waiting_for_room: VecDeque<(RunId, oneshot::Sender<()>)>,
+    waiting_for_room: VecDeque<(AskForRoom, oneshot::Sender<()>)>,
     adoption: Adoption,
 }
 
@@ -106,6 +109,9 @@ struct Live {
     /// How its tree is called. What is heard of another tree is old news.
     tree: String,
     has_room: bool,
+    /// It had room once in this incarnation of the sub-agent supervisor.
+    had_room: bool,
+    group: Option<GroupId>,
     closed: bool,
     parking_tries: u32,
     awaited_by: Vec<oneshot::Sender<()>>,
@@ -131,6 +137,7 @@ impl Actor for Runs {
     const HANDLES: &'static [&'static str] = &[
         "AdoptDue",
         "StartRun",
+        "StartGroup",
         "AskForRoom",
         "CancelRun",
         "ParkRuns",
@@ -180,6 +187,7 @@ impl Handles<AdoptDue> for Runs {
 /// A run to go on with here.
 struct Adopted {
     run: RunId,
+    group: Option<GroupId>,
     generation: u64,
     must_park: Option<Reason>,
 }
@@ -191,6 +199,7 @@ async fn find_runs_to_adopt(ports: RunsPorts, tools: RunsTools) -> Result<Vec<Ad
     let adopted = ours.into_iter().rev().map(|run| Adopted {
         must_park: still_to_park(&run, &tools),
         run: run.run,
+        group: run.group,
         generation: run.generation,
     });
     let mut adopted = adopted.collect::<Vec<_>>();
@@ -222,6 +231,7 @@ async fn find_runs_to_adopt(ports: RunsPorts, tools: RunsTools) -> Result<Vec<Ad
         {
             Ok(generation) => adopted.push(Adopted {
                 run: summary.run,
+                group: summary.group,
                 generation,
                 must_park,
             }),
@@ -278,7 +288,7 @@ pub(crate) async fn runs_not_over(
 impl Runs {
     fn adopt(&mut self, found: Vec<Adopted>, ctx: &mut Context<Self>) {
         for adopted in found {
-            self.take_on(adopted.run, adopted.generation, adopted.must_park, ctx);
+            self.take_on(adopted, ctx);
         }
         if let Adoption::UnderWay { awaited_by } = std::mem::replace(&mut self.adoption, Adoption::Done) {
             for awaiting in awaited_by {
@@ -304,30 +314,32 @@ impl Runs {
         }
     }
 
-    fn take_on(&mut self, run: RunId, generation: u64, must_park: Option<Reason>, ctx: &mut Context<Self>) {
-        let known = self.live.get(&run).is_some_and(|live| !live.closed);
+    fn take_on(&mut self, adopted: Adopted, ctx: &mut Context<Self>) {
+        let known = self.live.get(&adopted.run).is_some_and(|live| !live.closed);
         if known {
             return;
         }
-        let parking_tries = u32::from(must_park.is_some());
-        self.grow(run, generation, must_park, parking_tries, Vec::new(), ctx);
+        let live = Live {
+            generation: adopted.generation,
+            group: adopted.group,
+            tree: String::new(),
+            has_room: false,
+            had_room: false,
+            closed: false,
+            parking_tries: u32::from(adopted.must_park.is_some()),
+            awaited_by: Vec::new(),
+        };
+        self.grow(adopted.run, live, adopted.must_park, ctx);
     }
 
-    fn grow(
-        &mut self,
-        run: RunId,
-        generation: u64,
-        must_park: Option<Reason>,
-        parking_tries: u32,
-        awaited_by: Vec<oneshot::Sender<()>>,
-        ctx: &mut Context<Self>,
-    ) {
+    /// Gives the run a tree, which has to ask for room by itself.
+    fn grow(&mut self, run: RunId, live: Live, must_park: Option<Reason>, ctx: &mut Context<Self>) {
         self.grown += 1;
         let tree = format!("tree {run}~{}.{}", ctx.incarnation(), self.grown);
         let seed = TreeSeed {
             name: tree.clone(),
             run: run.clone(),
-            generation,
+            generation: live.generation,
             must_park,
         };
         let GrownRun { spec, cancel, park } = (self.tools.grow_run)(seed);
@@ -335,12 +347,9 @@ impl Runs {
             .borrow_mut()
             .insert(run.clone(), Doors { cancel, park });
         let live = Live {
-            generation,
             tree,
             has_room: false,
-            closed: false,
-            parking_tries,
-            awaited_by,
+            ..live
         };
         self.live.insert(run.clone(), live);
         let (trees, on_exit) = (self.ports.trees.clone(), self.ports.tree_exited.clone());
@@ -359,7 +368,24 @@ impl Runs {
 
 impl Handles<StartRun> for Runs {
     fn handle(&mut self, start: StartRun, ctx: &mut Context<Self>) -> Answer<Self, Result<(), Refusal>> {
-        if self.live.contains_key(&start.run) {
+        self.accept(vec![start], ctx)
+    }
+}
+
+impl Handles<StartGroup> for Runs {
+    fn handle(&mut self, start: StartGroup, ctx: &mut Context<Self>) -> Answer<Self, Result<(), Refusal>> {
+        self.accept(start.runs, ctx)
+    }
+}
+
+impl Runs {
+    /// One write for all of them: after it each is a run of its own, before it there is none.
+    fn accept(
+        &mut self,
+        starts: Vec<StartRun>,
+        ctx: &mut Context<Self>,
+    ) -> Answer<Self, Result<(), Refusal>> {
+        if starts.iter().all(|start| self.live.contains_key(&start.run)) {
             return Answer::now(Ok(()));
         }
         if ctx.shutting_down() {
@@ -368,34 +394,49 @@ impl Handles<StartRun> for Runs {
                 "The runtime is shutting down.",
             )));
         }
-        if let Err(reason) = (self.tools.check)(&start.request) {
-            return Answer::now(Err(Refusal(reason)));
+        for start in &starts {
+            if let Err(reason) = (self.tools.check)(&start.request) {
+                return Answer::now(Err(Refusal(reason)));
+            }
         }
         let at = self.tools.clock.now();
-        let step = Step::Accepted {
-            request: start.request,
-        };
-        let row = Row {
+        let taken_on = starts.iter().map(|start| Adopted {
             run: start.run.clone(),
+            group: group_of(&start.request),
+            generation: 1,
+            must_park: None,
+        });
+        let taken_on = taken_on.collect::<Vec<_>>();
+        let rows = starts.into_iter().map(|start| Row {
+            run: start.run,
             sequence: 1,
             generation: 1,
             at,
-            step,
-        };
-        let commit = Commit { rows: vec![row] };
+            step: Step::Accepted {
+                request: start.request,
+            },
+        });
+        let commit = Commit { rows: rows.collect() };
         let port = self.ports.commit.clone();
         Answer::then(
             async move { port.ask_again(commit, ASK).await },
-            move |runs: &mut Self, reply, ctx| {
+            move |supervisor: &mut Self, reply, ctx| {
                 match reply {
-                    Ok(Ok(_)) => runs.take_on(start.run, 1, None, ctx),
+                    Ok(Ok(_)) => {}
                     Ok(Err(error)) => return Err(refusal(ReasonCode::JournalUnwritable, &error.to_string())),
                     Err(error) => return Err(refusal(ReasonCode::Internal, &error.to_string())),
+                }
+                for accepted in taken_on {
+                    supervisor.take_on(accepted, ctx);
                 }
                 Ok(())
             },
         )
     }
+}
+
+fn group_of(request: &RunRequest) -> Option<GroupId> {
+    request.group.as_ref().map(|member| member.group.clone())
 }
 
 fn refusal(code: ReasonCode, message: &str) -> Refusal {
@@ -408,12 +449,23 @@ fn refusal(code: ReasonCode, message: &str) -> Refusal {
 impl Handles<AskForRoom> for Runs {
     fn handle(&mut self, ask: AskForRoom, _: &mut Context<Self>) -> Answer<Self, ()> {
         let (admitted, room) = oneshot::channel();
-        self.waiting_for_room.retain(|(run, _)| *run != ask.run);
-        self.waiting_for_room.push_back((ask.run, admitted));
+        self.waiting_for_room.retain(|(asked, _)| asked.run != ask.run);
+        let later_of_group = |(asked, _): &(AskForRoom, _)| is_later_of_group(asked, &ask);
+        let place = self.waiting_for_room.iter().position(later_of_group);
+        let place = place.unwrap_or(self.waiting_for_room.len());
+        self.waiting_for_room.insert(place, (ask, admitted));
         self.give_room();
         Answer::later(async move {
             let _ = room.await;
         })
+    }
+}
+
+/// Members of a group stand in the order of their ids, which is that of their sub-tasks.
+fn is_later_of_group(asked: &AskForRoom, than: &AskForRoom) -> bool {
+    match (&asked.group, &than.group) {
+        (Some(of), Some(than_of)) => of.group == than_of.group && asked.run > than.run,
+        _ => false,
     }
 }
 
@@ -539,7 +591,7 @@ impl Handles<ChildExited> for Runs {
             return Answer::now(());
         };
         self.doors.borrow_mut().remove(&run);
-        self.waiting_for_room.retain(|(waiting, _)| *waiting != run);
+        self.waiting_for_room.retain(|(asked, _)| asked.run != run);
         if !live.closed {
             self.bring_back(run, live, &exited.exit, ctx);
         }
@@ -554,26 +606,15 @@ impl Runs {
         match exit {
             Exit::Normal | Exit::Shutdown => {}
             Exit::Killed | Exit::Panicked { .. } | Exit::Failed(_) | Exit::Lost => {
-                self.grow(
-                    run,
-                    live.generation,
-                    None,
-                    live.parking_tries,
-                    live.awaited_by,
-                    ctx,
-                );
+                self.grow(run, live, None, ctx);
             }
             Exit::Escalated { .. } if live.parking_tries < PARKING_TRIES_MAX => {
                 tracing::error!(run.id = %run, %exit, "tree of a run gave up");
-                let tries = live.parking_tries + 1;
-                self.grow(
-                    run,
-                    live.generation,
-                    Some(gave_up(exit)),
-                    tries,
-                    live.awaited_by,
-                    ctx,
-                );
+                let live = Live {
+                    parking_tries: live.parking_tries + 1,
+                    ..live
+                };
+                self.grow(run, live, Some(gave_up(exit)), ctx);
             }
             Exit::Escalated { .. } => {
                 tracing::error!(run.id = %run, %exit, "run cannot even be parked; the next start tries again");
@@ -595,24 +636,49 @@ fn gave_up(exit: &Exit) -> Reason {
 impl Runs {
     fn give_room(&mut self) {
         let mut still_waiting = VecDeque::new();
-        while let Some((run, admitted)) = self.waiting_for_room.pop_front() {
-            let running = self.live.values().filter(|live| live.has_room).count();
-            let Some(live) = self.live.get_mut(&run) else {
+        while let Some((asked, admitted)) = self.waiting_for_room.pop_front() {
+            let Some(facts) = self.admission_facts(&asked) else {
                 continue;
-            };
-            let facts = AdmissionFacts {
-                running,
-                has_room_already: live.has_room,
             };
             match decide_admission(facts, self.settings) {
                 AdmissionDecision::Admit if !admitted.is_closed() => {
-                    live.has_room = true;
+                    if let Some(live) = self.live.get_mut(&asked.run) {
+                        (live.has_room, live.had_room) = (true, true);
+                    }
                     let _ = admitted.send(());
                 }
                 AdmissionDecision::Admit => {}
-                AdmissionDecision::Wait => still_waiting.push_back((run, admitted)),
+                AdmissionDecision::Wait => still_waiting.push_back((asked, admitted)),
             }
         }
         self.waiting_for_room = still_waiting;
+    }
+
+    /// None for a run that is no longer under way.
+    fn admission_facts(&self, asked: &AskForRoom) -> Option<AdmissionFacts> {
+        let with_room = self.live.values().filter(|live| live.has_room);
+        Some(AdmissionFacts {
+            running: with_room.count(),
+            has_room_already: self.live.get(&asked.run)?.has_room,
+            group: asked
+                .group
+                .as_ref()
+                .map(|member| self.group_room(&asked.run, member)),
+        })
+    }
+
+    fn group_room(&self, run: &RunId, member: &GroupMember) -> GroupRoom {
+        let of_group = |live: &&Live| live.group.as_ref() == Some(&member.group);
+        let earlier = self.live.range(..run).map(|(_, live)| live).filter(of_group);
+        GroupRoom {
+            running: self
+                .live
+                .values()
+                .filter(of_group)
+                .filter(|live| live.has_room)
+                .count(),
+            width: member.concurrency as usize,
+            earlier_waits: earlier.into_iter().any(|live| !live.closed && !live.had_room),
+        }
     }
 }

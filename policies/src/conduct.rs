@@ -22,6 +22,8 @@ pub struct ConductFacts {
     pub has_room: bool,
     /// The total clock has run out.
     pub total_over: bool,
+    /// The total clock of the run's group has run out.
+    pub group_over: bool,
     /// Asking the user came to nothing.
     pub question_failed: Option<QuestionFailure>,
     /// A person must look, whatever else holds.
@@ -155,6 +157,9 @@ pub fn decide_next_move(run: &RunProjection, facts: &ConductFacts) -> Move {
             reason: Some(reason.clone()),
         };
     }
+    if facts.group_over {
+        return group_over(request);
+    }
     if facts.total_over {
         return total_over(request);
     }
@@ -197,7 +202,7 @@ fn while_attempt_is_open(open: &AttemptProjection, run: &RunProjection, facts: &
     let stop_as =
         if run.cancel_requested.is_some() || run.park_requested.is_some() || facts.must_park.is_some() {
             Some(AttemptEnding::Cancelled)
-        } else if facts.total_over {
+        } else if facts.total_over || facts.group_over {
             Some(AttemptEnding::Deadline)
         } else {
             None
@@ -422,6 +427,15 @@ fn fallback_settings(request: &RunRequest, chain: &[String], can_resume: bool) -
 fn total_over(request: &RunRequest) -> Move {
     let seconds = request.clocks.total.as_secs();
     let message = format!("The run's total time of {seconds} s is over. Give it more with `--timeout`.");
+    end(TerminalState::Failed, ReasonCode::TotalTimeout, &message)
+}
+
+fn group_over(request: &RunRequest) -> Move {
+    let total = request.group.as_ref().map(|member| member.total);
+    let seconds = total.unwrap_or_default().as_secs_f64();
+    let message = format!(
+        "The total time of {seconds} s for all sub-tasks together is over. Give it more with `--timeout` or parallelSubagents.totalTimeoutMs."
+    );
     end(TerminalState::Failed, ReasonCode::TotalTimeout, &message)
 }
 

@@ -20,6 +20,7 @@ pub mod early_stop;
 pub mod execution_route;
 pub mod fallback;
 mod front_matter;
+pub mod group;
 pub mod history;
 pub mod interruption;
 pub mod judge_loop;

@@ -9,6 +9,9 @@ const TRUNCATED_MARK: &str = "\n\n[…worker output truncated]";
 const CLOSING: &str = "Stay within this subtask and its scope; other workers do the rest. Use the retrieval tool \
     for what you need from the workspace. Answer with your findings only.";
 
+/// A group has at most so many tasks; each is a run of its own, and all are accepted at once.
+pub const SUBTASKS_MAX: usize = 256;
+
 /// One of several tasks.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Subtask {
@@ -24,6 +27,17 @@ pub struct Subtask {
     pub output_schema: Option<String>,
     /// Its answer is cut to so many units; none for the common limit, 0 or less for no limit.
     pub output_units_max: Option<i64>,
+}
+
+impl Subtask {
+    /// A task with an id and a goal, and nothing else said.
+    pub fn new(id: impl Into<String>, goal: impl Into<String>) -> Self {
+        Self {
+            id: id.into(),
+            goal: goal.into(),
+            ..Self::default()
+        }
+    }
 }
 
 /// What is configured, and what the caller asks for.
@@ -54,13 +68,16 @@ pub struct ParallelPlan {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ParallelRefusal {
     /// Switched off.
-    #[error("parallel sub-agents are switched off; set parallelSubagents.enabled")]
+    #[error("parallelSubagents.enabled=false — refusing to run")]
     Disabled,
+    /// There are more than so many.
+    #[error("expected at most {SUBTASKS_MAX} subtasks, got {0}")]
+    TooMany(usize),
     /// A task has no id.
-    #[error("every subtask needs an id")]
+    #[error("subtask.id must be a non-empty string")]
     EmptyId,
     /// Two tasks have the same id.
-    #[error("two subtasks have the id \"{0}\"")]
+    #[error("duplicate subtask.id \"{0}\"")]
     DuplicateId(String),
 }
 
@@ -71,6 +88,9 @@ pub fn plan_parallel(
 ) -> Result<ParallelPlan, ParallelRefusal> {
     if !settings.enabled {
         return Err(ParallelRefusal::Disabled);
+    }
+    if tasks.len() > SUBTASKS_MAX {
+        return Err(ParallelRefusal::TooMany(tasks.len()));
     }
     let mut seen = BTreeSet::new();
     for task in tasks {
@@ -172,10 +192,26 @@ impl WorkerResult {
             &self.stopped_reason
         }
     }
+
+    /// The reason with the cut beside it, so that neither hides the other.
+    pub fn all_reasons(&self) -> String {
+        match self.truncated && self.stopped_reason != COMPLETED {
+            true => format!("{}, cap", self.stopped_reason),
+            false => self.shown_reason().to_string(),
+        }
+    }
 }
 
-/// Puts the results of all workers into one text, in the order of the tasks.
+const COMPLETED: &str = "completed";
+
+/// Puts the results of all workers into one text, in the order of the tasks. A cut is all that is said of one (as the
+/// peer says it).
 pub fn synthesize(workers: &[WorkerResult]) -> String {
+    synthesize_with(workers, |worker| worker.shown_reason().to_string())
+}
+
+/// The same with other words for why a worker stopped; `completed` is not shown.
+pub fn synthesize_with(workers: &[WorkerResult], reason_of: impl Fn(&WorkerResult) -> String) -> String {
     if workers.is_empty() {
         return String::new();
     }
@@ -187,8 +223,9 @@ pub fn synthesize(workers: &[WorkerResult]) -> String {
             error if failed => text.push_str(&format!("_Worker failed: {error}._")),
             _ => {
                 text.push_str(trim(&worker.text));
-                if worker.shown_reason() != "completed" {
-                    text.push_str(&format!("\n\n_Stopped reason: {}._", worker.shown_reason()));
+                let reason = reason_of(worker);
+                if reason != COMPLETED {
+                    text.push_str(&format!("\n\n_Stopped reason: {reason}._"));
                 }
             }
         }
@@ -235,6 +272,15 @@ mod tests {
     }
 
     #[test]
+    fn a_group_has_its_limit() {
+        let tasks = vec![task("a"); SUBTASKS_MAX + 1];
+        assert_eq!(
+            plan_parallel(&tasks, &SETTINGS),
+            Err(ParallelRefusal::TooMany(SUBTASKS_MAX + 1))
+        );
+    }
+
+    #[test]
     fn a_cut_does_not_hide_how_the_run_ended() {
         let worker = WorkerResult {
             id: "a".into(),
@@ -248,5 +294,6 @@ mod tests {
             (worker.shown_reason(), worker.stopped_reason.as_str()),
             ("cap", "timeout")
         );
+        assert_eq!(worker.all_reasons(), "timeout, cap");
     }
 }

@@ -273,6 +273,12 @@ impl RunProjection {
         last.answer.is_none().then_some(last.question.as_str())
     }
 
+    /// The reviewed answer, or what there was of one when the last attempt ended.
+    pub fn answer_or_partial(&self) -> Option<&str> {
+        let partial = || self.latest_attempt()?.ended.as_ref()?.partial.as_deref();
+        self.answer.as_deref().or_else(partial)
+    }
+
     /// There is a result that the host does not have for good.
     pub fn awaits_delivery(&self) -> bool {
         self.ended.is_some() && !self.acknowledged

@@ -97,8 +97,8 @@ impl Host for PiHost {
     fn show(&self, progress: Progress) {
         self.peer.notify(&UiProgress {
             session: self.runs.session_of(&progress.run),
+            doing: progress.line(),
             run: progress.run,
-            doing: progress.doing,
             tool_calls: progress.tool_calls,
             at_ms: progress.at.0,
         });

@@ -31,6 +31,8 @@ pub(super) enum Command {
     Run(RunArguments),
     /// Run a skill: `.pi/skills/<name>/SKILL.md` of the workspace, then of your home
     Skill(SkillArguments),
+    /// Run several sub-agents side by side, and put what they say together
+    Parallel(ParallelArguments),
     /// List runs, show one, cancel, resume, prune
     Runs(RunsArguments),
     /// Tell the story of a run, step by step
@@ -76,7 +78,7 @@ pub(super) struct SkillArguments {
     pub(super) how: HowArguments,
 }
 
-#[derive(Debug, Args)]
+#[derive(Debug, Default, Args)]
 pub(super) struct HowArguments {
     /// Who runs the sub-agent: `embedded` needs nothing, `pi` is a nested Pi [default: as set, else embedded]
     #[arg(long)]
@@ -109,7 +111,95 @@ pub(super) struct HowArguments {
     pub(super) state: StateArguments,
 }
 
-#[derive(Debug, Clone, Args)]
+#[derive(Debug, Args)]
+#[command(after_help = format!("\
+The file holds a JSON list. `id` and `goal` must be there:
+  [{{\"id\": \"restarts\", \"goal\": \"How does a crashed actor come back?\", \"scope\": \"policies/\",
+    \"retrievalHints\": [\"backoff\"], \"outputFormat\": \"three sentences\", \"maxOutputChars\": 4000}},
+   {{\"id\": \"journal\", \"goal\": \"Where are steps written?\"}}]
+What they say comes on stdout in the order of the list, whoever ends first.
+
+Settings: parallelSubagents.maxSubagents, .perWorkerOutputCharCap and .totalTimeoutMs; a flag wins over them. Where a
+settings file says parallelSubagents.enabled=false, the command refuses; unless one does, typing it is leave enough.
+
+Examples:
+  impresario parallel subtasks.json
+  impresario parallel --concurrency 2 --max-output-chars 4000 --timeout 5m subtasks.json
+  make-subtasks | impresario parallel --skill review --json -
+  impresario parallel --resume 01kah3q8x5n2v7cd
+
+Exit codes:
+  0  every sub-task succeeded
+  1  one failed, and none was cancelled or parked
+  2  usage: the command or the file could not be understood
+  3  cancelled
+  4  one is parked, and none was cancelled: `--resume` goes on"))]
+pub(super) struct ParallelArguments {
+    /// The sub-tasks: a JSON file; `-` for stdin
+    #[arg(value_name = "FILE", required_unless_present = "resume")]
+    pub(super) file: Option<PathBuf>,
+    /// The kind of sub-agent they all are
+    #[arg(long, value_name = "AGENT", default_value = "explore")]
+    pub(super) agent: String,
+    /// They all have the instructions of this skill instead
+    #[arg(long, value_name = "NAME", conflicts_with = "agent")]
+    pub(super) skill: Option<String>,
+    /// At most so many at a time, 1 to 16 [default: as set, else 3]
+    #[arg(long, value_name = "COUNT", value_parser = clap::value_parser!(u32).range(1..=16))]
+    pub(super) concurrency: Option<u32>,
+    /// Cut what each says to so many characters, 0 for no limit; a sub-task's own limit wins [default: as set, else 8000]
+    #[arg(long, value_name = "COUNT")]
+    pub(super) max_output_chars: Option<u32>,
+    /// For all of them together [default: as set, else 600s]
+    #[arg(long, value_name = "DURATION", value_parser = duration)]
+    pub(super) timeout: Option<Duration>,
+    /// For each of them, from its admission to its end [default: as set, else 300s]
+    #[arg(long, value_name = "DURATION", value_parser = duration)]
+    pub(super) subtask_timeout: Option<Duration>,
+    /// Between two signs of life of one; a running tool has a limit of its own [default: as set, else 60s]
+    #[arg(long, value_name = "DURATION", value_parser = duration)]
+    pub(super) inactivity_timeout: Option<Duration>,
+    /// Go on with the parked sub-tasks of this group, and print all of it
+    #[arg(long, value_name = "GROUP", conflicts_with = "file")]
+    pub(super) resume: Option<String>,
+    /// Who runs the sub-agents: `embedded` needs nothing, `pi` is a nested Pi [default: as set, else embedded]
+    #[arg(long)]
+    pub(super) runner: Option<String>,
+    /// The model, `provider/id`; repeat it for a fallback chain
+    #[arg(long = "model", value_name = "MODEL")]
+    pub(super) models: Vec<String>,
+    /// Print events as JSON lines on stdout instead of the text; the first is `group_started`, the last `group_ended`
+    #[arg(long)]
+    pub(super) json: bool,
+    /// Where the sub-agents work [default: the current directory]
+    #[arg(long, value_name = "DIRECTORY")]
+    pub(super) workspace: Option<PathBuf>,
+    /// The `pi` to run, when it is not the one on PATH
+    #[arg(long, value_name = "PROGRAM", env = "IMPRESARIO_PI")]
+    pub(super) pi: Option<PathBuf>,
+    #[command(flatten)]
+    pub(super) state: StateArguments,
+}
+
+impl ParallelArguments {
+    /// What holds for each of them.
+    pub(super) fn how(&self) -> HowArguments {
+        HowArguments {
+            runner: self.runner.clone(),
+            models: self.models.clone(),
+            // Single answers are not printed, whatever is printed of the group.
+            json: true,
+            timeout: self.subtask_timeout,
+            inactivity_timeout: self.inactivity_timeout,
+            workspace: self.workspace.clone(),
+            pi: self.pi.clone(),
+            state: self.state.clone(),
+            ..HowArguments::default()
+        }
+    }
+}
+
+#[derive(Debug, Clone, Default, Args)]
 pub(super) struct StateArguments {
     /// Where the journal is kept [default: $XDG_STATE_HOME/impresario]
     #[arg(long, value_name = "DIRECTORY", env = "IMPRESARIO_STATE_DIRECTORY")]

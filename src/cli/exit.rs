@@ -74,9 +74,16 @@ impl From<StartError> for Failure {
 impl From<RuntimeError> for Failure {
     fn from(error: RuntimeError) -> Self {
         match error {
-            RuntimeError::Refused(reason) => refused(reason),
+            RuntimeError::Refused(reason) => reason.into(),
+            RuntimeError::GroupRefused(refusal) => Self::usage(refusal.to_string()),
             other => Self::failed(format!("failed to {other}")),
         }
+    }
+}
+
+impl From<Reason> for Failure {
+    fn from(reason: Reason) -> Self {
+        refused(reason)
     }
 }
 

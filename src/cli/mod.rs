@@ -5,6 +5,7 @@ mod bridge;
 mod config;
 mod exit;
 mod mcp;
+mod parallel;
 mod run;
 mod runs;
 mod terminal;
@@ -29,6 +30,7 @@ impl Cli {
             match self.command {
                 Command::Run(arguments) => run::run_agent(arguments).await,
                 Command::Skill(arguments) => run::run_skill(arguments).await,
+                Command::Parallel(arguments) => parallel::execute(arguments).await,
                 Command::Runs(arguments) => runs::execute(arguments).await,
                 Command::Trace(arguments) => trace::show(arguments).await,
                 Command::Config(arguments) => config::execute(arguments),

@@ -17,7 +17,7 @@ use std::rc::Rc;
 /// The model of the embedded runner when nobody names one.
 const OFFLINE: &str = crate::runtime::OFFLINE_MODEL;
 /// Whoever types the command in a workspace trusts it as much as any program started there.
-const TRUSTED: bool = true;
+pub(super) const TRUSTED: bool = true;
 
 pub(super) async fn run_agent(arguments: RunArguments) -> Result<ExitCode, Failure> {
     let how = arguments.how;
@@ -69,7 +69,10 @@ pub(super) async fn watch(
             return Err(error.into());
         }
     };
-    let ending = cancel_on_interrupt(run.clone());
+    let cancelled = run.clone();
+    let ending = cancel_on_interrupt(async move {
+        let _ = cancelled.cancel("the user (Ctrl-C)").await;
+    });
     if json {
         print_events(&run).await;
     }
@@ -83,7 +86,10 @@ pub(super) async fn watch(
     Ok(code_of(outcome.state))
 }
 
-fn cancel_on_interrupt(run: Run) -> tokio::task::JoinHandle<()> {
+/// Cancels at the first Ctrl-C; ends us at the second.
+pub(super) fn cancel_on_interrupt(
+    cancelling: impl Future<Output = ()> + Send + 'static,
+) -> tokio::task::JoinHandle<()> {
     tokio::spawn(async move {
         if tokio::signal::ctrl_c().await.is_err() {
             return;
@@ -92,11 +98,10 @@ fn cancel_on_interrupt(run: Run) -> tokio::task::JoinHandle<()> {
             std::io::stderr(),
             "impresario: cancelling; once more to stop at once"
         );
-        let cancelling = run.cancel("the user (Ctrl-C)");
         tokio::select! {
             biased;
             again = tokio::signal::ctrl_c() => if again.is_ok() { std::process::exit(130) },
-            _ = cancelling => {}
+            () = cancelling => {}
         }
         if tokio::signal::ctrl_c().await.is_ok() {
             // The keepers see us go and stop everything that is left.
@@ -141,7 +146,7 @@ pub(super) fn state_in_words(state: TerminalState) -> &'static str {
     }
 }
 
-fn needs_model(runner: &str) -> Failure {
+pub(super) fn needs_model(runner: &str) -> Failure {
     Failure::usage(format!(
         "the runner {runner:?} needs a model: give --model provider/id"
     ))
@@ -171,7 +176,7 @@ pub(super) fn existing_workspace(given: Option<&Path>) -> Result<PathBuf, Failur
 
 impl HowArguments {
     /// What stands in the files, and over it what was typed. Problems are said on stderr.
-    fn settings(&self, workspace: &Path) -> Result<SkillSettings, Failure> {
+    pub(super) fn settings(&self, workspace: &Path) -> Result<SkillSettings, Failure> {
         let files = Settings::read(&SettingsPlaces::of(workspace, TRUSTED));
         for line in files.notice().iter().flat_map(|notice| notice.lines()) {
             let _ = writeln!(std::io::stderr(), "impresario: {line}");
@@ -231,7 +236,7 @@ impl HowArguments {
         }
     }
 
-    async fn start(&self, workspace: &Path, settings: &SkillSettings) -> Result<Runtime, Failure> {
+    pub(super) async fn start(&self, workspace: &Path, settings: &SkillSettings) -> Result<Runtime, Failure> {
         let json = self.json;
         let builder = self
             .state

@@ -47,7 +47,7 @@ pub(super) async fn open(state: &StateArguments, json: bool) -> Result<Runtime, 
 }
 
 /// Waits until what was just adopted is parked. A run that another process drives is not waited for.
-async fn settle(runtime: &Runtime) -> Result<(), Failure> {
+pub(super) async fn settle(runtime: &Runtime) -> Result<(), Failure> {
     let unfinished = RunFilter {
         progress: RunProgress::Unfinished,
         ..RunFilter::default()

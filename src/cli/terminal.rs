@@ -10,6 +10,14 @@ use std::time::{Duration, Instant};
 /// A line of progress has at most so many characters.
 const LINE_CHARACTERS_MAX: usize = 160;
 
+impl Drop for TerminalHost {
+    fn drop(&mut self) {
+        if let Some(spinner) = &self.spinner {
+            spinner.finish_and_clear();
+        }
+    }
+}
+
 /// See the module.
 pub(super) struct TerminalHost {
     started: Instant,
@@ -60,9 +68,9 @@ fn one_line(text: &str) -> String {
 impl Host for TerminalHost {
     fn show(&self, progress: Progress) {
         match progress.tool_calls {
-            0 => self.say(&progress.doing),
-            1 => self.say(&format!("{} (1 tool call)", progress.doing)),
-            many => self.say(&format!("{} ({many} tool calls)", progress.doing)),
+            0 => self.say(&progress.line()),
+            1 => self.say(&format!("{} (1 tool call)", progress.line())),
+            many => self.say(&format!("{} ({many} tool calls)", progress.line())),
         }
     }
 

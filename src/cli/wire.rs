@@ -25,6 +25,14 @@ impl EventLine {
         Self(Value::Object(line))
     }
 
+    /// The same with one more field.
+    pub(super) fn with(mut self, name: &str, value: Value) -> Self {
+        if let Value::Object(line) = &mut self.0 {
+            line.insert(name.to_string(), value);
+        }
+        self
+    }
+
     pub(super) fn to_json(&self) -> String {
         self.0.to_string()
     }

@@ -6,7 +6,7 @@ use super::inside::{COMMANDS_AHEAD_MAX, Inside, Thread, serve};
 use super::retention::{forget_old_files, forget_old_runs};
 use super::state_directory::{StateDirectoryError, make_private, state_directory};
 use super::sub_agent::{Defaults, EMBEDDED_RUNNER, PI_RUNNER};
-use super::wish::wishes;
+use super::wish::{self, wishes};
 use crate::chaos::{Chaos, Plan, Record};
 use crate::models::{NoProvider, OfflineOr};
 use crate::skills::SkillSettings;
@@ -278,6 +278,9 @@ impl RuntimeBuilder {
             ..RootSettings::default()
         };
         let _watchdog = self_owned.then(watch_ourselves);
+        // Before anybody lives, so that no run that is adopted is missed.
+        let steps = tree.feed.listen();
+        tokio::task::spawn_local(wish::heed(inside.clone(), wishes(&directory), steps));
         let root = Root::start_local(tree.top, settings).await;
         let _ = ready.send(Ok(tree.feed));
         tokio::task::spawn_local(forget_old_runs(inside.ports.clone()));

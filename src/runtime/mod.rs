@@ -18,6 +18,7 @@
 
 mod builder;
 mod events;
+mod group;
 mod hosts;
 mod inside;
 mod retention;
@@ -28,6 +29,7 @@ mod wish;
 
 pub use builder::{ModelFactory, RuntimeBuilder, StartError};
 pub use events::{RunEvent, RunEvents};
+pub use group::{Group, GroupEvents, GroupOutcome, SubAgentGroup};
 pub use hosts::HostFactory;
 pub use run::{Outcome, Run, RunError};
 pub use state_directory::{StateDirectoryError, state_directory};
@@ -43,9 +45,12 @@ pub use impresario_actors::gateways::{
 pub use impresario_actors::journal::{RunFilter, RunProgress, RunSummary};
 pub use impresario_actors::runners::embedded::EmbeddedTool;
 pub use impresario_policies::domain::{
-    AttemptEnding, Proof, Reason, ReasonCode, Replay, RunId, Step, TerminalState,
+    AttemptEnding, GroupId, GroupMember, Proof, Reason, ReasonCode, Replay, RunId, RunState, Step,
+    TerminalState,
 };
+pub use impresario_policies::group::{MemberProjection, MemberResult};
 pub use impresario_policies::overflow_memory::OverflowSettings;
+pub use impresario_policies::parallel::{ParallelRefusal, Subtask, WorkerResult};
 
 use impresario_actors::journal::{JournalError, Pruned, Retention};
 use impresario_actors::messages::journal::{Prune, ReadRun, ReadRuns};
@@ -80,6 +85,9 @@ pub enum RuntimeError {
     /// The run was not accepted. Nothing of it is in the journal.
     #[error("accept the run: {}", .0.message)]
     Refused(Reason),
+    /// The group was not accepted. Nothing of it is in the journal.
+    #[error("accept the group: {0}")]
+    GroupRefused(#[from] ParallelRefusal),
 }
 
 impl Runtime {
@@ -116,7 +124,6 @@ impl Runtime {
             .ask(move |inside| inside.ports.start_skill.ask_again(start, ASK))
             .await?;
         accepted.map_err(|refusal| RuntimeError::Refused(refusal.0))?;
-        self.heed_wishes(&run).await?;
         Ok(Run::new(self.clone(), run))
     }
 
@@ -199,18 +206,7 @@ impl Runtime {
             .ask(move |inside| inside.ports.start.ask_again(start, ASK))
             .await?;
         accepted.map_err(|refusal| RuntimeError::Refused(refusal.0))?;
-        self.heed_wishes(&run).await?;
         Ok(Run::new(self.clone(), run))
-    }
-
-    /// From now on another process can cancel the run.
-    async fn heed_wishes(&self, run: &RunId) -> Result<(), RuntimeError> {
-        let (wishes, run) = (self.0.defaults.wishes.clone(), run.clone());
-        let begun = self.0.call(move |inside| {
-            tokio::task::spawn_local(wish::heed(inside.clone(), wishes, run));
-            std::future::ready(())
-        });
-        begun.await
     }
 
     /// Asks the process that drives the run to cancel it. Whether it did stands in the journal.

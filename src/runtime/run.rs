@@ -1,6 +1,6 @@
 //! A run as its owner holds it.
 
-use super::{ASK, RunEvents, Runtime, RuntimeError};
+use super::{RunEvents, Runtime, RuntimeError};
 use impresario_actors::messages::run::AwaitRun;
 use impresario_policies::domain::{Proof, Reason, ReasonCode, RunId, TerminalState};
 use impresario_policies::projection::RunProjection;
@@ -68,9 +68,7 @@ impl Run {
 }
 
 fn outcome_of(run: RunId, projection: RunProjection) -> Outcome {
-    let _ = ASK;
-    let last_words = || projection.latest_attempt()?.ended.as_ref()?.partial.clone();
-    let answer = projection.answer.clone().or_else(last_words);
+    let answer = projection.answer_or_partial().map(str::to_string);
     let Some(end) = projection.ended.clone() else {
         return Outcome {
             run,

@@ -241,6 +241,12 @@ impl SubAgent {
         self
     }
 
+    /// Where traces go is said by them too.
+    pub(crate) fn traces_of(mut self, settings: &SkillSettings) -> Self {
+        self.trace_directory.clone_from(&settings.trace_directory);
+        self
+    }
+
     pub(super) fn into_request(self, defaults: &Defaults) -> Result<RunRequest, Reason> {
         let Some(agent) = find_built_in_agent(&self.agent) else {
             return Err(unknown_agent(&self.agent));

@@ -1,17 +1,21 @@
 //! A wish from another process that a run be cancelled: a file named after the run, which the run's owner looks for.
 
 use super::inside::Inside;
-use impresario_actors::messages::run::{AwaitRun, CancelRun};
-use impresario_policies::domain::RunId;
+use impresario_actors::event_feed::Announcement;
+use impresario_actors::messages::run::{CancelReply, CancelRun};
+use impresario_policies::domain::{RunId, Step};
+use std::collections::BTreeSet;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
+use tokio::sync::broadcast::Receiver;
+use tokio::sync::broadcast::error::RecvError;
+use tokio::time::MissedTickBehavior;
 
-/// How often an owner looks, while the run is under way.
+/// How often an owner looks, while any run is under way.
 const LOOKED_EVERY: Duration = Duration::from_millis(250);
 const ASK: Duration = Duration::from_secs(60);
-/// A run is bounded by its own clocks; this only bounds the looking.
-const LOOKED_FOR: Duration = Duration::from_secs(24 * 3600);
+const CANCEL: &str = "cancel-";
 
 /// Where wishes are left.
 pub(super) fn wishes(state_directory: &Path) -> PathBuf {
@@ -19,7 +23,7 @@ pub(super) fn wishes(state_directory: &Path) -> PathBuf {
 }
 
 fn file_of(wishes: &Path, run: &RunId) -> PathBuf {
-    wishes.join(format!("cancel-{run}"))
+    wishes.join(format!("{CANCEL}{run}"))
 }
 
 /// Leaves a wish.
@@ -32,25 +36,60 @@ pub(super) fn take_back(wishes: &Path, run: &RunId) {
     let _ = std::fs::remove_file(file_of(wishes, run));
 }
 
-/// Looks for a wish until the run is over, and does what it says.
-pub(super) async fn heed(inside: Inside, wishes: PathBuf, run: RunId) {
-    let awaited = AwaitRun { run: run.clone() };
-    let over = inside.ports.await_run.ask_again(awaited, LOOKED_FOR);
-    tokio::pin!(over);
+/// Looks for wishes while any run is under way here, spawned or adopted, and does what they say.
+pub(super) async fn heed(inside: Inside, wishes: PathBuf, mut steps: Receiver<Announcement>) {
+    let mut under_way = BTreeSet::new();
+    let mut look = tokio::time::interval(LOOKED_EVERY);
+    look.set_missed_tick_behavior(MissedTickBehavior::Delay);
     loop {
         tokio::select! {
             biased;
-            _ = &mut over => break,
-            () = tokio::time::sleep(LOOKED_EVERY) => {}
-        }
-        if file_of(&wishes, &run).exists() {
-            let by = "`impresario runs cancel`".to_string();
-            let cancel = CancelRun { run: run.clone(), by };
-            if let Err(error) = inside.ports.cancel.ask_again(cancel, ASK).await {
-                tracing::warn!(run.id = %run, %error, "wish to cancel not heeded");
+            _ = look.tick(), if !under_way.is_empty() => {
+                for run in wished(&wishes) {
+                    cancel(&inside, &wishes, run).await;
+                }
             }
-            break;
+            announced = steps.recv() => match announced {
+                Ok(announced) => note(&mut under_way, announced),
+                // Whoever's end was missed costs a look now and then, no more.
+                Err(RecvError::Lagged(_)) => {}
+                Err(RecvError::Closed) => return,
+            },
         }
     }
-    take_back(&wishes, &run);
+}
+
+fn note(under_way: &mut BTreeSet<RunId>, announced: Announcement) {
+    match announced {
+        Announcement::Recorded { run, step } => match step.step {
+            Step::Ended { .. } | Step::Delivered | Step::DeliveryAcknowledged => {
+                under_way.remove(&run);
+            }
+            _ => {
+                under_way.insert(run);
+            }
+        },
+        Announcement::Unwritable { run, .. } => {
+            under_way.remove(&run);
+        }
+    }
+}
+
+/// The runs that somebody wishes cancelled; another runtime's are among them.
+fn wished(wishes: &Path) -> Vec<RunId> {
+    let entries = std::fs::read_dir(wishes).into_iter().flatten().flatten();
+    let names = entries.filter_map(|entry| entry.file_name().into_string().ok());
+    names
+        .filter_map(|name| RunId::try_from(name.strip_prefix(CANCEL)?.to_string()).ok())
+        .collect()
+}
+
+async fn cancel(inside: &Inside, wishes: &Path, run: RunId) {
+    let by = "`impresario runs cancel`".to_string();
+    let cancel = CancelRun { run: run.clone(), by };
+    match inside.ports.cancel.ask_again(cancel, ASK).await {
+        Ok(CancelReply::Cancelling) => take_back(wishes, &run),
+        Ok(CancelReply::NotUnderWay) => {}
+        Err(error) => tracing::warn!(run.id = %run, %error, "wish to cancel not heeded"),
+    }
 }

@@ -241,7 +241,8 @@ impl Settings {
         route
     }
 
-    fn is_set(&self, path: &str) -> bool {
+    /// A file says it.
+    pub(crate) fn is_set(&self, path: &str) -> bool {
         let value = self.resolved.values.iter().find(|value| value.key.path == path);
         value.is_some_and(|value| value.origin != Origin::Default)
     }

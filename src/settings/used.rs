@@ -111,6 +111,22 @@ const USED: &[(&str, Use)] = &[
         "retrieval.timeoutMs",
         Use::UsedWith("by auggie and mcp, for getting ready and for each answer"),
     ),
+    (
+        "parallelSubagents.enabled",
+        Use::UsedWith("`impresario parallel` refuses only where a file says false"),
+    ),
+    (
+        "parallelSubagents.maxSubagents",
+        Use::UsedWith("by `impresario parallel`"),
+    ),
+    (
+        "parallelSubagents.perWorkerOutputCharCap",
+        Use::UsedWith("by `impresario parallel`"),
+    ),
+    (
+        "parallelSubagents.totalTimeoutMs",
+        Use::UsedWith("by `impresario parallel`"),
+    ),
 ];
 
 /// What becomes of the setting at `path`.

@@ -7,10 +7,11 @@ use impresario::chaos::Expected;
 use impresario_actors::gateways::UnixMillis;
 use impresario_actors::journal::{Retention, RunFilter, SimulatedDisk};
 use impresario_actors::messages::journal::{Prune, ReadRuns};
-use impresario_actors::messages::run::{AdoptDue, AwaitRun, CancelRun, ParkRuns, StartRun};
+use impresario_actors::messages::run::{AdoptDue, AwaitRun, CancelRun, ParkRuns, StartGroup, StartRun};
 use impresario_actors::messages::session::{PlanMarkers, ShowNotice, StartSkill};
 use impresario_policies::cache_markers::{Lifetime, Marker, Section};
 use impresario_policies::domain::*;
+use impresario_policies::parallel::Subtask;
 use std::time::Duration;
 use tokio::time::sleep;
 
@@ -79,6 +80,16 @@ pub const SCENARIOS: &[Scenario] = &[
         name: "adopted",
         prepare: |disk, world| leave_orphan(disk, run_id(15), world),
         play: adopted,
+    },
+    Scenario {
+        name: "side_by_side",
+        prepare: nothing,
+        play: side_by_side,
+    },
+    Scenario {
+        name: "side_by_side_too_long",
+        prepare: nothing,
+        play: side_by_side_too_long,
     },
 ];
 
@@ -414,6 +425,65 @@ fn adopted(stage: &Stage) -> LocalBoxFuture<'_, ()> {
         *stage.world.script.borrow_mut() = vec![Act::Answer("taken over")];
         stage.expect(&run_id(15), &["succeeded"], Some("taken over"));
         stage.wait_for(run_id(15)).await;
+    }
+    .boxed_local()
+}
+
+/// Members of one group, two of which work at a time where there is room.
+fn members(ids: &[u64], total: Duration, request: &RunRequest) -> Vec<StartRun> {
+    let members = (0..).zip(ids).map(|(place, id)| GroupMember {
+        group: GroupId::new(1, ids[0]),
+        place,
+        members: ids.len() as u32,
+        concurrency: 2,
+        total,
+        subtask: Subtask::new(format!("t{id}"), "look"),
+        answer_units_max: None,
+    });
+    let starts = ids.iter().zip(members).map(|(id, member)| StartRun {
+        run: run_id(*id),
+        request: Box::new(RunRequest {
+            briefing: Briefing::Direct,
+            group: Some(member),
+            ..request.clone()
+        }),
+    });
+    starts.collect()
+}
+
+impl Stage {
+    async fn start_group(&self, runs: Vec<StartRun>, states: &[&str], answer: Option<&str>) {
+        let ids = runs.iter().map(|start| start.run.clone()).collect::<Vec<_>>();
+        match self.ports.start_group.ask_again(StartGroup { runs }, LONG).await {
+            Ok(Ok(())) => self
+                .accepted
+                .borrow_mut()
+                .extend(ids.iter().map(RunId::to_string)),
+            other => self.unanswered.borrow_mut().push(format!("StartGroup {other:?}")),
+        }
+        for run in &ids {
+            self.expect(run, states, answer);
+        }
+        for run in ids {
+            self.wait_for(run).await;
+        }
+    }
+}
+
+fn side_by_side(stage: &Stage) -> LocalBoxFuture<'_, ()> {
+    async move {
+        *stage.world.script.borrow_mut() = vec![Act::Think(Duration::from_secs(5)), Act::Answer("in turn")];
+        let runs = members(&[16, 17, 18], LONG, &request());
+        stage.start_group(runs, &["succeeded"], Some("in turn")).await;
+    }
+    .boxed_local()
+}
+
+fn side_by_side_too_long(stage: &Stage) -> LocalBoxFuture<'_, ()> {
+    async move {
+        *stage.world.script.borrow_mut() = vec![Act::Say("half an ans"), Act::Hang];
+        let runs = members(&[19, 20], Duration::from_secs(100), &patient());
+        stage.start_group(runs, &["failed"], None).await;
     }
     .boxed_local()
 }

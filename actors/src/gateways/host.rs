@@ -31,12 +31,25 @@ pub struct ChatMessage {
 pub struct Progress {
     /// Which run.
     pub run: RunId,
+    /// The id of the sub-task, where the run is one of a group.
+    #[serde(default)]
+    pub subtask: Option<String>,
     /// When.
     pub at: UnixMillis,
     /// One short line: what it is doing.
     pub doing: String,
     /// Tool calls begun so far, over all attempts.
     pub tool_calls: u32,
+}
+
+impl Progress {
+    /// What is shown: with the sub-task before it, where there are several.
+    pub fn line(&self) -> String {
+        match &self.subtask {
+            Some(subtask) => format!("{subtask}: {}", self.doing),
+            None => self.doing.clone(),
+        }
+    }
 }
 
 /// The result of a run on its way to the host.

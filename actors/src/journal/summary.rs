@@ -2,7 +2,7 @@
 
 use super::{Row, RuntimeId};
 use crate::gateways::UnixMillis;
-use impresario_policies::domain::{Reason, RunId, RunState, SessionId, Step, WhatToRun};
+use impresario_policies::domain::{GroupId, Reason, RunId, RunState, SessionId, Step, WhatToRun};
 
 /// A task in a summary has at most so many characters.
 pub const TASK_CHARACTERS_MAX: usize = 200;
@@ -30,6 +30,8 @@ pub struct RunSummary {
     pub session: Option<SessionId>,
     /// The parked run this one continues.
     pub resumes: Option<RunId>,
+    /// The group it is a member of.
+    pub group: Option<GroupId>,
     /// When it was accepted.
     pub accepted_at: UnixMillis,
     /// When its last step was written.
@@ -59,6 +61,7 @@ impl RunSummary {
             host: request.origin.host.clone(),
             session: request.origin.session.clone(),
             resumes: request.origin.resumes.clone(),
+            group: request.group.as_ref().map(|member| member.group.clone()),
             accepted_at: row.at,
             last_step_at: row.at,
             ended_at: None,
@@ -110,6 +113,8 @@ pub struct RunFilter {
     pub session: Option<SessionId>,
     /// Only those that this runtime drives.
     pub owner: Option<RuntimeId>,
+    /// Only the members of this group.
+    pub group: Option<GroupId>,
     /// Only those whose id begins so.
     pub id_prefix: String,
     /// At most so many, the newest.
@@ -123,6 +128,7 @@ impl Default for RunFilter {
             progress: RunProgress::Any,
             session: None,
             owner: None,
+            group: None,
             id_prefix: String::new(),
             newest: usize::MAX,
         }
@@ -143,6 +149,14 @@ impl RunFilter {
         Self {
             progress: RunProgress::Undelivered,
             session: Some(session),
+            ..Self::default()
+        }
+    }
+
+    /// The runs of a group.
+    pub fn of_group(group: GroupId) -> Self {
+        Self {
+            group: Some(group),
             ..Self::default()
         }
     }
@@ -177,6 +191,10 @@ impl RunFilter {
                 .as_ref()
                 .is_none_or(|session| run.session.as_ref() == Some(session))
             && self.owner.as_ref().is_none_or(|owner| run.owner == *owner)
+            && self
+                .group
+                .as_ref()
+                .is_none_or(|group| run.group.as_ref() == Some(group))
             && run.run.as_str().starts_with(&self.id_prefix)
     }
 }

@@ -2,7 +2,9 @@
 
 use crate::gateways::ToolVerdict;
 use crate::message;
-use impresario_policies::domain::{AttemptEnding, AttemptNumber, Proof, Reason, RunId, RunRequest, Step};
+use impresario_policies::domain::{
+    AttemptEnding, AttemptNumber, GroupMember, Proof, Reason, RunId, RunRequest, Step,
+};
 use impresario_policies::overflow_review::ResultLimits;
 use impresario_policies::trace_classify::TraceVerdict;
 use std::sync::Arc;
@@ -17,6 +19,14 @@ pub struct StartRun {
 }
 message!(impl StartRun -> Result<(), Refusal>);
 
+/// Asks the sub-agent supervisor to take on several runs at once: all of them or none. Idempotent by their ids.
+#[derive(Debug, Clone, PartialEq)]
+pub struct StartGroup {
+    /// In the order in which they shall begin.
+    pub runs: Vec<StartRun>,
+}
+message!(impl StartGroup -> Result<(), Refusal>);
+
 /// Why a run was not accepted. Nothing of it is in the journal.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("accept the run: {}", .0.message)]
@@ -27,6 +37,8 @@ pub struct Refusal(pub Reason);
 pub struct AskForRoom {
     /// For which run.
     pub run: RunId,
+    /// Its group, which has a width of its own.
+    pub group: Option<GroupMember>,
 }
 message!(impl AskForRoom -> ());
 
@@ -74,6 +86,11 @@ message!(impl MoveDue -> ());
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TotalClockDue;
 message!(impl TotalClockDue -> ());
+
+/// Note of a run to itself: the total clock of its group ran out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct GroupClockDue;
+message!(impl GroupClockDue -> ());
 
 /// An attempt has something for the journal. Answered when it is on disk; a step that is there already is.
 #[derive(Debug, Clone, PartialEq)]

@@ -12,8 +12,8 @@ use crate::event_feed::EventFeed;
 use crate::gateways::{SubAgentRunner, WallClock};
 use crate::messages::journal::{Commit, ReadRun};
 use crate::messages::run::{
-    AskForRoom, AttemptOver, CancelReply, CancelRun, MoveDue, ObserveRun, ParkRun, RecordRefused, RecordStep,
-    RunClosed, StopAttempt, TotalClockDue, WriteTrace,
+    AskForRoom, AttemptOver, CancelReply, CancelRun, GroupClockDue, MoveDue, ObserveRun, ParkRun,
+    RecordRefused, RecordStep, RunClosed, StopAttempt, TotalClockDue, WriteTrace,
 };
 use crate::messages::session::{AskUser, DeliverResult, JudgeTask, ShowNotice, ShowProgress};
 use crate::supervision::{Actor, Answer, ChildExited, Context, Handles, Nursery, Port, Spec};
@@ -155,6 +155,7 @@ impl Actor for Run {
     const HANDLES: &'static [&'static str] = &[
         "MoveDue",
         "TotalClockDue",
+        "GroupClockDue",
         "RecordStep",
         "AttemptOver",
         "CancelRun",
@@ -220,6 +221,14 @@ impl Handles<MoveDue> for Run {
 impl Handles<TotalClockDue> for Run {
     fn handle(&mut self, _: TotalClockDue, ctx: &mut Context<Self>) -> Answer<Self, ()> {
         self.facts.total_over = true;
+        self.interrupt(ctx);
+        Answer::now(())
+    }
+}
+
+impl Handles<GroupClockDue> for Run {
+    fn handle(&mut self, _: GroupClockDue, ctx: &mut Context<Self>) -> Answer<Self, ()> {
+        self.facts.group_over = true;
         self.interrupt(ctx);
         Answer::now(())
     }

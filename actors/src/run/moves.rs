@@ -3,7 +3,7 @@
 use super::{ASK, AttemptSeed, KeepSession, Run};
 use crate::gateways::{Delivery, DeliveryReceipt, HostError, session_file};
 use crate::messages::run::{
-    AskForRoom, ObserveRun, Observed, RunClosed, StopAttempt, TotalClockDue, WriteTrace,
+    AskForRoom, GroupClockDue, ObserveRun, Observed, RunClosed, StopAttempt, TotalClockDue, WriteTrace,
 };
 use crate::messages::session::{AskUser, DeliverResult, JudgeTask};
 use crate::supervision::Context;
@@ -164,16 +164,31 @@ impl Run {
 
     pub(super) fn await_room(&mut self, ctx: &mut Context<Self>) {
         let (port, run) = (self.ports.room.clone(), self.id.clone());
+        let group = self.request().and_then(|request| request.group.clone());
         // Room comes when another run ends, and every run ends: the wait is bounded by theirs.
         let within = Duration::from_secs(24 * 3600);
         self.effect(
-            async move { port.ask_again(AskForRoom { run }, within).await },
+            async move { port.ask_again(AskForRoom { run, group }, within).await },
             ctx,
             |run, reply, ctx| match reply {
                 Ok(()) => run.admitted(ctx),
                 Err(error) => ctx.fail(format!("get room: {error:?}")),
             },
         );
+    }
+
+    /// The clock of a group runs from acceptance, so waiting for room counts.
+    pub(super) fn set_group_clock(&mut self, ctx: &mut Context<Self>) {
+        let Some(accepted) = &self.projection.accepted else {
+            return;
+        };
+        let Some(member) = &accepted.request.group else {
+            return;
+        };
+        let spent = self.tools.clock.now().0.saturating_sub(accepted.at_ms);
+        let left = member.total.saturating_sub(Duration::from_millis(spent));
+        self.facts.group_over = left.is_zero();
+        ctx.notify_after(left, GroupClockDue);
     }
 
     pub(super) fn admitted(&mut self, ctx: &mut Context<Self>) {
@@ -432,11 +447,10 @@ impl Run {
 
     pub(super) fn delivery(&self) -> Option<Delivery> {
         let ended = self.projection.ended.as_ref()?;
-        let last_words = || self.projection.latest_attempt()?.ended.as_ref()?.partial.clone();
         Some(Delivery {
             run: self.id.clone(),
             state: ended.state,
-            answer: self.projection.answer.clone().or_else(last_words),
+            answer: self.projection.answer_or_partial().map(str::to_string),
             reason: ended.reason.clone(),
             stopped_early: stopped_early(&self.projection).map(user_lines::stopped_early),
         })

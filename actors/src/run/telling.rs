@@ -7,7 +7,7 @@ use crate::gateways::{Progress, UnixMillis};
 use crate::messages::session::{ShowNotice, ShowProgress};
 use impresario_policies::domain::{AttemptNumber, ModelChoice, RunRequest, Step, WhatToRun};
 use impresario_policies::model_choice::{budget_of, describe_choice, judged_route};
-use impresario_policies::output_sanitizer::{SanitizerSettings, sanitize_output};
+use impresario_policies::output_sanitizer::sanitize_output;
 use impresario_policies::progress::describe_step;
 use impresario_policies::projection::RecordedStep;
 use impresario_policies::router_log;
@@ -37,8 +37,10 @@ impl Run {
             .map(|attempt| attempt.tools.len())
             .sum::<usize>();
         let at = UnixMillis(recorded.at_ms);
+        let group = self.request().and_then(|request| request.group.as_ref());
         let progress = Progress {
             run: self.id.clone(),
+            subtask: group.map(|member| member.subtask.id.clone()),
             at,
             doing,
             tool_calls: tool_calls as u32,
@@ -76,12 +78,7 @@ impl Run {
         let Some(request) = self.request() else {
             return String::new();
         };
-        let terms = request.terms.answer;
-        let settings = SanitizerSettings {
-            enabled: terms.sanitize,
-            strip_tool_traces: terms.strip_tool_traces,
-            units_max: request.answer_chars_max,
-        };
+        let settings = request.sanitizer();
         let sanitized = sanitize_output(answer, &settings);
         router_log::output_sanitized(name_of(request), &sanitized)
             .iter()

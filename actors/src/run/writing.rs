@@ -37,6 +37,7 @@ impl Run {
             .request()
             .and_then(|request| (self.tools.runner)(&request.runner));
         self.facts.can_resume = runner.is_some_and(|runner| runner.can_resume());
+        self.set_group_clock(ctx);
         self.write_next(ctx);
         self.move_on(ctx);
     }

@@ -447,6 +447,23 @@ fn the_total_clock_ends_whatever_is_under_way() {
 }
 
 #[test]
+fn the_clock_of_the_group_ends_a_member_that_waits_and_one_that_works() {
+    let over = ConductFacts {
+        group_over: true,
+        ..ConductFacts::default()
+    };
+    let outcome = code_of(vec![accepted(), briefed()], over.clone());
+    assert_eq!(outcome, (TerminalState::Failed, Some(ReasonCode::TotalTimeout)));
+    let live = ConductFacts {
+        live_attempt: Some(AttemptNumber(1)),
+        ..over
+    };
+    let steps = vec![accepted(), briefed(), Step::Admitted, started(1)];
+    let stop_as = Some(AttemptEnding::Deadline);
+    check(steps, live, Move::LetAttemptRun { stop_as });
+}
+
+#[test]
 fn an_answer_on_disk_wins_over_a_late_cancel() {
     let steps = vec![
         accepted(),

@@ -2,6 +2,7 @@
 
 use super::{GroupMember, Origin, Retrieval, RunTerms, WhatToRun};
 use crate::fallback::CutTool;
+use crate::output_sanitizer::SanitizerSettings;
 use crate::overflow_memory::OverflowSettings;
 use crate::overflow_preview::READ_TOOL;
 use crate::overflow_review::ResultLimits;
@@ -58,6 +59,15 @@ pub struct RunRequest {
 }
 
 impl RunRequest {
+    /// How an answer is reviewed before anybody sees it.
+    pub fn sanitizer(&self) -> SanitizerSettings {
+        SanitizerSettings {
+            enabled: self.terms.answer.sanitize,
+            strip_tool_traces: self.terms.answer.strip_tool_traces,
+            units_max: self.answer_chars_max,
+        }
+    }
+
     /// The sub-agent can ask for retrieval.
     pub fn retrieves(&self) -> bool {
         self.tools.iter().any(|tool| tool == RETRIEVAL_TOOL)

@@ -65,8 +65,12 @@ pub fn take_turn(facts: &TurnFacts<'_>) -> Turn {
     Turn::Answer(write_answer(&question, &citations, facts.results.is_empty()))
 }
 
-/// The goal and the clarifications of a rendered brief; a prompt that is none is the goal itself.
+/// The goal and the clarifications of a rendered brief, the goal and the hints of a sub-task; a prompt that is neither is
+/// the goal itself.
 fn goal_of(prompt: &str) -> String {
+    if prompt.starts_with("Subtask ID: ") {
+        return goal_of_subtask(prompt);
+    }
     let Some(rest) = prompt.trim_start().strip_prefix("User Goal: ") else {
         return prompt.trim().to_string();
     };
@@ -79,6 +83,14 @@ fn goal_of(prompt: &str) -> String {
         }
     }
     goal
+}
+
+fn goal_of_subtask(prompt: &str) -> String {
+    let part = |name: &str| prompt.split("\n\n").find_map(|part| part.strip_prefix(name));
+    let goal = part("Goal: ").unwrap_or_default().trim();
+    let hints = part("Retrieval hints:\n").unwrap_or_default().lines();
+    let hints = hints.map(|hint| hint.trim_start_matches("- ").trim());
+    std::iter::once(goal).chain(hints).collect::<Vec<_>>().join(" ")
 }
 
 /// One place of each file, in the order found.
@@ -222,5 +234,18 @@ mod tests {
             "fix it the parser"
         );
         assert_eq!(goal_of("plain words"), "plain words");
+    }
+
+    #[test]
+    fn a_sub_task_is_searched_for_with_its_hints() {
+        let subtask = crate::parallel::Subtask {
+            retrieval_hints: vec!["backoff".into(), "restart".into()],
+            scope: Some("policies".into()),
+            ..crate::parallel::Subtask::new("a", "Where are pauses decided?")
+        };
+        assert_eq!(
+            goal_of(&crate::parallel::worker_prompt(&subtask)),
+            "Where are pauses decided? backoff restart"
+        );
     }
 }

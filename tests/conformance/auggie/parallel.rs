@@ -68,13 +68,7 @@ pub fn parallel_synthesis(case: &Case) -> Answer {
 
 /// The peer's words for a refusal.
 fn refusal(refusal: &ParallelRefusal) -> Answer {
-    Answer::error(match refusal {
-        ParallelRefusal::Disabled => {
-            "pi-auggie-router: parallelSubagents.enabled=false — refusing to run".to_string()
-        }
-        ParallelRefusal::EmptyId => "pi-auggie-router: subtask.id must be a non-empty string".to_string(),
-        ParallelRefusal::DuplicateId(id) => format!("pi-auggie-router: duplicate subtask.id \"{id}\""),
-    })
+    Answer::error(format!("pi-auggie-router: {refusal}"))
 }
 
 pub fn parallel_run(case: &Case) -> Answer {

@@ -3,13 +3,13 @@
 use super::errors::{not_ours, read_failure};
 use crate::gateways::UnixMillis;
 use crate::journal::{JournalError, Pruned, Retention, RunFilter, RunProgress, RunSummary, RuntimeId};
-use impresario_policies::domain::{RunId, SessionId};
+use impresario_policies::domain::{GroupId, RunId, SessionId};
 use rusqlite::{Connection, OptionalExtension, Transaction, params};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 const COLUMNS: &str = "run, owner, generation, state, steps, what, task, host, session, resumes, accepted_at, \
-    last_step_at, ended_at, reason, acknowledged";
+    last_step_at, ended_at, reason, acknowledged, member_of";
 
 /// The run of that id.
 pub(super) fn find(connection: &Connection, run: &RunId) -> Result<Option<RunSummary>, JournalError> {
@@ -69,7 +69,7 @@ fn select(
 /// Writes a new run.
 pub(super) fn insert(transaction: &Transaction<'_>, run: &RunSummary) -> Result<(), JournalError> {
     let sql = format!(
-        "INSERT INTO runs ({COLUMNS}) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15)"
+        "INSERT INTO runs ({COLUMNS}) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16)"
     );
     let values = params![
         run.run.as_str(),
@@ -87,6 +87,7 @@ pub(super) fn insert(transaction: &Transaction<'_>, run: &RunSummary) -> Result<
         run.ended_at.map(|at| at.0),
         run.reason.as_ref().map(json).transpose()?,
         run.acknowledged,
+        run.group.as_ref().map(GroupId::as_str),
     ];
     transaction
         .prepare_cached(&sql)
@@ -183,6 +184,10 @@ fn read(row: &rusqlite::Row<'_>) -> Result<RunSummary, JournalError> {
             .map(UnixMillis),
         reason: optional_text(13)?.as_deref().map(read_json).transpose()?,
         acknowledged: row.get(14).map_err(read_failure)?,
+        group: optional_text(15)?
+            .map(GroupId::try_from)
+            .transpose()
+            .map_err(|_| not_ours("a group"))?,
     })
 }
 

@@ -73,6 +73,11 @@ const MIGRATIONS_SLICE: &[M<'static>] = &[
     ) STRICT, WITHOUT ROWID;
     ",
     ),
+    M::up(
+        "
+    ALTER TABLE runs ADD COLUMN member_of TEXT;
+    ",
+    ),
 ];
 
 /// Brings the file up to this version's schema.

@@ -135,6 +135,29 @@ fn another_generation_is_fenced() -> Outcome {
 }
 
 #[test]
+fn the_members_of_a_group_are_accepted_all_or_none() -> Outcome {
+    check(|store| {
+        let members = |numbers: &[u64], of: u64| {
+            let rows = numbers
+                .iter()
+                .map(|number| row(&run(*number), 1, accepted_in(of)));
+            rows.collect::<Vec<_>>()
+        };
+        store.commit(&members(&[1, 2, 3], 1))?;
+        let mut with_a_gap = members(&[4, 5], 2);
+        with_a_gap.push(row(&run(6), 2, Step::Admitted));
+        check_refused(store, &with_a_gap, gap(&run(6), 1, 2));
+        let mut of = |number| -> Result<Vec<_>, JournalError> {
+            let found = store.runs(&RunFilter::of_group(group(number)))?;
+            Ok(found.into_iter().map(|found| found.run).collect())
+        };
+        assert_eq!(of(1)?, [run(3), run(2), run(1)]);
+        assert_eq!(of(2)?, []);
+        Ok(())
+    })
+}
+
+#[test]
 fn only_delivery_follows_the_end() -> Outcome {
     check(|store| {
         store.commit(&rows(&run(1), [accepted(), failed()]))?;
@@ -236,6 +259,7 @@ fn filters_find_what_they_name_newest_first() -> Outcome {
             },
             &[],
         )?;
+        check_found(RunFilter::of_group(group(1)), &[])?;
         check_found(RunFilter::id_prefix(run(3).as_str()), &[3])?;
         check_found(RunFilter::id_prefix(&run(3).as_str()[..4]), &[5, 4])?;
         check_found(RunFilter::id_prefix("zz%_"), &[])

@@ -3,8 +3,9 @@
 use crate::gateways::UnixMillis;
 use crate::journal::{JournalError, OverflowEntry, Row, RuntimeId, RuntimeIdentity};
 use impresario_policies::domain::{
-    AttemptEnding, AttemptNumber, Brief, Briefing, Clocks, Containment, Origin, Persistence, Proof, Reason,
-    ReasonCode, Replay, RunId, RunRequest, RunTerms, SessionId, Step, TerminalState, Verdict, WhatToRun,
+    AttemptEnding, AttemptNumber, Brief, Briefing, Clocks, Containment, GroupId, GroupMember, Origin,
+    Persistence, Proof, Reason, ReasonCode, Replay, RunId, RunRequest, RunTerms, SessionId, Step,
+    TerminalState, Verdict, WhatToRun,
 };
 
 pub type Outcome = Result<(), Box<dyn std::error::Error>>;
@@ -47,6 +48,27 @@ pub fn in_generation(mut row: Row, generation: u64) -> Row {
 
 pub fn accepted() -> Step {
     accepted_for("session-a")
+}
+
+pub fn group(number: u64) -> GroupId {
+    GroupId::new(number, number)
+}
+
+/// A member of that group.
+pub fn accepted_in(number: u64) -> Step {
+    let Step::Accepted { mut request } = accepted() else {
+        unreachable!("it is an acceptance");
+    };
+    request.group = Some(GroupMember {
+        group: group(number),
+        place: 0,
+        members: 1,
+        concurrency: 1,
+        total: std::time::Duration::from_secs(1),
+        subtask: Default::default(),
+        answer_units_max: None,
+    });
+    Step::Accepted { request }
 }
 
 pub fn accepted_for(session: &str) -> Step {

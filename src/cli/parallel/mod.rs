@@ -1,0 +1,236 @@
+//! `parallel`: several sub-agents side by side, and what they say together.
+
+mod wire;
+
+use super::arguments::{HowArguments, ParallelArguments};
+use super::exit::{Failure, code_of};
+use super::run::{TRUSTED, cancel_on_interrupt, existing_workspace, needs_model, state_in_words};
+use super::runs::settle;
+use crate::runtime::{Group, GroupId, GroupOutcome, Runtime, SubAgent, SubAgentGroup, Subtask};
+use crate::settings::{Settings, SettingsPlaces};
+use crate::skills::{SkillSettings, resolve};
+use impresario_actors::messages::session::SkillOrder;
+use impresario_policies::domain::TerminalState;
+use impresario_policies::parallel::ParallelRefusal;
+use impresario_policies::settings::RouterSettings;
+use std::collections::BTreeMap;
+use std::io::{Read, Write};
+use std::path::Path;
+use std::process::ExitCode;
+use wire::{ended_line, event_line, read_subtasks, started_line};
+
+/// A file of sub-tasks has at most so many bytes.
+const FILE_BYTES_MAX: u64 = 1 << 20;
+const ENABLED: &str = "parallelSubagents.enabled";
+
+pub(super) async fn execute(arguments: ParallelArguments) -> Result<ExitCode, Failure> {
+    let how = arguments.how();
+    let workspace = existing_workspace(how.workspace.as_deref())?;
+    let begun = match &arguments.resume {
+        Some(group) => resume(group, &how, &workspace).await?,
+        None => begin(&arguments, &how, &workspace).await?,
+    };
+    let Begun { runtime, group } = begun;
+    let outcome = watch(&group, arguments.json).await;
+    runtime.shutdown().await?;
+    let outcome = outcome?;
+    match arguments.json {
+        true => print(&(ended_line(&outcome) + "\n")),
+        false => {
+            print(&outcome.text);
+            say_how_it_ended(&outcome);
+        }
+    }
+    Ok(code_of(outcome.state))
+}
+
+struct Begun {
+    runtime: Runtime,
+    group: Group,
+}
+
+async fn begin(
+    arguments: &ParallelArguments,
+    how: &HowArguments,
+    workspace: &Path,
+) -> Result<Begun, Failure> {
+    let subtasks = subtasks_of(arguments.file.as_deref())?;
+    let settings = how.settings(workspace)?;
+    let group = group_of(arguments, &settings, workspace)?.subtasks(subtasks);
+    let runtime = how.start(workspace, &settings).await?;
+    match runtime.parallel(group).await {
+        Ok(group) => Ok(Begun { runtime, group }),
+        Err(error) => {
+            let _ = runtime.shutdown().await;
+            Err(error.into())
+        }
+    }
+}
+
+async fn resume(group: &str, how: &HowArguments, workspace: &Path) -> Result<Begun, Failure> {
+    let id = GroupId::try_from(group.to_string()).map_err(|_| unknown_group(group))?;
+    let settings = how.settings(workspace)?;
+    let runtime = how.start(workspace, &settings).await?;
+    let resumed = async {
+        runtime.adopt().await?;
+        settle(&runtime).await?;
+        let resumed = runtime.resume_group(id).await?;
+        match resumed.runs().is_empty() {
+            true => Err(unknown_group(group)),
+            false => Ok(resumed),
+        }
+    };
+    match resumed.await {
+        Ok(group) => Ok(Begun { runtime, group }),
+        Err(failure) => {
+            let _ = runtime.shutdown().await;
+            Err(failure)
+        }
+    }
+}
+
+fn unknown_group(group: &str) -> Failure {
+    let group = group.chars().take(40).collect::<String>();
+    Failure::usage(format!(
+        "there is no group called {group:?}; `impresario parallel` says its name when it begins"
+    ))
+}
+
+/// Everything but the sub-tasks: what is typed wins over the files.
+fn group_of(
+    arguments: &ParallelArguments,
+    settings: &SkillSettings,
+    workspace: &Path,
+) -> Result<SubAgentGroup, Failure> {
+    let files = Settings::read(&SettingsPlaces::of(workspace, TRUSTED));
+    let values = RouterSettings::from(&files.resolved);
+    let mut limits = values.parallel;
+    // Whoever types the command wants it; only a file that says no in so many words is asked for its leave.
+    limits.enabled |= !files.is_set(ENABLED);
+    if !limits.enabled {
+        return Err(Failure::failed(format!(
+            "{}; a settings file says so (see `impresario config show`)",
+            ParallelRefusal::Disabled
+        )));
+    }
+    limits.workers_max = arguments
+        .concurrency
+        .map_or(limits.workers_max, |wanted| wanted as usize);
+    limits.call_output_units_max = arguments.max_output_chars.map(i64::from);
+    let like = match &arguments.skill {
+        Some(skill) => SubAgentGroup::like_request(resolve(settings, "cli", order(skill, workspace))?),
+        None if settings.chain.is_empty() => return Err(needs_model(&settings.runner)),
+        None => SubAgentGroup::like(
+            SubAgent::new(&arguments.agent, "")
+                .workspace(workspace)
+                .runner(&settings.runner)
+                .chain(settings.chain.clone())
+                .limits_of(settings)
+                .traces_of(settings),
+        ),
+    };
+    let total = arguments.timeout.unwrap_or(values.parallel_total_timeout);
+    Ok(like.settings(limits).timeout(total))
+}
+
+fn order(skill: &str, workspace: &Path) -> SkillOrder {
+    SkillOrder {
+        name: skill.to_string(),
+        task: String::new(),
+        session: None,
+        workspace: workspace.to_path_buf(),
+        workspace_trusted: TRUSTED,
+        model: None,
+    }
+}
+
+fn subtasks_of(file: Option<&Path>) -> Result<Vec<Subtask>, Failure> {
+    let from_stdin = || -> std::io::Result<Box<dyn Read>> { Ok(Box::new(std::io::stdin().lock())) };
+    let (shown, opened) = match file {
+        None => ("stdin".to_string(), from_stdin()),
+        Some(path) if path == Path::new("-") => ("stdin".to_string(), from_stdin()),
+        Some(path) => (
+            path.display().to_string(),
+            std::fs::File::open(path).map(|file| Box::new(file) as Box<dyn Read>),
+        ),
+    };
+    let mut bytes = Vec::new();
+    let read = opened.and_then(|file| file.take(FILE_BYTES_MAX + 1).read_to_end(&mut bytes));
+    read.map_err(|error| Failure::usage(format!("failed to read the sub-tasks from {shown}: {error}")))?;
+    if bytes.len() as u64 > FILE_BYTES_MAX {
+        return Err(Failure::usage(format!(
+            "{shown}: expected at most {FILE_BYTES_MAX} bytes of sub-tasks"
+        )));
+    }
+    let text =
+        String::from_utf8(bytes).map_err(|_| Failure::usage(format!("{shown}: expected UTF-8 text")))?;
+    read_subtasks(&text).map_err(|error| Failure::usage(format!("{shown}: {error}")))
+}
+
+/// Follows a group to its end. The first Ctrl-C cancels all of it, the second one ends us at once.
+async fn watch(group: &Group, json: bool) -> Result<GroupOutcome, Failure> {
+    let cancelled = group.clone();
+    let ending = cancel_on_interrupt(async move {
+        let _ = cancelled.cancel("the user (Ctrl-C)").await;
+    });
+    match json {
+        true => print_events(group).await,
+        false => {
+            let _ = writeln!(std::io::stderr(), "impresario: group {}", group.id());
+        }
+    }
+    let outcome = group.outcome().await;
+    ending.abort();
+    Ok(outcome?)
+}
+
+/// One JSON object a line; a reader that went away ends it quietly, not the group.
+async fn print_events(group: &Group) {
+    let subtasks = group.subtasks();
+    let ids = subtasks
+        .iter()
+        .map(|subtask| subtask.id.clone())
+        .collect::<Vec<_>>();
+    let of_run = group.runs().iter().map(|run| run.id().clone()).zip(&ids);
+    let of_run = of_run.collect::<BTreeMap<_, _>>();
+    print(&(started_line(group, &ids) + "\n"));
+    let mut events = group.events();
+    while let Some((run, event)) = events.next().await {
+        let subtask = of_run.get(&run).map_or("", |id| id.as_str());
+        let line = event_line(&run, &event, subtask);
+        if writeln!(std::io::stdout(), "{line}").is_err() {
+            return;
+        }
+    }
+}
+
+fn print(text: &str) {
+    let mut stdout = std::io::stdout().lock();
+    let _ = stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush());
+}
+
+fn say_how_it_ended(outcome: &GroupOutcome) {
+    let mut stderr = std::io::stderr();
+    for member in &outcome.members {
+        let Some(result) = &member.result else { continue };
+        if result.state == TerminalState::Succeeded {
+            continue;
+        }
+        let message = result.reason.as_ref().map(|reason| reason.message.as_str());
+        let _ = writeln!(
+            stderr,
+            "impresario: {} {}: {} See `impresario trace {}`.",
+            member.member.subtask.id,
+            state_in_words(result.state),
+            message.unwrap_or_default(),
+            member.run
+        );
+    }
+    if outcome.state == TerminalState::Parked {
+        let _ = writeln!(
+            stderr,
+            "impresario: `impresario parallel --resume {}` goes on with what is parked",
+            outcome.group
+        );
+    }
+}
