@@ -1,8 +1,9 @@
 //! Where a host behind the bridge meets the runtime: its sessions, its skills, its own model credentials.
 
 use crate::bridge::wire::{
-    InputDecisionKind, MarkerEdit, MarkerPlan, MarkerSkeleton, MarkerTtl, ObservedEvent, QuestionAnswer,
-    SessionEnd, SessionStart, SkillCancel, SkillRun, SkillSummary, TraceName, TypedInput,
+    Delegation, DelegationLesson, InputDecisionKind, MarkerEdit, MarkerPlan, MarkerSkeleton, MarkerTtl,
+    ObservedEvent, QuestionAnswer, SessionEnd, SessionStart, SkillCancel, SkillRun, SkillSummary, TraceName,
+    TypedInput,
 };
 use crate::bridge::{Bridge, BridgeError, BridgeSettings, HostEvents, PiHost, Refused, log_to_file};
 use crate::models::OfflineOr;
@@ -15,6 +16,7 @@ use impresario_actors::gateways::Host;
 use impresario_actors::messages::session::SkillOrder;
 use impresario_policies::cache_markers::{Lifetime, Marker, MarkerEdit as PlannedEdit, Section};
 use impresario_policies::domain::{Reason, ReasonCode, RunId, RunState, SessionId};
+use impresario_policies::settings::RouterSettings;
 use impresario_policies::skill_command::{TypedInput as ReadInput, read_typed_input};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -302,6 +304,16 @@ impl HostEvents for PiSessions {
         let ended = summary.is_ok_and(|runs| runs.iter().any(|run| run.state >= RunState::Succeeded));
         if ended && let Err(error) = self.runtime.adopt().await {
             tracing::warn!(%error, "delivery not acknowledged yet");
+        }
+    }
+
+    async fn delegation(&self, session: &SessionId) -> Delegation {
+        let order = self.order(session, String::new(), String::new());
+        let places = SettingsPlaces::of(&order.workspace, order.workspace_trusted);
+        let read = tokio::task::spawn_blocking(move || Settings::read(&places)).await;
+        let teaches = read.is_ok_and(|settings| RouterSettings::from(&settings.resolved).teach_delegation);
+        Delegation {
+            taught: teaches.then(DelegationLesson::default),
         }
     }
 

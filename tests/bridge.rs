@@ -2,9 +2,9 @@
 
 use async_trait::async_trait;
 use impresario::bridge::wire::{
-    self, ErrorCode, InputDecisionKind, LINE_BYTES_MAX, MarkerEdit, MarkerPlan, MarkerSkeleton, MarkerTtl,
-    ObservedEvent, QuestionAnswer, SessionEnd, SessionStart, SkillCancel, SkillRun, SkillSummary, TraceName,
-    TypedInput,
+    self, Delegation, DelegationLesson, ErrorCode, InputDecisionKind, LINE_BYTES_MAX, MarkerEdit, MarkerPlan,
+    MarkerSkeleton, MarkerTtl, ObservedEvent, QuestionAnswer, SessionEnd, SessionStart, SkillCancel,
+    SkillRun, SkillSummary, TraceName, TypedInput,
 };
 use impresario::bridge::{Bridge, BridgeSettings, HostEvents, Refused};
 use impresario_actors::gateways::{
@@ -107,6 +107,12 @@ impl HostEvents for RecordingEvents {
 
     async fn delivery_acknowledged(&self, run: RunId) {
         self.note(format!("acknowledged {run}"));
+    }
+
+    async fn delegation(&self, session: &SessionId) -> Delegation {
+        Delegation {
+            taught: (session.0 == "taught").then(DelegationLesson::default),
+        }
     }
 
     async fn skills(&self, _session: &SessionId) -> Vec<SkillSummary> {
@@ -344,6 +350,10 @@ fn hello_agrees_on_a_version_and_everything_else_waits_for_it() {
         assert_eq!(welcome["result"]["protocol"], json!(1));
         let skills = host.call(3, "completions", json!({"session": "s"}));
         assert_eq!(skills["result"]["skills"][0]["name"], json!("demo"));
+        let taught = host.call(4, "delegation", json!({"session": "taught"}));
+        assert_eq!(taught["result"]["taught"]["tool"]["name"], json!("delegate"));
+        let not_taught = host.call(5, "delegation", json!({"session": "s"}));
+        assert_eq!(not_taught["result"], json!({"taught": null}));
     });
     assert_eq!(told, ["host gone"]);
 }

@@ -1,43 +1,87 @@
-// `/skill <name> <task>`, `/skill:<name> <task>`, and `/skill:cancel`.
+// `/skill <name> <task>`, `/skill:<name> <task>`, and what can be said about skills: `/skill:cancel`,
+// `/skill:trace-report <skill>`, `/skill:trace-view <file>`. Each works as a command of Pi's and as typed text.
 
-import type { Impresario, SkillOutcome } from "./impresario.ts";
+import { completeArgument } from "./completion.ts";
+import { NO_SKILLS } from "./generated/protocol.ts";
+import type { SkillSummary } from "./generated/protocol.ts";
 import { guarded } from "./host.ts";
 import type { Context, HostSession, Pi } from "./host.ts";
+import { NOT_READY } from "./impresario.ts";
+import type { Impresario, SkillOutcome } from "./impresario.ts";
+import { oneLine } from "./progress.ts";
 
 const COLON_FORM = /^\/skill:(\S+)(?:\s+([\s\S]*))?$/;
-const RESERVED = "cancel";
+const DESCRIPTION_CHARS_MAX = 80;
+
+/** Names that cannot be skills. */
+type Reserved = "cancel" | "trace-report" | "trace-view";
+
+interface Command {
+  description: string;
+  run(impresario: Impresario, session: HostSession, argument: string): Promise<void>;
+  complete?(impresario: Impresario, typed: string): Promise<{ value: string; label: string; description: string }[] | null>;
+}
+
+const COMMANDS: Record<Reserved, Command> = {
+  cancel: {
+    description: "Cancel the sub-agents of this session",
+    run: (impresario, session) => impresario.cancel(session, "/skill:cancel"),
+  },
+  "trace-report": {
+    description: "What the traces of a skill say: /skill:trace-report <skill>",
+    run: async (impresario, session, argument) => {
+      const [, skill] = /^([A-Za-z0-9_-]+)/.exec(argument) ?? [];
+      if (!skill) return session.complain("Usage: /skill:trace-report <skill>");
+      await impresario.tellTrace(session, "trace.report", { session: session.id, skill });
+    },
+    complete: (impresario, typed) => completeArgument(typed, () => impresario.skills()),
+  },
+  "trace-view": {
+    description: "What happened in one run: /skill:trace-view <file>.json",
+    run: async (impresario, session, argument) => {
+      if (!/^[A-Za-z0-9_.-]+\.json$/.test(argument)) return session.complain("Usage: /skill:trace-view <file>.json");
+      await impresario.tellTrace(session, "trace.view", { session: session.id, file: argument });
+    },
+    complete: async (impresario, typed) => await impresario.completeTraces(typed),
+  },
+};
 
 export function registerCommands(pi: Pi, impresario: Impresario, session: HostSession): void {
   pi.registerCommand("skill", {
     description: "Run a skill as a sub-agent: /skill <name> <task>",
-    getArgumentCompletions: (prefix) => completions(impresario, prefix),
-    handler: async (typed, ctx) => {
-      session.enter(ctx);
-      await runTyped(impresario, session, ctx, typed).catch((error: unknown) => session.notice("error", String(error)));
-    },
+    getArgumentCompletions: (prefix) => completeArgument(prefix, () => impresario.skills()),
+    handler: (typed, ctx) => handled(session, ctx, () => runTyped(impresario, session, ctx, typed)),
   });
-  pi.registerCommand("skill:cancel", {
-    description: "Cancel the sub-agents of this session",
-    handler: async (_typed, ctx) => {
-      session.enter(ctx);
-      await impresario.cancel(session, "/skill:cancel").catch((error: unknown) => session.notice("error", String(error)));
-    },
-  });
+  for (const [name, command] of Object.entries(COMMANDS)) {
+    pi.registerCommand(`skill:${name}`, {
+      description: command.description,
+      getArgumentCompletions: (prefix) => command.complete?.(impresario, prefix) ?? null,
+      handler: (typed, ctx) => handled(session, ctx, () => command.run(impresario, session, typed.trim())),
+    });
+  }
 }
 
 /** The colon form arrives as input. True when it was dealt with; a name only Pi knows is left to Pi, which has skills too. */
 export async function runColonForm(impresario: Impresario, session: HostSession, text: string): Promise<boolean> {
-  const [, name, task] = COLON_FORM.exec(text.trim()) ?? [];
+  const [, name, task = ""] = COLON_FORM.exec(text.trim()) ?? [];
   if (name === undefined) return false;
-  if (name === RESERVED) {
-    await impresario.cancel(session, "/skill:cancel");
-    return true;
-  }
-  const outcome = await impresario.runSkill(session, name, task ?? "");
+  if (await runReserved(impresario, session, name, task)) return true;
+  const outcome = await impresario.runSkill(session, name, task);
   if (outcome.is === "no runtime" || outcome.is === "unknown skill") {
     if (piKnows(session, name)) return false;
     explain(impresario, session, outcome);
   }
+  return true;
+}
+
+async function handled(session: HostSession, ctx: Context, run: () => Promise<void>): Promise<void> {
+  session.enter(ctx);
+  await run().catch((error: unknown) => session.notice("error", String(error)));
+}
+
+async function runReserved(impresario: Impresario, session: HostSession, name: string, argument: string): Promise<boolean> {
+  if (!Object.hasOwn(COMMANDS, name)) return false;
+  await COMMANDS[name as Reserved].run(impresario, session, argument.trim());
   return true;
 }
 
@@ -46,20 +90,19 @@ function piKnows(session: HostSession, name: string): boolean {
 }
 
 async function runTyped(impresario: Impresario, session: HostSession, ctx: Context, typed: string): Promise<void> {
-  const [, given = "", rest = ""] = /^(\S*)\s*([\s\S]*)$/.exec(typed.trim()) ?? [];
-  if (given === RESERVED && rest === "") return await impresario.cancel(session, "/skill:cancel");
-  const name = given || (await pickSkill(impresario, session, ctx));
-  if (!name) return;
-  const task = rest || (await askTask(session, ctx, name));
+  const [, word = "", rest = ""] = /^(\S*)\s*([\s\S]*)$/.exec(typed.trim()) ?? [];
+  const given = word.replace(/^skill:/, "");
+  if (await runReserved(impresario, session, given, rest)) return;
+  if (!given) return await pickSkill(impresario, session, ctx);
+  const task = rest || (await askTask(session, ctx, given));
   if (task === undefined) return;
-  explain(impresario, session, await impresario.runSkill(session, name, task));
+  explain(impresario, session, await impresario.runSkill(session, given, task));
 }
 
 function explain(impresario: Impresario, session: HostSession, outcome: SkillOutcome): void {
   if (outcome.is === "accepted" || outcome.is === "failed") return;
-  const notReady = impresario.runtime.offBecause ?? "Impresario's runtime is not ready yet; try again in a moment.";
-  session.notice("error", outcome.is === "unknown skill" ? unknownSkill(session, outcome.words) : notReady);
-  if (!session.hasUI) process.exitCode = 1;
+  const notReady = impresario.runtime.offBecause ?? NOT_READY;
+  session.complain(outcome.is === "unknown skill" ? unknownSkill(session, outcome.words) : notReady);
 }
 
 function unknownSkill(session: HostSession, words: string): string {
@@ -67,22 +110,25 @@ function unknownSkill(session: HostSession, words: string): string {
   return trusted ? words : `${words} Skills of this workspace are not loaded because Pi does not trust it (pi --approve).`;
 }
 
-async function pickSkill(impresario: Impresario, session: HostSession, ctx: Context): Promise<string | undefined> {
-  await impresario.runtime.ready(5_000);
-  const names = impresario.skills.map((skill) => skill.name);
-  if (session.hasUI && names.length > 0) return await ctx.ui.select("Which skill?", names);
-  session.notice("info", names.length > 0 ? `Say which: /skill <name> <task>. There are: ${names.join(", ")}.` : "Say which: /skill <name> <task>. A skill is a directory with a SKILL.md in .pi/skills.");
-  return undefined;
+/** On a terminal the choice goes into the editor, where a task is written best; elsewhere the task is asked for. */
+async function pickSkill(impresario: Impresario, session: HostSession, ctx: Context): Promise<void> {
+  if (!(await impresario.runtime.ready(5_000))) return session.complain(impresario.runtime.offBecause ?? NOT_READY);
+  const skills = await impresario.skills();
+  if (skills.length === 0) return session.complain(NO_SKILLS);
+  if (!session.hasUI) return session.complain(`Say which: /skill <name> <task>. There are: ${skills.map(({ name }) => name).join(", ")}.`);
+  const choices = new Map(skills.map((skill) => [inOneLine(skill), skill.name]));
+  const name = choices.get((await ctx.ui.select("Which skill?", [...choices.keys()])) ?? "");
+  if (!name) return;
+  if (session.mode === "tui") return ctx.ui.setEditorText(`/skill ${name} `);
+  const task = await askTask(session, ctx, name);
+  if (task !== undefined) explain(impresario, session, await impresario.runSkill(session, name, task));
+}
+
+function inOneLine({ name, description }: SkillSummary): string {
+  return description ? `${name} – ${oneLine(description, DESCRIPTION_CHARS_MAX)}` : name;
 }
 
 /** A skill without a task is asked for one where somebody can answer; elsewhere the runtime says what is missing. */
 async function askTask(session: HostSession, ctx: Context, name: string): Promise<string | undefined> {
   return session.hasUI ? await ctx.ui.input(`What shall ${name} do?`) : "";
-}
-
-function completions(impresario: Impresario, prefix: string): { value: string; label: string; description: string }[] | null {
-  if (prefix.includes(" ")) return null;
-  const matching = impresario.skills.filter((skill) => skill.name.startsWith(prefix));
-  if (matching.length === 0) return null;
-  return matching.map(({ name, description }) => ({ value: `${name} `, label: name, description }));
 }

@@ -1,9 +1,9 @@
 // Results in the conversation: visible to the person, known to the model, each once. A result counts as kept when its
 // run id stands in the session for good.
 
-import { existsSync, writeSync } from "node:fs";
+import { existsSync } from "node:fs";
 import type { DeliveryOffer, OfferReceipt } from "./generated/protocol.ts";
-import { guarded } from "./host.ts";
+import { guarded, writeAll } from "./host.ts";
 import type { HostSession } from "./host.ts";
 import type { ShownRun } from "./progress.ts";
 
@@ -39,6 +39,12 @@ export class Deliveries {
     if (!kept) return { receipt: "shown" };
     this.#unkept.delete(run);
     return { receipt: "kept" };
+  }
+
+  /** A tool call of the main agent brings this result into the session. */
+  expect(run: string): OfferReceipt {
+    this.#unkept.add(run);
+    return { receipt: "shown" };
   }
 
   /** Whether the result of this run stands in the branch. */
@@ -113,8 +119,17 @@ function branchHas(session: HostSession, run: string): boolean {
   return session.read((ctx) => ctx.sessionManager.getBranch().some((entry) => runOf(entry) === run), false);
 }
 
+interface StoredEntry {
+  type: string;
+  customType?: string;
+  details?: { run?: string };
+  data?: { run?: string };
+  message?: { role: string; details?: { run?: string } };
+}
+
 function runOf(entry: unknown): string | undefined {
-  const { type, customType, details, data } = entry as { type: string; customType?: string; details?: { run?: string }; data?: { run?: string } };
+  const { type, customType, details, data, message } = entry as StoredEntry;
+  if (message?.role === "toolResult") return message.details?.run;
   if (customType !== RESULT_TYPE) return undefined;
   return type === "custom_message" ? details?.run : data?.run;
 }
@@ -142,17 +157,4 @@ function print(offer: DeliveryOffer, shown: ShownRun | undefined): void {
     process.exitCode = 1;
   }
   if (offer.answer) writeAll(1, `${offer.answer}\n`);
-}
-
-/** A pipe that is full for the moment says so; a reader that is gone has what it wanted. */
-function writeAll(fd: number, text: string): void {
-  let rest = Buffer.from(text);
-  while (rest.length > 0) {
-    try {
-      rest = rest.subarray(writeSync(fd, rest));
-    } catch (error) {
-      if ((error as NodeJS.ErrnoException).code !== "EAGAIN") return;
-      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 5);
-    }
-  }
 }

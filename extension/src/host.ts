@@ -1,7 +1,7 @@
 // The session this extension serves, seen through what Pi offers in whichever version. Every look is guarded: after a
 // session was replaced, the old objects throw.
 
-import { existsSync, readFileSync, realpathSync } from "node:fs";
+import { existsSync, readFileSync, realpathSync, writeSync } from "node:fs";
 import { dirname, join } from "node:path";
 import type { ExtensionAPI, ExtensionContext } from "@earendil-works/pi-coding-agent";
 import type { NoticeLevel, SessionMode, SessionStart } from "./generated/protocol.ts";
@@ -73,6 +73,18 @@ export class HostSession {
     };
   }
 
+  /** Shows the person what was asked for; in print mode it is what Pi prints. */
+  tell(text: string): void {
+    if (this.mode === "print") writeAll(1, `${text}\n`);
+    else this.notice("info", text);
+  }
+
+  /** What was asked for cannot be done; without a screen Pi's exit code says so too. */
+  complain(words: string): void {
+    this.notice("error", words);
+    if (!this.hasUI) process.exitCode = 1;
+  }
+
   /** Shows a notice; without a screen it goes to stderr, which Pi leaves alone. The same one is not shown twice in a row. */
   notice(level: NoticeLevel, text: string): void {
     const now = Date.now();
@@ -83,6 +95,19 @@ export class HostSession {
       return true;
     }, false);
     if (!shown) process.stderr.write(`impresario: ${text}\n`);
+  }
+}
+
+/** A pipe that is full for the moment says so; a reader that is gone has what it wanted. */
+export function writeAll(fd: number, text: string): void {
+  let rest = Buffer.from(text);
+  while (rest.length > 0) {
+    try {
+      rest = rest.subarray(writeSync(fd, rest));
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== "EAGAIN") return;
+      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 5);
+    }
   }
 }
 

@@ -1,9 +1,11 @@
 // What lives as long as the Pi process: the runtime, and what is known of its runs. Sessions come and go around it.
 
 import { Deliveries } from "./delivery.ts";
+import { Delegation } from "./delegation.ts";
+import type { WaitingCall } from "./delegation.ts";
 import { EscapeKey } from "./escape.ts";
 import { ERROR_CODES } from "./generated/protocol.ts";
-import type { DeliveryOffer, InputDecisionKind, MarkerPlan, MarkerSkeleton, OfferReceipt, SkillSummary } from "./generated/protocol.ts";
+import type { DeliveryOffer, HostRequests, InputDecisionKind, MarkerPlan, MarkerSkeleton, OfferReceipt, SkillSummary } from "./generated/protocol.ts";
 import { history } from "./history.ts";
 import { hostVersion, runtimeEnvironment } from "./host.ts";
 import type { HostSession } from "./host.ts";
@@ -12,11 +14,13 @@ import type { Connection, Failure, NotificationHandlers, RequestHandlers } from 
 import { completeModel } from "./models.ts";
 import { Observer } from "./observe.ts";
 import { ProgressView } from "./progress.ts";
+import type { ShownRun } from "./progress.ts";
 import { Questions } from "./questions.ts";
 import { RuntimeProcess } from "./runtime-process.ts";
 import type { RuntimeSettings } from "./runtime-process.ts";
 
 const READY_MS = 10_000;
+export const NOT_READY = "Impresario's runtime is not ready yet; try again in a moment.";
 
 /** What became of a request to run a skill. */
 export type SkillOutcome = { is: "accepted" } | { is: "failed" } | { is: "no runtime" } | { is: "unknown skill"; words: string };
@@ -28,9 +32,12 @@ export class Impresario {
   readonly questions = new Questions((answer) => void this.#answer(answer));
   readonly observer = new Observer((events, dropped) => this.#observe(events, dropped));
   readonly escape = new EscapeKey();
+  readonly delegation = new Delegation(this);
   #session: HostSession | undefined;
   #skills: SkillSummary[] = [];
   #ends = new Map<string, () => void>();
+  #calls = new Map<string, WaitingCall>();
+  #accepting: Promise<unknown> = Promise.resolve();
 
   constructor(settings: Partial<RuntimeSettings> = {}) {
     this.runtime = new RuntimeProcess(
@@ -70,8 +77,12 @@ export class Impresario {
     return this.#session === session;
   }
 
-  get skills(): SkillSummary[] {
-    this.#refreshSkills();
+  /** The skills there are now; those known before when the runtime does not say. */
+  async skills(): Promise<SkillSummary[]> {
+    const session = this.#session;
+    const asked = session && this.runtime.connection?.ask("completions", { session: session.id });
+    const outcome = await asked;
+    if (outcome?.ok) this.#skills = outcome.result.skills;
     return this.#skills;
   }
 
@@ -94,12 +105,65 @@ export class Impresario {
     }
   }
 
+  /** Runs a skill for a tool call of the main agent, and gives its result as soon as there is one. */
+  async delegate(
+    session: HostSession,
+    name: string,
+    task: string,
+    call: { signal: AbortSignal | undefined; doing(text: string, run: string): void },
+  ): Promise<{ offer: DeliveryOffer; shown: ShownRun | undefined }> {
+    this.runtime.startIfIdle();
+    const release = this.runtime.hold();
+    try {
+      const connection = await this.runtime.ready(READY_MS);
+      if (!connection) throw new Error(this.runtime.offBecause ?? NOT_READY);
+      const asked = connection.ask("skill.run", { session: session.id, request: crypto.randomUUID(), name, task }, { holds: true });
+      // An offer that stands in the same chunk as the acceptance waits until the run is known here.
+      let known = () => {};
+      this.#accepting = new Promise<void>((resolve) => (known = resolve));
+      const accepted = await asked;
+      if (!accepted.ok) known();
+      if (!accepted.ok) throw new Error(await this.#refusal(name, accepted));
+      const { run } = accepted.result;
+      this.progress.begin(run, name, task);
+      const result = new Promise<{ offer: DeliveryOffer; shown: ShownRun | undefined }>((settle, fail) => {
+        this.#calls.set(run, { settle, fail, doing: (text) => call.doing(text, run) });
+      });
+      known();
+      const cancel = () => void this.runtime.connection?.ask("skill.cancel", { session: session.id, run, by: "escape" });
+      if (call.signal?.aborted) cancel();
+      call.signal?.addEventListener("abort", cancel, { once: true });
+      return await result;
+    } finally {
+      release();
+    }
+  }
+
   /** Cancels every run of the session and says so. */
   async cancel(session: HostSession, by: string): Promise<void> {
     const outcome = await this.runtime.connection?.ask("skill.cancel", { session: session.id, run: null, by }, { holds: !session.hasUI });
     if (!outcome?.ok) return session.notice("error", `The cancellation did not reach Impresario's runtime (${outcome ? wordsFor(outcome) : "it is not running"}).`);
     const count = outcome.result.runs.length;
     session.notice("info", count === 0 ? "Nothing is running." : `Cancelling ${count === 1 ? "the run" : `${count} runs`}.`);
+  }
+
+  /** Shows the person what the runtime says about traces. */
+  async tellTrace<Method extends "trace.report" | "trace.view">(session: HostSession, method: Method, params: HostRequests[Method]["params"]): Promise<void> {
+    this.runtime.startIfIdle();
+    const connection = await this.runtime.ready(READY_MS);
+    if (!connection) return session.complain(this.runtime.offBecause ?? NOT_READY);
+    const outcome = await connection.ask(method, params, { holds: true });
+    if (outcome.ok) session.tell(outcome.result.text);
+    else session.complain(`The traces could not be read: ${wordsFor(outcome)}.`);
+  }
+
+  /** The traces whose file begins so, the newest first. */
+  async completeTraces(typed: string): Promise<{ value: string; label: string; description: string }[] | null> {
+    const session = this.#session;
+    const outcome = await (session && this.runtime.connection?.ask("trace.list", { session: session.id }));
+    const traces = outcome?.ok ? outcome.result.traces : [];
+    const fitting = traces.filter(({ file }) => file.startsWith(typed.trimStart()));
+    return fitting.length > 0 ? fitting.map(({ file, skill }) => ({ value: file, label: file, description: skill })) : null;
   }
 
   /** Who deals with what was typed. Silence means Pi does. */
@@ -120,7 +184,10 @@ export class Impresario {
       ping: ({ payload }) => ({ payload }),
       "model.complete": (request, signal) => completeModel(this.#here(null), request, signal),
       "question.ask": ({ run, session, question }) => ({ shown: this.questions.ask(this.#here(session), run, question) }),
-      "delivery.offer": (offer) => this.#take(offer),
+      "delivery.offer": async (offer) => {
+        await this.#accepting;
+        return this.#take(offer);
+      },
       "session.history": ({ messages_max }) => ({ messages: history(this.#here(null), messages_max) }),
       "session.has_run": ({ run, session }) => {
         this.#here(session);
@@ -133,7 +200,9 @@ export class Impresario {
     return {
       "ui.status": ({ text }) => this.progress.status(text),
       "ui.progress": (progress) => {
-        if (progress.session === null || progress.session === this.#session?.id) this.progress.show(progress);
+        if (progress.session !== null && progress.session !== this.#session?.id) return;
+        this.progress.show(progress);
+        this.#calls.get(progress.run)?.doing(progress.doing);
       },
       "ui.notice": ({ level, text }) => this.#session?.notice(level, text),
     };
@@ -151,7 +220,10 @@ export class Impresario {
     this.#here(offer.session);
     const shown = this.progress.end(offer.run);
     this.questions.close(offer.run);
-    const receipt = this.deliveries.take({ offer, shown });
+    const call = this.#calls.get(offer.run);
+    this.#calls.delete(offer.run);
+    const receipt = call ? this.deliveries.expect(offer.run) : this.deliveries.take({ offer, shown });
+    call?.settle({ offer, shown });
     this.#ends.get(offer.run)?.();
     this.#ends.delete(offer.run);
     return receipt;
@@ -164,7 +236,8 @@ export class Impresario {
 
   #introduce(connection: Connection, session: HostSession, reason: string): void {
     connection.notify("session.start", session.describe(reason));
-    this.#refreshSkills();
+    void this.skills();
+    void this.delegation.prepare(session);
   }
 
   #lost(sentence: string): void {
@@ -174,6 +247,7 @@ export class Impresario {
     this.progress.clear();
     for (const ended of this.#ends.values()) ended();
     this.#ends.clear();
+    this.#failCalls(sentence);
   }
 
   #ended(run: string): Promise<void> {
@@ -184,18 +258,16 @@ export class Impresario {
   }
 
   #refused(session: HostSession, name: string, failure: Failure): SkillOutcome {
-    const data = failure.why === "error" ? (failure.error.data as { code?: string; hint?: string | null } | undefined) : undefined;
-    if (data?.code === "unknown_skill") return { is: "unknown skill", words: wordsFor(failure) };
-    if (data?.code === "retrieval_unavailable") {
+    const data = dataOf(failure);
+    if (data.code === "unknown_skill") return { is: "unknown skill", words: wordsFor(failure) };
+    if (data.code === "retrieval_unavailable") {
       // The words are the runtime's whole line.
-      session.notice("error", wordsFor(failure));
-      if (!session.hasUI) process.exitCode = 1;
+      session.complain(wordsFor(failure));
       return { is: "failed" };
     }
     const uncertain = failure.why === "error" ? "" : " If it was accepted nevertheless, its result will appear here.";
-    const hint = data?.hint ? ` ${data.hint}` : "";
-    session.notice("error", `Skill ${name} was not started: ${wordsFor(failure)}.${hint}${uncertain}`);
-    if (!session.hasUI) process.exitCode = 1;
+    const hint = data.hint ? ` ${data.hint}` : "";
+    session.complain(`Skill ${name} was not started: ${wordsFor(failure)}.${hint}${uncertain}`);
     return { is: "failed" };
   }
 
@@ -219,19 +291,29 @@ export class Impresario {
     return true;
   }
 
-  #refreshSkills(): void {
-    const session = this.#session;
-    const asked = session && this.runtime.connection?.ask("completions", { session: session.id });
-    void asked?.then((outcome) => {
-      if (outcome.ok) this.#skills = outcome.result.skills;
-    });
+  /** What the main agent is told of a refusal: it can choose another name. */
+  async #refusal(name: string, failure: Failure): Promise<string> {
+    const { code, hint } = dataOf(failure);
+    const names = code === "unknown_skill" ? (await this.skills()).map((skill) => skill.name) : [];
+    const there = names.length > 0 ? ` There are: ${names.join(", ")}.` : "";
+    return `Skill ${name} was not started: ${wordsFor(failure)}${hint ? ` ${hint}` : ""}${there}`;
+  }
+
+  #failCalls(why: string): void {
+    for (const call of this.#calls.values()) call.fail(new Error(why));
+    this.#calls.clear();
   }
 
   #forgetSession(): void {
     this.progress.clear();
     this.deliveries.clear();
     this.questions.closeAll();
+    this.#failCalls("another session was opened; the result waits in its own");
   }
+}
+
+function dataOf(failure: Failure): { code?: string; hint?: string | null } {
+  return failure.why === "error" ? ((failure.error.data ?? {}) as { code?: string; hint?: string | null }) : {};
 }
 
 function wordsFor(failure: Failure): string {

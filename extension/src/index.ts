@@ -3,6 +3,7 @@
 
 import { readFileSync } from "node:fs";
 import { registerCommands, runColonForm } from "./commands.ts";
+import { completeColonForm } from "./completion.ts";
 import { HostSession, guarded } from "./host.ts";
 import type { Context, Pi } from "./host.ts";
 import { Impresario } from "./impresario.ts";
@@ -38,9 +39,13 @@ export default function impresario(pi: Pi): void {
 }
 
 function registerSession(pi: Pi, runtime: Impresario, session: HostSession): void {
+  // Pi may start a session twice.
+  let completed = false;
   pi.on("session_start", (event, ctx) => {
     guarded(() => {
       session.enter(ctx);
+      if (!completed) completeColonForm(session, () => runtime.skills());
+      completed = true;
       runtime.begin(session, event.reason);
     }, undefined);
   });
@@ -57,6 +62,15 @@ function registerHooks(pi: Pi, runtime: Impresario, session: HostSession): void 
       if (await runColonForm(runtime, session, event.text)) return { action: "handled" };
       const decision = await runtime.input(session, event.text, event.source, event.images?.length ?? 0);
       return decision === "handled" ? { action: "handled" } : undefined;
+    } catch {
+      return undefined;
+    }
+  });
+  pi.on("before_agent_start", async (event, ctx) => {
+    try {
+      if (!runtime.isCurrent(session)) return undefined;
+      session.enter(ctx);
+      return await runtime.delegation.teach(session, event);
     } catch {
       return undefined;
     }

@@ -1,8 +1,8 @@
 //! What a host can tell the runtime. The runtime implements this; tests record it.
 
 use super::wire::{
-    InputDecisionKind, MarkerPlan, MarkerSkeleton, ObservedEvent, QuestionAnswer, SessionEnd, SessionStart,
-    SkillCancel, SkillRun, SkillSummary, TraceName, TypedInput,
+    Delegation, InputDecisionKind, MarkerPlan, MarkerSkeleton, ObservedEvent, QuestionAnswer, SessionEnd,
+    SessionStart, SkillCancel, SkillRun, SkillSummary, TraceName, TypedInput,
 };
 use async_trait::async_trait;
 use impresario_policies::domain::{Reason, RunId, SessionId};
@@ -45,6 +45,8 @@ pub trait HostEvents: Send + Sync {
     async fn plan_markers(&self, skeleton: MarkerSkeleton) -> MarkerPlan;
     /// A result that was only shown stands in the session now.
     async fn delivery_acknowledged(&self, run: RunId);
+    /// Whether the main agent of this session is taught to delegate, and how.
+    async fn delegation(&self, session: &SessionId) -> Delegation;
     /// The skills a person can choose from.
     async fn skills(&self, session: &SessionId) -> Vec<SkillSummary>;
     /// What the traces of a skill say together, for the person. What went wrong stands in the text too.

@@ -7,8 +7,8 @@ use super::framing::{LineEvent, LineReader};
 use super::host::{PiHost, RunBook};
 use super::model::BridgedModel;
 use super::wire::{
-    Completions, DeliveryAcknowledged, Envelope, ErrorCode, ErrorObject, Hello, InputDecision, KNOWN_EVENTS,
-    LINE_BYTES_MAX, MarkerSkeleton, MessageId, Notification, ObservedEvents, PROTOCOL_VERSION,
+    Completions, DelegationAsk, DeliveryAcknowledged, Envelope, ErrorCode, ErrorObject, Hello, InputDecision,
+    KNOWN_EVENTS, LINE_BYTES_MAX, MarkerSkeleton, MessageId, Notification, ObservedEvents, PROTOCOL_VERSION,
     PROTOCOL_VERSION_OLDEST, Ping, QuestionAnswer, QuestionAnswered, Request, RequestCancel, SessionEnd,
     SessionStart, SkillCancel, SkillCancelled, SkillNames, SkillRun, SkillRunAccepted, TraceList, TraceNames,
     TraceReport, TraceText, TraceView, TypedInput, Welcome, read_envelope,
@@ -408,6 +408,9 @@ async fn answer_call(
         let TraceList { session } = parse(&params)?;
         let traces = events.traces(&session).await;
         Ok(AnswerLine::done(id, &TraceNames { traces }))
+    } else if method == <DelegationAsk as Request>::METHOD.name {
+        let DelegationAsk { session } = parse(&params)?;
+        Ok(AnswerLine::done(id, &events.delegation(&session).await))
     } else {
         Err(unknown_method(&method))
     }

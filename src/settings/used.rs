@@ -93,6 +93,7 @@ const USED: &[(&str, Use)] = &[
         "runner",
         Use::UsedWith("until it is set, pi in Pi and embedded on the command line"),
     ),
+    ("promptInjection.enabled", Use::UsedWith("in Pi")),
     (
         "fallbackModels",
         Use::UsedWith("in Pi; on the command line with the runner pi and without --model"),

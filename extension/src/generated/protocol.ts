@@ -281,6 +281,28 @@ export type TraceNames = {
   traces: Array<TraceName>,
 };
 
+/** Is the main agent of this session taught to delegate? */
+export type DelegationAsk = {
+  /** Which session. */
+  session: string,
+};
+
+/** The answer to [`DelegationAsk`]. */
+export type Delegation = {
+  /** None when the settings say no. */
+  taught: DelegationLesson | null,
+};
+
+/** The same in every turn and every session, so that the provider's cache holds. */
+export type DelegationLesson = {
+  /** The name of the section of the system prompt, where it has sections. */
+  section: string,
+  /** The text of the section. */
+  block: string,
+  /** The tool; its arguments are `skill` and `task`. */
+  tool: WireToolDefinition,
+};
+
 /** One short line about the runtime in the host's status bar; none clears it. */
 export type UiStatus = {
   /** The line. */
@@ -485,6 +507,9 @@ export const LINE_BYTES_MAX = 4194304;
 export const DEPTH_MAX = 64;
 export const HOST_MODEL = "session";
 
+/** What a person reads who has no skill to pick from. */
+export const NO_SKILLS = "No skills available. Add skills to ~/.pi/agent/skills/ or .pi/skills/";
+
 /** The codes an error can carry. */
 export const ERROR_CODES = {
   Parse: -32700,
@@ -516,6 +541,7 @@ export const METHODS = {
   "trace.report": { deadlineMs: 5000, unanswered: "told" },
   "trace.view": { deadlineMs: 5000, unanswered: "told" },
   "trace.list": { deadlineMs: 2000, unanswered: "open" },
+  "delegation": { deadlineMs: 1000, unanswered: "open" },
   "question.ask": { deadlineMs: 5000, unanswered: "fails" },
   "model.complete": { deadlineMs: 180000, unanswered: "fails" },
   "delivery.offer": { deadlineMs: 10000, unanswered: "fails" },
@@ -536,6 +562,7 @@ export interface HostRequests {
   "trace.report": { params: TraceReport; result: TraceText };
   "trace.view": { params: TraceView; result: TraceText };
   "trace.list": { params: TraceList; result: TraceNames };
+  "delegation": { params: DelegationAsk; result: Delegation };
 }
 
 /** What the runtime may ask. */

@@ -2,6 +2,7 @@
 //! drift.
 
 use super::*;
+use impresario_policies::user_lines::NO_SKILLS;
 use schemars::JsonSchema;
 use schemars::generate::SchemaSettings;
 use serde_json::{Value, json};
@@ -52,6 +53,9 @@ macro_rules! for_every_wire_type {
             TraceList,
             TraceName,
             TraceNames,
+            DelegationAsk,
+            Delegation,
+            DelegationLesson,
             UiStatus,
             UiProgress,
             NoticeLevel,
@@ -145,6 +149,12 @@ fn push_constants(text: &mut String) {
         push_line(text, &format!("export const {name} = {value};"));
     }
     push_line(text, &format!("export const HOST_MODEL = {HOST_MODEL:?};"));
+    push_line(
+        text,
+        &format!(
+            "\n/** What a person reads who has no skill to pick from. */\nexport const NO_SKILLS = {NO_SKILLS:?};"
+        ),
+    );
     push_line(
         text,
         "\n/** The codes an error can carry. */\nexport const ERROR_CODES = {",

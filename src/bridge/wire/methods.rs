@@ -121,6 +121,7 @@ request!(Completions => SkillNames, "completions" from Host, 2_000 ms, Open);
 request!(TraceReport => TraceText, "trace.report" from Host, 5_000 ms, Told);
 request!(TraceView => TraceText, "trace.view" from Host, 5_000 ms, Told);
 request!(TraceList => TraceNames, "trace.list" from Host, 2_000 ms, Open);
+request!(DelegationAsk => Delegation, "delegation" from Host, 1_000 ms, Open);
 notification!(UiStatus, "ui.status" from Runtime);
 notification!(UiProgress, "ui.progress" from Runtime);
 notification!(UiNotice, "ui.notice" from Runtime);
@@ -148,6 +149,7 @@ pub const METHODS: &[Method] = &[
     <TraceReport as Request>::METHOD,
     <TraceView as Request>::METHOD,
     <TraceList as Request>::METHOD,
+    <DelegationAsk as Request>::METHOD,
     <UiStatus as Notification>::METHOD,
     <UiProgress as Notification>::METHOD,
     <UiNotice as Notification>::METHOD,

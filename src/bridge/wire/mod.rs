@@ -4,6 +4,7 @@
 //! sides may be of different age as long as their protocol versions overlap.
 
 mod artefacts;
+mod delegation;
 mod envelope;
 mod markers;
 mod methods;
@@ -14,6 +15,7 @@ mod traces;
 mod ui;
 
 pub use artefacts::{json_schema, typescript};
+pub use delegation::{Delegation, DelegationAsk, DelegationLesson};
 pub use envelope::{Envelope, ErrorCode, ErrorObject, MessageId, read_envelope};
 pub use markers::{MarkerBlock, MarkerBlockKind, MarkerEdit, MarkerPlan, MarkerSkeleton, MarkerTtl};
 pub use methods::{METHODS, Method, MethodKind, Notification, Request, Side, Unanswered, method_named};

@@ -1,0 +1,104 @@
+// Delegation by the main agent itself: the section of its system prompt, and the tool that goes with it. Whether it is
+// taught is decided once for a session, so that tools and prompt are the same in every turn and the provider's cache holds.
+
+import { textFor } from "./delivery.ts";
+import type { DelegationLesson, DeliveryOffer } from "./generated/protocol.ts";
+import type { HostSession } from "./host.ts";
+import type { Impresario } from "./impresario.ts";
+import type { ShownRun } from "./progress.ts";
+
+/** How long the first turn of a session waits for a runtime that is only starting. */
+const FIRST_TURN_MS = 2_000;
+
+/** What became of a delegated run, as the tool tells it. */
+export interface DelegatedDetails {
+  run: string;
+  /** Missing while it works. */
+  state?: DeliveryOffer["state"];
+}
+
+interface PromptEvent {
+  systemPrompt?: unknown;
+  systemPromptOptions?: { sections?: unknown; forceSystemPrompt?: unknown };
+}
+
+export class Delegation {
+  readonly #impresario: Impresario;
+  readonly #decided = new WeakMap<HostSession, DelegationLesson | "not taught">();
+
+  constructor(impresario: Impresario) {
+    this.#impresario = impresario;
+  }
+
+  /** Asks the runtime as soon as there is one, so that the first turn need not wait. */
+  async prepare(session: HostSession): Promise<void> {
+    if (this.#decided.has(session)) return;
+    const asked = this.#impresario.runtime.connection?.ask("delegation", { session: session.id });
+    const outcome = await asked;
+    if (outcome?.ok) this.#decide(session, outcome.result.taught);
+  }
+
+  /** The turn's system prompt. What was decided before the first one holds for the whole session. */
+  async teach(session: HostSession, event: PromptEvent): Promise<{ systemPrompt: string } | undefined> {
+    if (!this.#decided.has(session)) {
+      await this.#impresario.runtime.ready(FIRST_TURN_MS);
+      await this.prepare(session);
+      this.#decide(session, null);
+    }
+    const lesson = this.#decided.get(session);
+    if (!lesson || lesson === "not taught") return undefined;
+    // A person may have left the tool out; then there is nothing to teach.
+    if (!session.pi.getActiveTools().includes(lesson.tool.name)) return undefined;
+    return withSection(event, lesson);
+  }
+
+  #decide(session: HostSession, lesson: DelegationLesson | null): void {
+    if (this.#decided.has(session)) return;
+    this.#decided.set(session, lesson ?? "not taught");
+    if (lesson) this.#offerTool(session, lesson);
+  }
+
+  #offerTool(session: HostSession, { tool }: DelegationLesson): void {
+    const { pi } = session;
+    pi.registerTool<never, DelegatedDetails>({
+      name: tool.name,
+      label: "Delegate",
+      description: tool.description,
+      parameters: tool.parameters as never,
+      // One skill is in flight in a session.
+      executionMode: "sequential",
+      execute: async (_call, parameters, signal, update, ctx) => {
+        session.enter(ctx);
+        const { skill, task } = parameters as { skill: string; task: string };
+        const { offer, shown } = await this.#impresario.delegate(session, skill, task, {
+          signal,
+          doing: (text, run) => update?.({ content: [{ type: "text", text }], details: { run } }),
+        });
+        return { content: [{ type: "text", text: textFor(offer, shown) }], details: { run: offer.run, state: offer.state } };
+      },
+    });
+    // A tool that throws loses its details, and with them the run they name; so failure is marked here.
+    pi.on("tool_result", (event) => {
+      if (event.toolName !== tool.name || event.isError) return undefined;
+      const details = event.details as Partial<DelegatedDetails> | undefined;
+      return details?.state && details.state !== "succeeded" ? { isError: true } : undefined;
+    });
+  }
+}
+
+/** A run that a tool call waits for. */
+export interface WaitingCall {
+  doing(text: string): void;
+  settle(result: { offer: DeliveryOffer; shown: ShownRun | undefined }): void;
+  fail(why: Error): void;
+}
+
+/** Structured sections where Pi has them: only what changed is sent anew. Else the text is put behind the prompt. */
+export function withSection(event: PromptEvent, lesson: Pick<DelegationLesson, "section" | "block">): { systemPrompt: string } | undefined {
+  const options = event.systemPromptOptions;
+  if (typeof options?.sections === "object" && options.sections !== null && options.forceSystemPrompt === undefined) {
+    (options.sections as Record<string, string>)[lesson.section] = lesson.block;
+    return undefined;
+  }
+  return typeof event.systemPrompt === "string" ? { systemPrompt: `${event.systemPrompt}\n\n${lesson.block}` } : undefined;
+}
