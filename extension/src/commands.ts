@@ -112,14 +112,18 @@ function unknownSkill(session: HostSession, words: string): string {
 
 /** On a terminal the choice goes into the editor, where a task is written best; elsewhere the task is asked for. */
 async function pickSkill(impresario: Impresario, session: HostSession, ctx: Context): Promise<void> {
-  if (!(await impresario.runtime.ready(5_000))) return session.complain(impresario.runtime.offBecause ?? NOT_READY);
-  const skills = await impresario.skills();
+  if (!(await impresario.reach())) return session.complain(impresario.runtime.offBecause ?? NOT_READY);
+  const skills = await impresario.skills({ holds: true });
   if (skills.length === 0) return session.complain(NO_SKILLS);
   if (!session.hasUI) return session.complain(`Say which: /skill <name> <task>. There are: ${skills.map(({ name }) => name).join(", ")}.`);
   const choices = new Map(skills.map((skill) => [inOneLine(skill), skill.name]));
   const name = choices.get((await ctx.ui.select("Which skill?", [...choices.keys()])) ?? "");
   if (!name) return;
-  if (session.mode === "tui") return ctx.ui.setEditorText(`/skill ${name} `);
+  if (session.mode === "tui") {
+    ctx.ui.setEditorText(`/skill ${name} `);
+    // Pi shows what it was put into the editor only when something is drawn.
+    return impresario.progress.redraw();
+  }
   const task = await askTask(session, ctx, name);
   if (task !== undefined) explain(impresario, session, await impresario.runSkill(session, name, task));
 }

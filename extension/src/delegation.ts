@@ -31,10 +31,9 @@ export class Delegation {
   }
 
   /** Asks the runtime as soon as there is one, so that the first turn need not wait. */
-  async prepare(session: HostSession): Promise<void> {
+  async prepare(session: HostSession, options: { holds?: boolean } = {}): Promise<void> {
     if (this.#decided.has(session)) return;
-    const asked = this.#impresario.runtime.connection?.ask("delegation", { session: session.id });
-    const outcome = await asked;
+    const outcome = await this.#impresario.runtime.connection?.ask("delegation", { session: session.id }, options);
     if (outcome?.ok) this.#decide(session, outcome.result.taught);
   }
 
@@ -42,7 +41,7 @@ export class Delegation {
   async teach(session: HostSession, event: PromptEvent): Promise<{ systemPrompt: string } | undefined> {
     if (!this.#decided.has(session)) {
       await this.#impresario.runtime.ready(FIRST_TURN_MS);
-      await this.prepare(session);
+      await this.prepare(session, { holds: true });
       this.#decide(session, null);
     }
     const lesson = this.#decided.get(session);

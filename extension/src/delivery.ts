@@ -43,6 +43,8 @@ export class Deliveries {
 
   /** A tool call of the main agent brings this result into the session. */
   expect(run: string): OfferReceipt {
+    const session = this.#session();
+    if (session && isRead(session)) return { receipt: "kept" };
     this.#unkept.add(run);
     return { receipt: "shown" };
   }
@@ -96,8 +98,7 @@ export class Deliveries {
   }
 
   #isKept(session: HostSession, run: string): boolean {
-    // Without a person nobody comes back to this session: what Pi printed is the delivery.
-    if (session.mode === "print" || session.mode === "json") return true;
+    if (isRead(session)) return true;
     const file = session.read((ctx) => ctx.sessionManager.getSessionFile(), undefined);
     // Pi writes a session's file with the first answer of its model; until then everything is in memory only.
     return (file === undefined || existsSync(file)) && branchHas(session, run);
@@ -113,6 +114,11 @@ export class Deliveries {
       this.#timer = undefined;
     }
   }
+}
+
+/** Without a person nobody comes back to this session: what Pi printed is the delivery. */
+function isRead(session: HostSession): boolean {
+  return session.mode === "print" || session.mode === "json";
 }
 
 function branchHas(session: HostSession, run: string): boolean {

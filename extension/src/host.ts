@@ -76,20 +76,25 @@ export class HostSession {
   /** Shows the person what was asked for; in print mode it is what Pi prints. */
   tell(text: string): void {
     if (this.mode === "print") writeAll(1, `${text}\n`);
-    else this.notice("info", text);
+    else this.#show("info", text);
   }
 
   /** What was asked for cannot be done; without a screen Pi's exit code says so too. */
   complain(words: string): void {
-    this.notice("error", words);
+    this.#show("error", words);
     if (!this.hasUI) process.exitCode = 1;
   }
 
-  /** Shows a notice; without a screen it goes to stderr, which Pi leaves alone. The same one is not shown twice in a row. */
+  /** Shows a notice nobody asked for. The same one is not shown twice in a row. */
   notice(level: NoticeLevel, text: string): void {
     const now = Date.now();
     if (text === this.#lastNotice.text && now - this.#lastNotice.at < SAME_NOTICE_MS) return;
     this.#lastNotice = { text, at: now };
+    this.#show(level, text);
+  }
+
+  /** Without a screen it goes to stderr, which Pi leaves alone. */
+  #show(level: NoticeLevel, text: string): void {
     const shown = this.hasUI && this.read((ctx) => {
       ctx.ui.notify(text, level);
       return true;

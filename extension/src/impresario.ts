@@ -77,11 +77,21 @@ export class Impresario {
     return this.#session === session;
   }
 
+  /** The connection, for something a person waits for. Pi does not exit meanwhile. */
+  async reach(): Promise<Connection | undefined> {
+    this.runtime.startIfIdle();
+    const release = this.runtime.hold();
+    try {
+      return await this.runtime.ready(READY_MS);
+    } finally {
+      release();
+    }
+  }
+
   /** The skills there are now; those known before when the runtime does not say. */
-  async skills(): Promise<SkillSummary[]> {
+  async skills(options: { holds?: boolean } = {}): Promise<SkillSummary[]> {
     const session = this.#session;
-    const asked = session && this.runtime.connection?.ask("completions", { session: session.id });
-    const outcome = await asked;
+    const outcome = await (session && this.runtime.connection?.ask("completions", { session: session.id }, options));
     if (outcome?.ok) this.#skills = outcome.result.skills;
     return this.#skills;
   }
@@ -142,15 +152,14 @@ export class Impresario {
   /** Cancels every run of the session and says so. */
   async cancel(session: HostSession, by: string): Promise<void> {
     const outcome = await this.runtime.connection?.ask("skill.cancel", { session: session.id, run: null, by }, { holds: !session.hasUI });
-    if (!outcome?.ok) return session.notice("error", `The cancellation did not reach Impresario's runtime (${outcome ? wordsFor(outcome) : "it is not running"}).`);
+    if (!outcome?.ok) return session.complain(`The cancellation did not reach Impresario's runtime (${outcome ? wordsFor(outcome) : "it is not running"}).`);
     const count = outcome.result.runs.length;
-    session.notice("info", count === 0 ? "Nothing is running." : `Cancelling ${count === 1 ? "the run" : `${count} runs`}.`);
+    session.tell(count === 0 ? "Nothing is running." : `Cancelling ${count === 1 ? "the run" : `${count} runs`}.`);
   }
 
   /** Shows the person what the runtime says about traces. */
   async tellTrace<Method extends "trace.report" | "trace.view">(session: HostSession, method: Method, params: HostRequests[Method]["params"]): Promise<void> {
-    this.runtime.startIfIdle();
-    const connection = await this.runtime.ready(READY_MS);
+    const connection = await this.reach();
     if (!connection) return session.complain(this.runtime.offBecause ?? NOT_READY);
     const outcome = await connection.ask(method, params, { holds: true });
     if (outcome.ok) session.tell(outcome.result.text);

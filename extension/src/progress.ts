@@ -74,6 +74,11 @@ export class ProgressView {
     this.#draw();
   }
 
+  /** Draws what is known, and has Pi draw what else has changed. */
+  redraw(): void {
+    this.#draw();
+  }
+
   #draw(): void {
     const session = this.#session();
     const runs = this.runs;

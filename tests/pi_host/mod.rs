@@ -1,0 +1,255 @@
+//! A Pi with the extension, the bridge and the runtime, between a person and a nested Pi.
+
+#![allow(dead_code, reason = "each test program uses its own part")]
+
+use impresario_model_server::{Call, ModelServer, Rule, Script, Turn};
+use impresario_test_support::directories;
+use impresario_test_support::json_lines::JsonLines;
+use impresario_test_support::limited::{Finished, run};
+use impresario_test_support::pi::{Sandbox, Scenario, Version, submit};
+use impresario_test_support::terminal::{Key, Terminal};
+use rustix::process::Pid;
+use serde_json::{Value, json};
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+use std::process::Command;
+use std::time::{Duration, Instant};
+
+/// Nothing here takes long; a machine that is busy may.
+pub const PATIENCE: Duration = Duration::from_secs(90);
+/// What a sub-agent says.
+pub const ANSWER: &str = "The sub-agent looked and found it.";
+/// What the main agent says.
+pub const MAIN_ANSWER: &str = "Hello from the main agent.";
+
+/// A Pi with the extension, a workspace with a skill, and a model that answers every part of a run.
+pub struct Stage {
+    pub scenario: Scenario,
+    pub server: ModelServer,
+    pub sandbox: Sandbox,
+    pub binary: String,
+}
+
+impl Stage {
+    /// The sub-agents of this stage answer in turn; none where the suite runs without Pi.
+    pub fn set(version: Version, name: &str, sub_agents: impl IntoIterator<Item = Turn>) -> Option<Self> {
+        Self::set_with(version, name, script(sub_agents))
+    }
+
+    /// The model answers by this script.
+    pub fn set_with(version: Version, name: &str, script: Script) -> Option<Self> {
+        let scenario = Scenario::begin(version, name)?;
+        let server = ModelServer::start_blocking(script).expect("a port on 127.0.0.1");
+        let sandbox = Sandbox::new(scenario.install(), &server);
+        let skill = "---\nname: demo\ndescription: looks at something\n---\nLook, and say what you found.\n";
+        sandbox.write_work_file(".pi/skills/demo/SKILL.md", skill);
+        let binary = env!("CARGO_BIN_EXE_impresario").to_owned();
+        Some(Self {
+            scenario,
+            server,
+            sandbox,
+            binary,
+        })
+    }
+
+    /// The runtime is this program instead.
+    pub fn with_runtime(mut self, program: impl AsRef<Path>) -> Self {
+        self.binary = program.as_ref().display().to_string();
+        self
+    }
+
+    /// The runtime is a shell script.
+    pub fn with_scripted_runtime(self, script: &str) -> Self {
+        let program = self.sandbox.bin().join("scripted-runtime");
+        fs::write(&program, format!("#!/bin/sh\n{script}\n")).expect("a script in the sandbox");
+        fs::set_permissions(&program, fs::Permissions::from_mode(0o755))
+            .expect("a script can be made executable");
+        self.with_runtime(program)
+    }
+
+    pub fn pi(&self, arguments: &[&str]) -> Command {
+        let extension = directories::project().join("extension/src/index.ts");
+        let extension = extension.display().to_string();
+        let mut all = vec!["-e", &extension];
+        // Before there was trust, Pi loaded what lay in the workspace.
+        if self.scenario.version() == Version::ALL[0] {
+            all.push("--approve");
+        }
+        all.extend(arguments);
+        let mut command = self.sandbox.pi_command(&all);
+        command.env("IMPRESARIO_BINARY", &self.binary);
+        command
+    }
+
+    pub fn print(&self, prompt: &str) -> Finished {
+        run(&mut self.pi(&["-p", prompt]), "", PATIENCE)
+    }
+
+    pub fn rpc(&self) -> JsonLines {
+        JsonLines::start(&mut self.pi(&["--mode", "rpc"]))
+    }
+
+    pub fn terminal(&self) -> Terminal {
+        Terminal::start(self.pi(&[]))
+    }
+
+    /// Who called the model, in order.
+    pub fn callers(&self) -> Vec<String> {
+        let calls = self.server.ledger().calls();
+        calls
+            .into_iter()
+            .map(|call| call.rule.unwrap_or_else(|| "nobody".into()))
+            .collect()
+    }
+
+    pub fn wait_for_sub_agents(&self, count: usize) {
+        let reached = |calls: &[Call]| {
+            calls
+                .iter()
+                .filter(|call| call.rule.as_deref() == Some("sub-agent"))
+                .count()
+        };
+        let came = self
+            .server
+            .ledger()
+            .wait_until(PATIENCE, |calls| reached(calls) >= count);
+        assert!(
+            came,
+            "the sub-agent never called its model; calls: {:?}",
+            self.callers()
+        );
+    }
+
+    /// The runs in the journal, as the command line lists them, the newest first.
+    pub fn runs(&self) -> Vec<Value> {
+        let mut command = self.sandbox.command(env!("CARGO_BIN_EXE_impresario"));
+        let listed = run(command.args(["runs", "--json"]), "", PATIENCE);
+        listed.records()
+    }
+
+    /// Waits until the journal holds these states, the oldest first, and that the host keeps the result of each.
+    pub fn wait_for_states(&self, states: &[&str]) {
+        let deadline = Instant::now() + PATIENCE;
+        loop {
+            let mut runs = self.runs();
+            runs.reverse();
+            let there: Vec<&str> = runs.iter().filter_map(|run| run["state"].as_str()).collect();
+            if there == states && runs.iter().all(|run| run["delivered"] == true) {
+                return;
+            }
+            assert!(Instant::now() < deadline, "not {states:?}: {runs:#?}");
+            std::thread::sleep(Duration::from_millis(100));
+        }
+    }
+
+    /// Every process that carries the name of this sandbox in its environment, with its command line.
+    pub fn processes(&self) -> Vec<(i32, String)> {
+        let mark = self.sandbox.home().display().to_string();
+        let entries = fs::read_dir("/proc").expect("/proc").filter_map(Result::ok);
+        let pids = entries.filter_map(|entry| entry.file_name().to_str()?.parse::<i32>().ok());
+        let marked = pids.filter(|pid| {
+            let environment = fs::read(format!("/proc/{pid}/environ")).unwrap_or_default();
+            String::from_utf8_lossy(&environment).contains(&mark)
+        });
+        marked.map(|pid| (pid, command_line(pid))).collect()
+    }
+
+    pub fn runtime_pid(&self) -> Pid {
+        let found = self
+            .processes()
+            .into_iter()
+            .find(|(_, command)| command.contains("impresario bridge"));
+        let (pid, _) = found.unwrap_or_else(|| panic!("no runtime among {:?}", self.processes()));
+        Pid::from_raw(pid).expect("a process id")
+    }
+
+    /// Nothing that belongs to this sandbox runs any more.
+    pub fn nothing_is_left(&self) {
+        let deadline = Instant::now() + Duration::from_secs(30);
+        while !self.processes().is_empty() {
+            assert!(Instant::now() < deadline, "still there: {:?}", self.processes());
+            std::thread::sleep(Duration::from_millis(20));
+        }
+    }
+}
+
+pub fn command_line(pid: i32) -> String {
+    let words = fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+    String::from_utf8_lossy(&words).replace('\0', " ")
+}
+
+pub fn verdict(question: Option<&str>) -> Value {
+    let passed = question.is_none();
+    json!({
+        "hasUserGoal": true, "hasRequiredInputs": passed, "hasScopeBoundary": true, "isUnambiguous": passed,
+        "missingRequirementQuestion": question,
+        "executionRoute": {
+            "tier": "balanced", "complexity": "low", "risk": "read_only", "confidence": 0.9, "reason": "small",
+        },
+    })
+}
+
+pub fn brief_rule() -> Rule {
+    let brief =
+        json!({"userGoal": "Find it", "constraints": [], "knownContext": "", "userClarifications": []});
+    Rule::new("brief")
+        .system_contains("# Impresario: brief")
+        .turn(Turn::text(&brief.to_string()))
+        .repeat()
+}
+
+pub fn script(sub_agents: impl IntoIterator<Item = Turn>) -> Script {
+    let judge = Rule::new("judge").system_contains("# Impresario: judge");
+    let sub_agent = Rule::new("sub-agent").user_contains("User Goal: ");
+    Script::new()
+        .rule(brief_rule())
+        .rule(judge.turn(Turn::text(&verdict(None).to_string())).repeat())
+        .rule(sub_agents.into_iter().fold(sub_agent, Rule::turn))
+        .rule(Rule::new("main agent").turn(Turn::text(MAIN_ANSWER)).repeat())
+}
+
+/// Waits until this stands in a file that another program writes.
+pub fn wait_for_file(path: &Path, text: &str) {
+    let deadline = Instant::now() + PATIENCE;
+    loop {
+        let found = fs::read_to_string(path).unwrap_or_default();
+        if found.contains(text) {
+            return;
+        }
+        assert!(Instant::now() < deadline, "{text} never came: {found}");
+        std::thread::sleep(Duration::from_millis(10));
+    }
+}
+
+/// Submits a text and waits for what it brings. Pi that is still starting may take the key and not the text.
+pub fn submit_and_see(terminal: &mut Terminal, text: &str, wanted: &str) {
+    submit(terminal, text, PATIENCE);
+    let deadline = Instant::now() + PATIENCE;
+    while !terminal.shows(Duration::from_secs(2), |screen| screen.contains(wanted)) {
+        assert!(
+            Instant::now() < deadline,
+            "{wanted} never came:\n{}",
+            terminal.screen()
+        );
+        terminal.press(Key::Enter);
+    }
+}
+
+pub fn prompt(pi: &mut JsonLines, text: &str) {
+    pi.say(&json!({"id": text, "type": "prompt", "message": text}))
+        .expect("Pi listens");
+}
+
+pub fn is_result(record: &Value) -> bool {
+    record["type"] == "message_end" && record["message"]["customType"] == "impresario-result"
+}
+
+pub fn is_notice(record: &Value, text: &str) -> bool {
+    let message = record["message"].as_str().unwrap_or_default();
+    record["method"] == "notify" && message.contains(text)
+}
+
+pub fn count(pi: &JsonLines, wanted: impl Fn(&Value) -> bool) -> usize {
+    pi.said().records.iter().filter(|record| wanted(record)).count()
+}
