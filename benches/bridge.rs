@@ -8,8 +8,8 @@
 //! meets both.
 
 use impresario::bridge::wire::{
-    InputDecisionKind, MarkerPlan, MarkerSkeleton, ObservedEvent, QuestionAnswer, SessionEnd, SessionStart,
-    SkillCancel, SkillRun, SkillSummary, TraceName, TypedInput,
+    Delegation, InputDecisionKind, MarkerPlan, MarkerSkeleton, ObservedEvent, QuestionAnswer, SessionEnd,
+    SessionStart, SkillCancel, SkillRun, SkillSummary, TraceName, TypedInput,
 };
 use impresario::bridge::{Bridge, BridgeSettings, HostEvents, Refused};
 use impresario_policies::domain::{Reason, ReasonCode, RunId, SessionId};
@@ -216,6 +216,10 @@ impl HostEvents for Nobody {
         MarkerPlan::default()
     }
     async fn delivery_acknowledged(&self, _: RunId) {}
+    async fn delegation(&self, _: &SessionId) -> Delegation {
+        Delegation { taught: None }
+    }
+
     async fn skills(&self, _: &SessionId) -> Vec<SkillSummary> {
         Vec::new()
     }

@@ -289,7 +289,7 @@ fn check_example(example: &Value, asked: &mut String) {
         };
     }
     check_each!(
-        requests: Hello, Ping, TypedInput, SkillRun, SkillCancel, QuestionAnswer, MarkerSkeleton, Completions,
+        requests: Hello, Ping, TypedInput, SkillRun, SkillCancel, QuestionAnswer, MarkerSkeleton, Completions, DelegationAsk,
             TraceReport, TraceView, TraceList, QuestionAsk, ModelComplete, DeliveryOffer, SessionHistory, SessionHasRun;
         notifications: RequestCancel, SessionStart, SessionEnd, ObservedEvents, DeliveryAcknowledged, UiStatus,
             UiProgress, UiNotice
