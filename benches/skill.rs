@@ -31,6 +31,8 @@ use std::time::{Duration, SystemTime};
 
 const ROUNDS: usize = 60;
 const CANCELS: usize = 40;
+/// How long a look takes, so that a run does not come to its last turn before it is cancelled.
+const LOOK: Duration = Duration::from_millis(5);
 const OVERHEAD_MS_MAX: f64 = 5.0;
 const SILENCE_MS_MAX: f64 = 50.0;
 
@@ -287,6 +289,7 @@ impl EmbeddedTool for Look {
 
     async fn call(&self, _: Value) -> Result<String, String> {
         self.0.lock().expect("no panic").push(now_us());
+        tokio::time::sleep(LOOK).await;
         Ok("nothing new".to_string())
     }
 }

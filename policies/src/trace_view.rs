@@ -8,6 +8,7 @@ use crate::execution_route::{complexity_word, risk_word, tier_word};
 use crate::trace_classify::TraceVerdict;
 use crate::trace_file::{Trace, TraceCall};
 use crate::trace_text::{offset_text, signal_prefix, trace_duration};
+use memchr::memmem;
 
 /// How much is shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -97,7 +98,12 @@ fn push_timeline(trace: &Trace, settings: &ViewSettings, lines: &mut Vec<String>
         let offset = offset_text(call.timestamp - first.timestamp);
         let args = args_text(&call.args, settings.args_units);
         let (server, tool, size) = (&call.server_name, &call.tool_name, size_text(call));
-        lines.push(format!("   [{offset}]  {server} / {tool}  {args}  → {size}"));
+        lines.push(
+            [
+                "   [", &offset, "]  ", server, " / ", tool, "  ", &args, "  → ", &size,
+            ]
+            .concat(),
+        );
     }
     match trace.stopped_reason.as_str() {
         "timeout" => lines.push("   ⏰ timeout".to_string()),
@@ -122,15 +128,15 @@ fn size_text(call: &TraceCall) -> String {
         return "⛔ blocked".to_string();
     }
     match cut_total(&call.result_preview) {
-        Some(total) => format!("{total} chars  (preview)"),
-        None => format!("{} chars", grouped(units(&call.result_preview) as u64)),
+        Some(total) => [&total, " chars  (preview)"].concat(),
+        None => [&grouped(units(&call.result_preview) as u64), " chars"].concat(),
     }
 }
 
 /// The full length the first mark of a cut speaks of, as it is shown.
 pub(crate) fn cut_total(preview: &str) -> Option<String> {
     const MARK: &str = "[...truncated,";
-    preview.match_indices(MARK).find_map(|(at, _)| {
+    memmem::find_iter(preview.as_bytes(), MARK).find_map(|at| {
         let rest = trim_start(&preview[at + MARK.len()..]);
         let digits = rest.bytes().take_while(u8::is_ascii_digit).count();
         let (digits, rest) = rest.split_at(digits);
@@ -155,10 +161,8 @@ pub(crate) fn args_text(args: &Json, limit: usize) -> String {
     };
     for (key, shown) in TELLING {
         if let Some(value) = args.get(key).and_then(Json::as_str) {
-            return format!(
-                "{shown}=\"{}\"",
-                cut_with_dots(value, limit, limit.saturating_sub(3))
-            );
+            let value = cut_with_dots(value, limit, limit.saturating_sub(3));
+            return [shown, "=\"", &value, "\""].concat();
         }
     }
     let Some((key, value)) = entries.first() else {

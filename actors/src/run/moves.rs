@@ -212,7 +212,13 @@ impl Run {
         from: StartFrom,
         ctx: &mut Context<Self>,
     ) {
-        self.effect(tokio::time::sleep(wait), ctx, move |run, (), ctx| {
+        // A timer is a millisecond late at the least, and most attempts need not wait at all.
+        let waited = async move {
+            if !wait.is_zero() {
+                tokio::time::sleep(wait).await;
+            }
+        };
+        self.effect(waited, ctx, move |run, (), ctx| {
             let Some(seed) = run.attempt_seed(number, model.clone(), from) else {
                 return;
             };

@@ -311,7 +311,7 @@ function argsText(args, limit) {
 
 function sizeOf(call) {
   if (call.blocked) return "⛔ blocked";
-  const cut = /\[\.\.\.truncated, (\d+) total chars\]$/.exec(call.resultPreview);
+  const cut = /\[\.\.\.truncated,\s*(\d+)\s+total chars\]/.exec(call.resultPreview);
   return cut ? `${grouped(Number(cut[1]))} chars  (preview)` : `${grouped(call.resultPreview.length)} chars`;
 }
 

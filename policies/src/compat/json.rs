@@ -5,9 +5,12 @@
 //! reader. What lies deeper than [`DEPTH_MAX`] is checked but read as null, so nothing here can exhaust a stack.
 
 use super::number_text;
+use std::collections::BTreeMap;
 
 /// How deep values are kept.
 const DEPTH_MAX: usize = 96;
+/// The keys of an object with fewer entries are looked through one by one.
+const SMALL_OBJECT: usize = 16;
 
 /// A JSON value with its keys in order.
 #[derive(Debug, Clone, PartialEq)]
@@ -192,6 +195,11 @@ fn position(text: &str, at: usize, what: &'static str) -> JsonError {
     JsonError { what, line, column }
 }
 
+/// Looks at all of them, which is quicker than to stop at the first.
+fn has_control(bytes: &[u8]) -> bool {
+    bytes.iter().fold(false, |found, byte| found | (*byte < 0x20))
+}
+
 struct Reader<'a> {
     text: &'a str,
     at: usize,
@@ -206,26 +214,36 @@ enum Open {
 #[derive(Default)]
 struct ObjectBuilder {
     entries: Vec<(String, Json)>,
-    places: std::collections::BTreeMap<String, usize>,
+    /// Where the keys of an object with many of them stand; those of a small one are looked through.
+    places: BTreeMap<String, usize>,
     key: String,
 }
 
 impl ObjectBuilder {
     fn put(&mut self, value: Json) {
         let key = std::mem::take(&mut self.key);
-        match self.places.get(&key) {
-            Some(place) => self.entries[*place].1 = value,
-            None => {
-                self.places.insert(key.clone(), self.entries.len());
-                self.entries.push((key, value));
-            }
+        match self.place_of(&key) {
+            Some(place) => self.entries[place].1 = value,
+            None => self.entries.push((key, value)),
         }
+    }
+
+    fn place_of(&mut self, key: &str) -> Option<usize> {
+        if self.entries.len() < SMALL_OBJECT {
+            return self.entries.iter().position(|(known, _)| known == key);
+        }
+        let unplaced = self.entries.iter().enumerate().skip(self.places.len());
+        self.places
+            .extend(unplaced.map(|(place, (known, _))| (known.clone(), place)));
+        self.places.get(key).copied()
     }
 
     /// The entries in their order: those with an index for a key first.
     fn finish(mut self) -> Vec<(String, Json)> {
-        self.entries
-            .sort_by_key(|(key, _)| index_of(key).unwrap_or(u32::MAX));
+        if self.entries.iter().any(|(key, _)| index_of(key).is_some()) {
+            self.entries
+                .sort_by_key(|(key, _)| index_of(key).unwrap_or(u32::MAX));
+        }
         self.entries
     }
 }
@@ -233,7 +251,10 @@ impl ObjectBuilder {
 /// The number of a key that is written like an index of an array.
 fn index_of(key: &str) -> Option<u32> {
     let plain = key.bytes().all(|byte| byte.is_ascii_digit()) && (key == "0" || !key.starts_with('0'));
-    key.parse().ok().filter(|index| plain && *index < u32::MAX)
+    if !plain {
+        return None;
+    }
+    key.parse().ok().filter(|index| *index < u32::MAX)
 }
 
 impl Reader<'_> {
@@ -385,22 +406,22 @@ impl Reader<'_> {
         let mut out = String::new();
         loop {
             let rest = &self.text.as_bytes()[self.at..];
-            let plain = rest
-                .iter()
-                .position(|byte| matches!(byte, b'"' | b'\\' | 0..=0x1F));
-            let Some(plain) = plain else {
+            let end = memchr::memchr2(b'"', b'\\', rest);
+            let plain = &rest[..end.unwrap_or(rest.len())];
+            if has_control(plain) {
+                self.at += plain.iter().take_while(|byte| **byte >= 0x20).count();
+                return Err("a control character stands in a string");
+            }
+            let Some(end) = end else {
                 return Err("a string is not closed");
             };
-            out.push_str(&self.text[self.at..self.at + plain]);
-            self.at += plain;
-            match rest[plain] {
-                b'"' => {
-                    self.at += 1;
-                    return Ok(out);
-                }
-                b'\\' => self.escape(&mut out)?,
-                _ => return Err("a control character stands in a string"),
+            out.push_str(&self.text[self.at..self.at + end]);
+            self.at += end;
+            if rest[end] == b'"' {
+                self.at += 1;
+                return Ok(out);
             }
+            self.escape(&mut out)?;
         }
     }
 
@@ -572,6 +593,17 @@ mod tests {
             value.to_text(),
             r#"{"2":4,"10":2,"b":1,"01":3,"a":5,"4294967295":6}"#
         );
+    }
+
+    #[test]
+    fn a_key_said_again_in_a_large_object_is_found() {
+        for count in [SMALL_OBJECT - 1, SMALL_OBJECT, SMALL_OBJECT + 1, 100] {
+            let entries: Vec<_> = (0..count).map(|at| format!("\"k{at}\":0")).collect();
+            let text = format!("{{{},\"k3\":1,\"k3\":2}}", entries.join(","));
+            let value = Json::parse(&text).unwrap();
+            assert_eq!(value.as_object().map(<[_]>::len), Some(count));
+            assert_eq!(value.get("k3"), Some(&Json::Number(2.0)));
+        }
     }
 
     #[test]
