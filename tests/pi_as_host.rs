@@ -96,6 +96,42 @@ fn results_stand_in_the_conversation_and_nothing_else_does() {
     }
 }
 
+#[test]
+fn the_judges_tier_chooses_the_model_of_the_nested_pi_and_the_person_is_told() {
+    for version in Version::ALL {
+        let Some(stage) = Stage::set(version, "a chosen model", [Turn::text(ANSWER)]) else {
+            return;
+        };
+        let settings = json!({"impresario": {"executionRouting": {
+            "enabled": true, "surfaceDecision": true, "models": {"balanced": "mock/mock-other"},
+        }}});
+        stage
+            .sandbox
+            .write_work_file(".pi/settings.json", &settings.to_string());
+        let mut pi = stage.rpc();
+        prompt(&mut pi, "/skill demo look around");
+        pi.wait_for(PATIENCE, is_result);
+        let told = "[System]: ⚙️ Executing /skill:demo using balanced model mock/mock-other. Reason: route balanced \
+                    (complexity=low, risk=read_only, confidence=0.90)";
+        assert_eq!(count(&pi, |record| is_notice(record, told)), 1);
+        let calls = stage.server.ledger().calls();
+        let asked = calls
+            .iter()
+            .map(|call| (call.rule.as_deref().unwrap_or_default(), call.model.as_str()));
+        assert_eq!(
+            asked.collect::<Vec<_>>(),
+            [
+                ("brief", "mock-1"),
+                ("judge", "mock-1"),
+                ("sub-agent", "mock-other")
+            ]
+        );
+        pi.hang_up();
+        assert_eq!(pi.wait_for_end(PATIENCE), End::Exited(0));
+        stage.nothing_is_left();
+    }
+}
+
 fn user_messages(call: &Call) -> Vec<String> {
     let messages = call.body["messages"].as_array().expect("messages");
     messages

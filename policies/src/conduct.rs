@@ -122,6 +122,24 @@ pub enum Move {
     Rest,
 }
 
+impl Move {
+    /// What it is, in a word for the log: what is in it may be the user's.
+    pub fn word(&self) -> &'static str {
+        match self {
+            Self::Judge { .. } => "judge",
+            Self::Ask { .. } => "ask",
+            Self::KeepBrief { .. } => "keep brief",
+            Self::AwaitRoom => "await room",
+            Self::StartAttempt { .. } => "start attempt",
+            Self::LetAttemptRun { .. } => "let attempt run",
+            Self::SettleLostAttempt { .. } => "settle lost attempt",
+            Self::End { .. } => "end",
+            Self::Deliver => "deliver",
+            Self::Rest => "rest",
+        }
+    }
+}
+
 /// Decides what a run does next.
 pub fn decide_next_move(run: &RunProjection, facts: &ConductFacts) -> Move {
     if run.ended.is_some() {

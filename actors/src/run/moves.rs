@@ -38,7 +38,7 @@ impl Run {
             return;
         }
         let next = decide_next_move(&self.projection, &self.facts);
-        tracing::debug!(run.id = %self.id, ?next, "move decided");
+        tracing::debug!(run.id = %self.id, next = next.word(), "move decided");
         match next {
             Move::Judge { pass } => self.judge(pass, ctx),
             Move::Ask {
