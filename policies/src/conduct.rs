@@ -135,6 +135,8 @@ impl Move {
             Self::SettleLostAttempt { .. } => "settle lost attempt",
             Self::End { .. } => "end",
             Self::Deliver => "deliver",
+            Self::Observe => "observe",
+            Self::Acknowledge => "acknowledge",
             Self::Rest => "rest",
         }
     }
