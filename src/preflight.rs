@@ -5,12 +5,10 @@
 
 use impresario_actors::context::mcp::{EngineSettings, McpContextEngine, check_account};
 use impresario_actors::gateways::{ContextEngine, Entropy, SystemEntropy, SystemWallClock, WallClock};
-use impresario_policies::domain::{Reason, ReasonCode, Retrieval, RetrievalEngine, RunId, RunRequest};
+use impresario_policies::domain::{Reason, ReasonCode, RetrievalEngine, RunId, RunRequest};
 use impresario_policies::preflight::{preflight_failed_line, server_failed_line};
 use std::time::Duration;
 
-/// A server that takes longer to get ready makes a person wait too long for the first sign of life.
-const READY_WITHIN_MAX: Duration = Duration::from_secs(15);
 /// Between being asked to end and being killed.
 const GRACE: Duration = Duration::from_millis(500);
 
@@ -39,11 +37,7 @@ pub(crate) async fn check(settings: &EngineSettings, request: &RunRequest) -> Re
 }
 
 async fn check_server(settings: &EngineSettings, request: &RunRequest, mark: &RunId) -> Result<(), String> {
-    let retrieval = Retrieval {
-        timeout: request.retrieval.timeout.min(READY_WITHIN_MAX),
-        ..request.retrieval.clone()
-    };
-    let engine = McpContextEngine::new(settings, &retrieval, mark, request.workspace.clone());
+    let engine = McpContextEngine::new(settings, &request.retrieval, mark, request.workspace.clone());
     let checked = engine.check().await;
     engine.close(GRACE).await;
     checked.map_err(|error| error.to_string())

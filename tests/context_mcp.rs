@@ -74,6 +74,7 @@ impl Scene {
             environment: ours
                 .map(|(name, value)| (name.to_string(), value.to_string()))
                 .into(),
+            ready_within: PATIENT,
         }
     }
 
@@ -197,7 +198,18 @@ async fn a_server_that_says_nothing_is_given_up_at_the_limit_and_ended() {
     let scene = Scene::new();
     LocalSet::new()
         .run_until(async {
-            let engine = scene.auggie("silent-handshake", IMPATIENT);
+            let settings = EngineSettings {
+                ready_within: IMPATIENT,
+                ..scene.settings("silent-handshake")
+            };
+            let retrieval = Retrieval {
+                engine: RetrievalEngine::Auggie {
+                    program: Scene::server(),
+                },
+                timeout: PATIENT,
+            };
+            let workspace = scene.place.path().to_path_buf();
+            let engine = McpContextEngine::new(&settings, &retrieval, &scene.run, workspace);
             says(scene.ask(&engine, "x").await, "not ready within 0.3 s");
             assert_eq!(scene.processes(), 0);
             scene.close(&engine).await;
@@ -210,9 +222,8 @@ async fn a_call_without_an_answer_is_given_up_at_the_limit_and_the_next_one_is_a
     let scene = Scene::new();
     LocalSet::new()
         .run_until(async {
-            // The limit holds for getting ready too, so it cannot be short here.
-            let engine = scene.auggie("silent-first-call", Duration::from_secs(8));
-            says(scene.ask(&engine, "x").await, "did not answer within 8 s");
+            let engine = scene.auggie("silent-first-call", Duration::from_secs(2));
+            says(scene.ask(&engine, "x").await, "did not answer within 2 s");
             assert_eq!(scene.ask(&engine, "y").await, Ok("about y".to_string()));
             scene.close(&engine).await;
         })

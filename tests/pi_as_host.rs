@@ -142,6 +142,37 @@ fn user_messages(call: &Call) -> Vec<String> {
 }
 
 #[test]
+fn a_skill_whose_retrieval_is_not_ready_is_refused_before_any_model_is_called() {
+    for version in Version::ALL {
+        let name = "a retrieval engine without a login";
+        let Some(stage) = Stage::set(version, name, [Turn::text(ANSWER)]) else {
+            return;
+        };
+        let auggie = directories::project().join("tests/retrieval_server/server.mjs");
+        let settings =
+            json!({ "retrieval": { "engine": "auggie" }, "auggieBinPath": auggie.display().to_string() });
+        let file = json!({ "impresario": settings }).to_string();
+        stage.sandbox.write_work_file(".pi/settings.json", &file);
+        let mut command = stage.pi(&["--mode", "rpc"]);
+        command.env("AUGMENT_TEST_BEHAVIOUR", "not-logged-in");
+        let mut pi = JsonLines::start(&mut command);
+        prompt(&mut pi, "/skill demo look around");
+        let line = "[System Error]: Cannot execute skill. Augment daemon is offline or unauthenticated. \
+            (You are not currently logged in to Augment.";
+        let notice = pi.wait_for(PATIENCE, |record| is_notice(record, "Cannot execute skill"));
+        let shown = notice["message"].as_str().expect("a text");
+        assert!(
+            shown.starts_with(line) && !shown.contains("verysecretvalue"),
+            "{shown}"
+        );
+        assert_eq!(stage.callers(), Vec::<String>::new());
+        pi.hang_up();
+        assert_eq!(pi.wait_for_end(PATIENCE), End::Exited(0));
+        stage.nothing_is_left();
+    }
+}
+
+#[test]
 fn cancelling_ends_the_run_and_everything_below_it() {
     for version in Version::ALL {
         let never = Turn::text(ANSWER).behind_gate("never");

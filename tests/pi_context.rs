@@ -279,6 +279,23 @@ fn a_retrieval_has_its_time_and_the_sub_agent_goes_on_without_it() {
 }
 
 #[test]
+fn an_engine_that_dies_takes_nothing_with_it_and_is_started_again() {
+    let script = || model([retrieval(), retrieval()]);
+    with_both("context: an engine that dies", script, |stage| {
+        // The first life is that of the check before the run.
+        stage.set(json!({ "retrieval": stage.server_that("answers,dies,answers") }));
+        answered(&stage.demo());
+        let seen = stage.results();
+        assert!(
+            seen[0].contains("it ended without an answer; its last words:"),
+            "{seen:?}"
+        );
+        assert!(!seen[0].contains("verysecretvalue"), "{seen:?}");
+        assert!(seen[1].contains("about who restarts?"), "{seen:?}");
+    });
+}
+
+#[test]
 fn killed_in_a_retrieval_nothing_is_left_and_the_run_goes_on_with_another() {
     let script = || model([retrieval()]);
     with_both("context: killed in a retrieval", script, |stage| {

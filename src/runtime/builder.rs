@@ -38,6 +38,9 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 use tokio::sync::{mpsc, oneshot};
 
+/// A context engine that takes longer makes a person wait too long for the first sign of life.
+const ENGINE_READY_WITHIN: Duration = Duration::from_secs(15);
+
 /// Restarts of one actor in a row without a newly committed step; then its supervisor gives up (promise P8).
 const RESTARTS_WITHOUT_PROGRESS_MAX: u32 = 5;
 
@@ -319,6 +322,7 @@ impl RuntimeBuilder {
             keeper: self.keeper_found(),
             containment: self.containment,
             environment: std::env::vars().collect(),
+            ready_within: ENGINE_READY_WITHIN,
         }
     }
 

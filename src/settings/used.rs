@@ -110,7 +110,7 @@ const USED: &[(&str, Use)] = &[
     ),
     (
         "retrieval.timeoutMs",
-        Use::UsedWith("by auggie and mcp, for getting ready and for each answer"),
+        Use::UsedWith("by auggie and mcp, for each answer; they have 15 s to get ready"),
     ),
     (
         "parallelSubagents.enabled",

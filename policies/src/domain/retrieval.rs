@@ -8,7 +8,7 @@ use std::time::Duration;
 pub struct Retrieval {
     /// Who.
     pub engine: RetrievalEngine,
-    /// For one answer; and for the engine to get ready before its first.
+    /// For one answer, once the engine is ready.
     pub timeout: Duration,
 }
 

@@ -5,6 +5,7 @@ use impresario_policies::child_environment::{ChildEnvironmentSettings, choose_en
 use impresario_policies::domain::{RetrievalEngine, RunId};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
+use std::time::Duration;
 
 /// What every server is started with.
 #[derive(Debug, Clone)]
@@ -15,6 +16,8 @@ pub struct EngineSettings {
     pub containment: ContainmentSetting,
     /// Our environment, of which each server sees its part.
     pub environment: BTreeMap<String, String>,
+    /// How long a server has to get ready: to be greeted, and to list its tools.
+    pub ready_within: Duration,
 }
 
 /// How a server is spoken to first.

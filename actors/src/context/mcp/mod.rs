@@ -33,7 +33,8 @@ const GRACE: Duration = Duration::from_secs(1);
 /// Asks an MCP server. See the module.
 pub struct McpContextEngine {
     name: &'static str,
-    timeout: Duration,
+    answer_within: Duration,
+    ready_within: Duration,
     launch: Result<Rc<Launch>, String>,
     server: Rc<Mutex<Place>>,
     closing: CancellationToken,
@@ -58,7 +59,8 @@ impl McpContextEngine {
                 RetrievalEngine::Auggie { .. } => "auggie",
                 RetrievalEngine::Mcp { .. } => "mcp",
             },
-            timeout: retrieval.timeout,
+            answer_within: retrieval.timeout,
+            ready_within: settings.ready_within,
             launch: launch.map(Rc::new),
             server: Rc::default(),
             closing: CancellationToken::new(),
@@ -74,10 +76,10 @@ impl McpContextEngine {
     /// the engine finds everything that was started.
     async fn ready(&self) -> Result<Rc<Server>, RetrievalError> {
         let launch = self.launch.clone().map_err(|why| self.unavailable(why))?;
-        let (place, closing, timeout) = (self.server.clone(), self.closing.clone(), self.timeout);
+        let (place, closing, within) = (self.server.clone(), self.closing.clone(), self.ready_within);
         let started = tokio::task::spawn_local(async move {
             let mut place = place.lock().await;
-            place.ready(&launch, timeout, &closing).await
+            place.ready(&launch, within, &closing).await
         });
         let started = started.await.unwrap_or_else(|error| Err(error.to_string()));
         started.map_err(|why| self.unavailable(why))
@@ -95,7 +97,7 @@ impl Place {
     async fn ready(
         &mut self,
         launch: &Launch,
-        timeout: Duration,
+        within: Duration,
         closing: &CancellationToken,
     ) -> Result<Rc<Server>, String> {
         if closing.is_cancelled() {
@@ -111,7 +113,7 @@ impl Place {
                 "given up after {times} failures in a row; the last: {last}"
             ));
         }
-        match Server::start(launch, timeout, closing).await {
+        match Server::start(launch, within, closing).await {
             Ok(server) => {
                 let server = Rc::new(server);
                 self.server = Some(server.clone());
@@ -157,7 +159,7 @@ impl ContextEngine for McpContextEngine {
         let server = self.ready().await?;
         let answer = tokio::select! { biased;
             () = self.closing.cancelled() => return Err(self.unavailable("the attempt is over".to_string())),
-            answer = server.ask(&request.query, self.timeout) => answer,
+            answer = server.ask(&request.query, self.answer_within) => answer,
         };
         let mut place = self.server.lock().await;
         match answer {
