@@ -14,6 +14,7 @@ mod vectors;
 
 use std::collections::BTreeMap;
 use std::fmt;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use vectors::{Answer, Case};
 
@@ -55,41 +56,47 @@ impl fmt::Display for Tally {
 
 #[test]
 fn every_recorded_case_is_reproduced_or_improved() {
-    let directory = std::env::var_os("IMPRESARIO_VECTORS").map_or_else(
-        || Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/vectors"),
-        PathBuf::from,
-    );
+    let own = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/vectors");
+    // An empty value is none.
+    let given = std::env::var_os("IMPRESARIO_VECTORS").filter(|given| !given.is_empty());
+    let directory = given.map_or(own, PathBuf::from);
     let files = vectors::files_below(&directory);
     assert!(!files.is_empty(), "no vectors below {}", directory.display());
 
     let mut tallies: BTreeMap<(String, String), Option<Tally>> = BTreeMap::new();
     for file in &files {
-        let Some((peer, name)) = peer_and_function(&directory, file) else {
-            continue;
-        };
-        let tally = match find_function(&peer, &name) {
-            Some(function) => {
-                let entry = tallies.entry((peer, name)).or_default();
-                replay_file(file, &function, entry.get_or_insert_default());
-                continue;
-            }
-            None => None,
-        };
-        tallies.entry((peer, name)).or_insert(tally);
+        let (peer, name) = peer_and_function(&directory, file);
+        let function = find_function(&peer, &name);
+        let entry = tallies.entry((peer, name)).or_default();
+        if let Some(function) = function {
+            replay_file(file, &function, entry.get_or_insert_default());
+        }
     }
     report(&tallies);
 }
 
-/// The peer is the path component that names one; the function is the file's name.
-fn peer_and_function(directory: &Path, file: &Path) -> Option<(String, String)> {
-    let below = file.strip_prefix(directory).ok()?;
-    let named = |path: &Path| {
-        path.components()
+/// The peer is the path component that names one, else the first below the directory; the function is the file's
+/// name.
+fn peer_and_function(directory: &Path, file: &Path) -> (String, String) {
+    let below = file.strip_prefix(directory).unwrap_or(file);
+    let parts = |path: &Path| -> Vec<String> {
+        let parts = path.parent().unwrap_or(path).components();
+        parts
             .map(|part| part.as_os_str().to_string_lossy().into_owned())
-            .find(|part| PEERS.contains(&part.as_str()))
+            .collect()
     };
-    let peer = named(below).or_else(|| named(directory))?;
-    Some((peer, file.file_stem()?.to_string_lossy().into_owned()))
+    let is_peer = |part: &&String| PEERS.contains(&part.as_str());
+    let (inside, around) = (parts(below), parts(&directory.join("x")));
+    let named = inside
+        .iter()
+        .find(is_peer)
+        .or_else(|| around.iter().rev().find(is_peer));
+    let peer = named.or(inside.first()).cloned();
+    let name = file.file_stem().map(|stem| stem.to_string_lossy().into_owned());
+    (
+        peer.unwrap_or_else(|| "unknown".to_string()),
+        name.unwrap_or_default(),
+    )
 }
 
 fn find_function(peer: &str, name: &str) -> Option<Function> {
@@ -102,7 +109,17 @@ fn find_function(peer: &str, name: &str) -> Option<Function> {
 
 fn replay_file(file: &Path, function: &Function, tally: &mut Tally) {
     for case in vectors::cases_in(file) {
-        let ours = (function.replay)(&case);
+        let case = match case {
+            Ok(case) => case,
+            Err(what) => {
+                tally.failures.insert(0, what);
+                continue;
+            }
+        };
+        let Ok(ours) = catch_unwind(AssertUnwindSafe(|| (function.replay)(&case))) else {
+            tally.failures.insert(0, format!("{} panicked", case.describe()));
+            continue;
+        };
         if compare::same_answer(&case.expected, &ours) {
             tally.passed += 1;
             continue;

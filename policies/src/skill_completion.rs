@@ -1,7 +1,8 @@
 //! What is offered while `/skill …` is typed, and what becomes of the command's argument?
 
-use crate::compat::{collapse_spaces, is_space, trim};
+use crate::compat::{collapse_spaces, compare_names, is_space, trim, trim_start};
 use crate::skill_lookup::is_skill_name;
+use std::collections::BTreeSet;
 
 /// A command the host knows.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -32,6 +33,50 @@ pub enum SkillArgument {
     },
     /// The first word is no name.
     InvalidName(String),
+}
+
+/// A skill that could be run.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct KnownSkill {
+    /// Its name.
+    pub name: String,
+    /// What its file says it is for.
+    pub description: Option<String>,
+}
+
+/// One way to go on with a line.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Suggestion<'a> {
+    /// The whole line as it would then be.
+    pub line: String,
+    /// The skill.
+    pub skill: &'a KnownSkill,
+}
+
+/// Suggests names while `/skill:` is being typed, until a blank ends the name. Of two skills of one name the first
+/// counts; what stands before the command is kept.
+pub fn suggest_skills<'a>(line: &str, skills: &'a [KnownSkill]) -> Vec<Suggestion<'a>> {
+    const COMMAND: &str = "/skill:";
+    let typed = trim_start(line);
+    let Some(start) = typed
+        .strip_prefix(COMMAND)
+        .filter(|start| !start.contains(is_space))
+    else {
+        return Vec::new();
+    };
+    let before = &line[..line.len() - typed.len()];
+    let mut seen = BTreeSet::new();
+    let mut found: Vec<&KnownSkill> = skills
+        .iter()
+        .filter(|skill| is_skill_name(&skill.name) && seen.insert(&skill.name))
+        .filter(|skill| skill.name.starts_with(start))
+        .collect();
+    found.sort_by(|a, b| compare_names(&a.name, &b.name));
+    let suggestion = |skill: &'a KnownSkill| Suggestion {
+        line: format!("{before}{COMMAND}{} ", skill.name),
+        skill,
+    };
+    found.into_iter().map(suggestion).collect()
 }
 
 /// The skill commands that contain what was typed, whatever its case; none when nothing fits.
@@ -122,6 +167,30 @@ mod tests {
             read_skill_argument("skill:refactor split \n it", &commands()),
             SkillArgument::PutInEditor("/skill:refactor split it ".into())
         );
+    }
+
+    #[test]
+    fn a_name_is_suggested_until_it_is_ended() {
+        let skill = |name: &str, description: Option<&str>| KnownSkill {
+            name: name.into(),
+            description: description.map(str::to_string),
+        };
+        let skills = [
+            skill("deploy", None),
+            skill("demo", Some("of the workspace")),
+            skill("demo", Some("of the user")),
+            skill("no name", None),
+        ];
+        let lines = |line: &str| -> Vec<String> {
+            suggest_skills(line, &skills)
+                .into_iter()
+                .map(|found| found.line)
+                .collect()
+        };
+        assert_eq!(lines(" /skill:de"), [" /skill:demo ", " /skill:deploy "]);
+        assert_eq!(lines("/skill:").len(), 2);
+        assert!(lines("/skill:demo ").is_empty() && lines("/SKILL:de").is_empty());
+        assert_eq!(suggest_skills("/skill:dem", &skills)[0].skill, &skills[1]);
     }
 
     #[test]

@@ -99,8 +99,11 @@ impl Case {
     }
 }
 
-/// Every `.jsonl` file below a directory, in order.
+/// Every `.jsonl` file below a directory, in order; a file is itself.
 pub fn files_below(directory: &Path) -> Vec<PathBuf> {
+    if directory.is_file() {
+        return vec![directory.to_path_buf()];
+    }
     let mut files = Vec::new();
     let mut open = vec![directory.to_path_buf()];
     while let Some(directory) = open.pop() {
@@ -118,16 +121,23 @@ pub fn files_below(directory: &Path) -> Vec<PathBuf> {
     files
 }
 
-/// The cases of a file.
-pub fn cases_in(file: &Path) -> Vec<Case> {
-    let text = std::fs::read_to_string(file).unwrap_or_else(|error| panic!("{}: {error}", file.display()));
-    let lines = text.lines().filter(|line| !line.trim().is_empty());
-    lines
-        .enumerate()
-        .map(|(at, line)| {
-            case_of(line).unwrap_or_else(|what| panic!("{} line {}: {what}", file.display(), at + 1))
-        })
-        .collect()
+/// The cases of a file; a line that is none says which it is and why.
+pub fn cases_in(file: &Path) -> Vec<Result<Case, String>> {
+    let bytes = match std::fs::read(file) {
+        Ok(bytes) => bytes,
+        Err(error) => return vec![Err(format!("{}: {error}", file.display()))],
+    };
+    let bytes = bytes.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(&bytes);
+    let mut cases = Vec::new();
+    for (at, line) in bytes.split(|byte| *byte == b'\n').enumerate() {
+        let case = match std::str::from_utf8(line) {
+            Ok(line) if line.trim().is_empty() => continue,
+            Ok(line) => case_of(line),
+            Err(error) => Err(error.to_string()),
+        };
+        cases.push(case.map_err(|what| format!("{} line {}: {what}", file.display(), at + 1)));
+    }
+    cases
 }
 
 fn case_of(line: &str) -> Result<Case, String> {

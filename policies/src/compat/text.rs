@@ -1,5 +1,7 @@
 //! Text as JavaScript sees it: lengths in UTF-16 units, its own idea of white space.
 
+use std::cmp::Ordering;
+
 /// What `\s` matches there, as the inside of a bracketed class of the `regex` crate.
 pub const SPACE_CLASS: &str =
     r"\t\n\x0B\x0C\r \u{A0}\u{1680}\u{2000}-\u{200A}\u{2028}\u{2029}\u{202F}\u{205F}\u{3000}\u{FEFF}";
@@ -20,6 +22,19 @@ pub fn is_space(c: char) -> bool {
             | '\u{3000}'
             | '\u{FEFF}'
     )
+}
+
+/// `a.localeCompare(b)` for names of ASCII letters, digits, `-` and `_`: `_` and `-` before digits before letters,
+/// and only where all of that is equal, small letters before capital ones.
+pub fn compare_names(a: &str, b: &str) -> Ordering {
+    let rank = |byte: u8| match byte {
+        b'_' => (0, 0),
+        b'-' => (1, 0),
+        b'0'..=b'9' => (2, byte),
+        _ => (3, byte.to_ascii_lowercase()),
+    };
+    let ranks = |name: &str| name.bytes().map(rank).collect::<Vec<_>>();
+    ranks(a).cmp(&ranks(b)).then_with(|| b.cmp(a))
 }
 
 /// Whether `^` and `$` stop here in multi-line patterns.
@@ -165,6 +180,16 @@ mod tests {
     #[test]
     fn the_byte_order_mark_is_space_and_nel_is_not() {
         assert_eq!(trim("\u{FEFF} x\u{85}"), "x\u{85}");
+    }
+
+    #[test]
+    fn names_are_ordered_as_in_a_dictionary() {
+        let mut names = ["b", "B", "a", "A", "ab", "a1", "a-1", "a_2", "9", "_", "Ab", "aB"];
+        names.sort_by(|a, b| compare_names(a, b));
+        assert_eq!(
+            names,
+            ["_", "9", "a", "A", "a_2", "a-1", "a1", "ab", "aB", "Ab", "b", "B"]
+        );
     }
 
     #[test]

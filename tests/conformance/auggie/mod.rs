@@ -53,6 +53,7 @@ pub fn functions() -> Vec<Function> {
         ("skill_command", skills::skill_command),
         ("skill_lookup", skills::skill_lookup),
         ("skill_parse", skills::skill_parse),
+        ("skill_suggest_side_branch", skills::skill_suggest),
         ("state_machine", routing::state_machine),
         ("trace_classify", traces::trace_classify),
         ("trace_cleanup", traces::trace_cleanup),

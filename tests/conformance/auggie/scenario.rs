@@ -83,6 +83,9 @@ impl<'a> Player<'a> {
             }
         };
         let resolved = resolve_as_peer(text.as_deref());
+        let mut settings = RouterSettings::from(&resolved);
+        // The peer has one window for both.
+        settings.trace.report.trend_window = settings.trace.report.regression_window;
         let seeds = case.get("trace_files").as_object().unwrap_or_default();
         let files: BTreeMap<String, (usize, String)> = seeds
             .iter()
@@ -91,7 +94,7 @@ impl<'a> Player<'a> {
             .collect();
         let mut player = Self {
             case,
-            settings: RouterSettings::from(&resolved),
+            settings,
             phase: RouterPhase::Idle,
             waiting: None,
             detached: false,

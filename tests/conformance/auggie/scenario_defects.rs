@@ -2,26 +2,76 @@
 
 use crate::compare::{same, same_without_halves};
 use crate::vectors::{Answer, Case};
-use impresario_policies::compat::Json;
+use impresario_policies::compat::{Json, units};
+use regex::Regex;
 
 /// Whether our answer to a whole scenario is the one we want where the peer shows this fault.
+///
+/// Where a record shows several faults at once, every part that differs has to be right by one of them, the
+/// other parts taken for granted.
 pub fn accepts(defect: &str, case: &Case, ours: &Answer) -> bool {
     let (Answer::Value(expected), Answer::Value(ours)) = (&case.expected, ours) else {
         return false;
     };
+    if case.defects.len() == 1 {
+        return judge(defect, case, expected, ours);
+    }
+    let differs = |part: &&&str| !same(member(expected, part), member(ours, part));
+    PARTS.iter().filter(differs).all(|part| {
+        let mut faults = case.defects.iter().filter(|fault| touches(fault).contains(part));
+        faults.any(|fault| judge(fault, case, expected, &with_parts(expected, ours, touches(fault))))
+    })
+}
+
+fn judge(defect: &str, case: &Case, expected: &Json, ours: &Json) -> bool {
     match defect {
         "D08" | "D52" => no_unlock_without_lock(expected, ours),
         "D11" => same_without_halves(expected, ours),
+        "D12" | "D13" | "D15" | "D16" | "D17" => answers_are_cleaned_better(case, expected, ours),
         "D18" | "D45" => counted_once(case, expected, ours),
         "D19" | "D20" => unjudged_is_no_failure(expected, ours),
         "D21" => blocked_is_recorded(expected, ours),
         "D22" => no_foreign_traces(case, expected, ours),
+        "D23" => a_broken_trace_stops_nothing(expected, ours),
         "D24" => nothing_is_overwritten(expected, ours),
         "D25" => failed_runs_leave_a_trace(expected, ours),
+        "D26" => no_sixty_seconds(expected, ours),
+        "D29" => foreign_files_stay(expected, ours),
         "D33" => more_is_redacted(expected, ours),
         "D38" => nothing_is_said_after_the_end(expected, ours),
         _ => false,
     }
+}
+
+/// The parts of an answer in which a fault shows.
+fn touches(defect: &str) -> &'static [&'static str] {
+    match defect {
+        "D52" => &["locks"],
+        "D18" | "D22" | "D33" | "D45" => &["messages", "logs"],
+        "D12" | "D13" | "D15" | "D16" | "D17" => &["messages", "logs", "traces"],
+        "D19" | "D20" => &["messages", "logs"],
+        "D23" => &["steps", "messages", "logs", "remaining_seed_traces"],
+        "D21" | "D24" => &["traces"],
+        "D25" => &["logs", "traces"],
+        "D26" => &["messages"],
+        "D29" => &["remaining_seed_traces", "logs"],
+        _ => &PARTS,
+    }
+}
+
+fn member<'a>(value: &'a Json, key: &str) -> &'a Json {
+    value.get(key).unwrap_or(&Json::Null)
+}
+
+/// Ours in these parts, as recorded in all others.
+fn with_parts(expected: &Json, ours: &Json, parts: &[&str]) -> Json {
+    let chosen = |part: &str| if parts.contains(&part) { ours } else { expected };
+    Json::Object(
+        PARTS
+            .iter()
+            .map(|part| (part.to_string(), member(chosen(part), part).clone()))
+            .collect(),
+    )
 }
 
 const PARTS: [&str; 8] = [
@@ -172,20 +222,41 @@ fn nothing_is_said_after_the_end(expected: &Json, ours: &Json) -> bool {
             .all(|message| rest.any(|wanted| same(wanted, message)))
 }
 
-/// A route nobody gave is no sign of failure; every other sign is as recorded.
+/// A route nobody gave is no sign of failure; every other sign is as recorded. What reports and warnings say
+/// follows from it.
 fn unjudged_is_no_failure(expected: &Json, ours: &Json) -> bool {
+    const UNJUDGED: &str = "low route confidence";
     let without_confidence = |log: &Json| -> Vec<String> {
         let signals = signals(log)
             .into_iter()
-            .filter(|signal| !signal.starts_with("low route confidence"));
+            .filter(|signal| !signal.starts_with(UNJUDGED));
         signals.map(str::to_string).collect()
     };
-    let (wanted, found) = (part(expected, "logs"), part(ours, "logs"));
-    let pairs = || wanted.iter().zip(found);
-    same_but(expected, ours, &["logs"])
+    let others = |value: &Json| -> Vec<Json> {
+        let is_verdict = |message: &&Json| {
+            let text = text(message, "text");
+            text.starts_with("📊 ") || text.starts_with("🔍 ") || text.starts_with("⚠️ Degradation")
+        };
+        let messages = part(value, "messages").iter();
+        messages.filter(|message| !is_verdict(message)).cloned().collect()
+    };
+    let logs = |value: &Json| -> Vec<Json> {
+        let is_alert = |log: &&Json| event_name(log) == "auggie-router.degradation-alert";
+        let logs = part(value, "logs").iter();
+        logs.filter(|log| !is_alert(log)).cloned().collect()
+    };
+    let (wanted, found) = (logs(expected), logs(ours));
+    let pairs = || wanted.iter().zip(&found);
+    let mut said = part(ours, "messages").iter().map(|message| text(message, "text"));
+    same_but(expected, ours, &["messages", "logs"])
+        && same_lists(&others(expected), &others(ours))
         && wanted.len() == found.len()
         && pairs().all(|(wanted, found)| same(&unconcluded(wanted), &unconcluded(found)))
-        && pairs().all(|(wanted, found)| signals(found) == without_confidence(wanted))
+        && pairs().all(|(wanted, found)| {
+            let others: Vec<&str> = signals(found);
+            !is_classified(found) || others == without_confidence(wanted)
+        })
+        && !said.any(|text| text.contains(UNJUDGED))
 }
 
 /// What was replaced is marked in the trace, and nothing else changed.
@@ -217,18 +288,110 @@ fn blocked_is_recorded(expected: &Json, ours: &Json) -> bool {
             .iter()
             .zip(&calls(ours))
             .all(|(wanted, found)| same(&without_mark(wanted), &without_mark(found)));
-    same_but(expected, ours, &["traces"]) && same_calls && blocked == replaced
+    // The view of a trace shows it too.
+    let shown = part(expected, "messages").iter().zip(part(ours, "messages"));
+    let mut others = shown.filter(|(wanted, _)| !text(wanted, "text").starts_with("🔍 "));
+    same_but(expected, ours, &["messages", "traces"])
+        && part(expected, "messages").len() == part(ours, "messages").len()
+        && others.all(|(wanted, found)| same(wanted, found))
+        && same_calls
+        && blocked == replaced
 }
 
-/// Only the skill's own traces are reported.
+/// Of every skill only its own traces are reported, the newest first, or that there are none.
 fn no_foreign_traces(case: &Case, expected: &Json, ours: &Json) -> bool {
     let seeds = case.get("trace_files").as_object().unwrap_or_default();
-    let shown: String = part(ours, "messages")
+    let reports: Vec<&str> = part(ours, "messages")
         .iter()
         .map(|message| text(message, "text"))
+        .filter(|text| text.starts_with("📊 "))
         .collect();
-    let none_shown = seeds.iter().all(|(name, _)| !shown.contains(name.as_str()));
-    same_but(expected, ours, &["messages", "logs"]) && none_shown && shown.contains("No traces found")
+    let only_own = |report: &str| {
+        let skill = report.split('"').nth(1).unwrap_or("");
+        let own = |name: &str| -> Option<u64> {
+            let digits = name.strip_prefix(skill)?.strip_prefix('_')?;
+            digits.strip_suffix(".json")?.parse().ok()
+        };
+        let shown = report.lines().filter_map(|line| line.trim().split("  ").next());
+        let times: Vec<Option<u64>> = shown.filter(|name| name.ends_with(".json")).map(own).collect();
+        let any_own = seeds.iter().any(|(name, _)| own(name).is_some());
+        times.iter().all(Option::is_some)
+            && times.is_sorted_by(|newer, older| newer >= older)
+            && (any_own || report.contains("No traces found"))
+    };
+    same_but(expected, ours, &["messages", "logs"])
+        && part(expected, "messages").len() == part(ours, "messages").len()
+        && !reports.is_empty()
+        && reports.into_iter().all(only_own)
+}
+
+/// No step throws, and every run is classified, whatever else lies in the directory.
+fn a_broken_trace_stops_nothing(expected: &Json, ours: &Json) -> bool {
+    let throws = |step: &Json| step.get("throws").is_some();
+    let classified = part(ours, "logs").iter().filter(|log| is_classified(log)).count();
+    let failed = |log: &Json| text(log, "text").contains("trace persist failed");
+    same_but(
+        expected,
+        ours,
+        &["steps", "messages", "logs", "remaining_seed_traces"],
+    ) && !part(ours, "steps").iter().any(throws)
+        && classified == part(ours, "sub_agent_calls").len()
+        && !part(ours, "logs").iter().any(failed)
+}
+
+/// Answers differ, and none is longer than it may be; the rest is as recorded.
+fn answers_are_cleaned_better(case: &Case, expected: &Json, ours: &Json) -> bool {
+    let is_answer = |message: &&Json| text(message, "kind") == "assistant";
+    let others = |value: &Json| -> Vec<Json> {
+        let messages = part(value, "messages").iter();
+        messages.filter(|message| !is_answer(message)).cloned().collect()
+    };
+    let settings = case.get("settings").get("outputSanitizer").cloned();
+    let limit = settings.and_then(|settings| settings.get("finalOutputMaxChars")?.as_number());
+    let fits = |message: &Json| {
+        limit.is_none_or(|limit| limit == 0.0 || units(text(message, "text")) as f64 <= limit)
+    };
+    same_but(expected, ours, &["messages", "logs", "traces"])
+        && same_lists(&others(expected), &others(ours))
+        && part(ours, "messages").iter().filter(is_answer).all(fits)
+}
+
+/// Messages differ only in how a full minute is written.
+fn no_sixty_seconds(expected: &Json, ours: &Json) -> bool {
+    let sixty = Regex::new(r"\b(?:(\d+)m)?60s").expect("a pattern");
+    let carried = |text: &str| {
+        let text = sixty.replace_all(text, |found: &regex::Captures<'_>| {
+            let minutes = found
+                .get(1)
+                .and_then(|minutes| minutes.as_str().parse::<u64>().ok());
+            format!("{}m0s", minutes.unwrap_or(0) + 1)
+        });
+        text.replace("m00s", "m0s")
+    };
+    let texts = |value: &Json| -> Vec<String> {
+        let messages = part(value, "messages").iter();
+        messages.map(|message| carried(text(message, "text"))).collect()
+    };
+    let said = part(ours, "messages").iter().map(|message| text(message, "text"));
+    same_but(expected, ours, &["messages"])
+        && texts(expected) == texts(ours)
+        && !said.into_iter().any(|text| sixty.is_match(text))
+}
+
+/// What is deleted is surely a trace; everything else is still there.
+fn foreign_files_stay(expected: &Json, ours: &Json) -> bool {
+    let trace = Regex::new(r"^[A-Za-z0-9_-]+_\d+\.json$").expect("a pattern");
+    let names = |value: &Json| -> Vec<String> {
+        let names = part(value, "remaining_seed_traces")
+            .iter()
+            .filter_map(Json::as_str);
+        names.map(str::to_string).collect()
+    };
+    let (wanted, found) = (names(expected), names(ours));
+    let mut kept_too = found.iter().filter(|name| !wanted.contains(name));
+    same_but(expected, ours, &["remaining_seed_traces", "logs"])
+        && wanted.iter().all(|name| found.contains(name))
+        && kept_too.all(|name| !trace.is_match(name))
 }
 
 /// Two runs in the same millisecond leave two traces.
@@ -298,7 +461,9 @@ fn counted_once(case: &Case, expected: &Json, ours: &Json) -> bool {
         .get("degradationConsecutiveFailures")
         .and_then(Json::as_number);
     let threshold = setting.map_or(3, |setting| setting as usize);
-    let (mut runs, mut failures, mut counts_hold) = (0, 0, true);
+    // Traces that were there before are runs too.
+    let seeds = case.get("trace_files").as_object().unwrap_or_default().len();
+    let (mut runs, mut failures, mut counts_hold) = (seeds, seeds, true);
     for message in part(ours, "messages") {
         let text = text(message, "text");
         if text.contains("Executing /skill:") {
