@@ -183,7 +183,9 @@ fn cancelling_ends_the_run_and_everything_below_it() {
         prompt(&mut pi, "/skill demo look around");
         stage.wait_for_sub_agents(1);
         prompt(&mut pi, "/skill:cancel");
-        pi.wait_for(PATIENCE, |record| is_notice(record, "Skill demo cancelled"));
+        let (_, told) = pi.wait_for_behind(0, PATIENCE, |record| is_notice(record, "Skill demo cancelled"));
+        let line = "[System]: Sub-agent stopped early (aborted).";
+        assert!(is_notice(&told, line), "{told}");
         assert_eq!(count(&pi, is_result), 0);
         assert!(
             !stage

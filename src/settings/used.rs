@@ -83,7 +83,10 @@ const USED: &[(&str, Use)] = &[
     ("executionRouting.enabled", CHOSEN),
     ("executionRouting.preference", CHOSEN),
     ("executionRouting.skillModelPolicy", CHOSEN),
-    ("executionRouting.models", CHOSEN),
+    (
+        "executionRouting.models",
+        Use::UsedWith("as executionRouting.enabled; a default is OpenRouter's until defaultProvider is set"),
+    ),
     ("executionRouting.surfaceDecision", Use::UsedWith("for skills")),
     (
         "defaultProvider",
