@@ -83,10 +83,10 @@ impl Stage {
         let mut skills = SkillSettings {
             home: None,
             embedded_has_providers: true,
-            trace_directory: None,
             ..SkillSettings::default()
         };
         read.apply(&mut skills);
+        skills.trace_directory = None;
         skills.tools.push("big".to_string());
         skills.persistence.tries_per_model_max = 1;
         Self {
