@@ -8,6 +8,7 @@ use impresario_policies::settings::{RouterSettings, TraceSettings};
 use impresario_policies::skill_lookup::is_skill_name;
 use impresario_policies::trace_classify::{TraceVerdict, classify_trace};
 use impresario_policies::trace_file::Trace;
+use impresario_policies::trace_page::{LeftOut, report_page, run_page};
 use impresario_policies::trace_report::{TraceReport, report_files};
 use impresario_policies::trace_view::{ViewSettings, view_trace};
 use impresario_policies::user_lines::{OBSERVABILITY_OFF, invalid_skill_name, trace_not_found};
@@ -101,6 +102,23 @@ impl Traces {
         let verdict = classify_trace(&trace);
         log_event(&router_log::trace_view(file, &trace, &verdict));
         Ok((trace, verdict))
+    }
+
+    /// The report as a page.
+    pub(crate) fn report_page(&self, skill: &str, reported: &Reported) -> String {
+        let traces = reported.found.traces.iter();
+        let traces = traces.map(|found| (found.file.clone(), found.trace.clone()));
+        let skipped = reported.found.skipped.iter().map(|(file, why)| LeftOut {
+            file: file.clone(),
+            why: why.to_string(),
+        });
+        let (traces, left_out) = (traces.collect::<Vec<_>>(), skipped.collect::<Vec<_>>());
+        report_page(skill, &traces, &left_out, &self.settings.report)
+    }
+
+    /// One trace as a page.
+    pub(crate) fn run_page(file: &str, trace: &Trace, verdict: &TraceVerdict) -> String {
+        run_page(file, trace, verdict)
     }
 
     /// The newest traces of all skills. Waits for files.

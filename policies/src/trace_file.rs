@@ -197,6 +197,31 @@ impl Trace {
         self.to_json().to_pretty()
     }
 
+    /// Without what looks like a secret in what people and models wrote; arguments and results are kept without already.
+    pub fn redacted(mut self) -> Self {
+        let hide = |text: &mut String| {
+            if let std::borrow::Cow::Owned(hidden) = redact(text) {
+                *text = hidden;
+            }
+        };
+        let brief = &mut self.brief;
+        [
+            &mut brief.user_goal,
+            &mut brief.known_context,
+            &mut self.final_text,
+            &mut self.route.reason,
+        ]
+        .into_iter()
+        .chain(&mut brief.constraints)
+        .chain(&mut brief.user_clarifications)
+        .for_each(hide);
+        if let Some(ours) = &mut self.ours {
+            ours.reason.iter_mut().for_each(hide);
+            ours.tries.iter_mut().for_each(|made| hide(&mut made.detail));
+        }
+        self
+    }
+
     /// Leaves out calls from the middle until the rest fits; their numbers show that they are missing.
     pub fn fitted(mut self) -> Self {
         let size = |call: &TraceCall| call.result_preview.len() + call.args.to_text().len() + CALL_BYTES;
@@ -589,6 +614,20 @@ mod tests {
             kept,
             r#"{"password":"[REDACTED]","q":"find [REDACTED]","n":[{"apiKey":"[REDACTED]"}]}"#
         );
+    }
+
+    #[test]
+    fn what_people_wrote_keeps_no_secret() {
+        let secret = "password=hunter2secret";
+        let mut trace = trace();
+        trace.brief.user_goal = secret.into();
+        trace.brief.constraints = vec![secret.into()];
+        trace.brief.user_clarifications = vec![secret.into()];
+        trace.final_text = secret.into();
+        if let Some(ours) = &mut trace.ours {
+            ours.reason = Some(secret.into());
+        }
+        assert!(!trace.redacted().to_file_text().contains("hunter2"));
     }
 
     #[test]

@@ -35,7 +35,7 @@ pub(super) enum Command {
     Parallel(ParallelArguments),
     /// List runs, show one, cancel, resume, prune
     Runs(RunsArguments),
-    /// Tell the story of a run, step by step
+    /// Tell the story of a run, step by step; report on the runs of a skill
     Trace(TraceArguments),
     /// Show and check the settings
     Config(ConfigArguments),
@@ -262,20 +262,79 @@ pub(super) enum RunsAction {
 }
 
 #[derive(Debug, Args)]
-#[command(after_help = format!("\
+#[command(subcommand_negates_reqs = true, after_help = format!("\
 Examples:
   impresario trace 01kah3q
   impresario trace --json 01kah3q
+  impresario trace report review
+  impresario trace report review --html review.html
+  impresario trace view review_1795254361090.json
+
+Trace files lie in .pi/traces of the workspace (executionTrace.traceDirectory); docs/traces.md says what is made of them.
 
 {EXIT_CODES}"))]
 pub(super) struct TraceArguments {
+    #[command(subcommand)]
+    pub(super) action: Option<TraceAction>,
     /// The run's id, or as much of the beginning as makes it the only one
-    pub(super) run: String,
+    #[arg(required = true)]
+    pub(super) run: Option<String>,
     /// One JSON object a line
     #[arg(long)]
     pub(super) json: bool,
     #[command(flatten)]
     pub(super) state: StateArguments,
+}
+
+#[derive(Debug, Subcommand)]
+pub(super) enum TraceAction {
+    /// Say what the last runs of a skill add up to: outcomes, signs of failure, the trend
+    Report(ReportArguments),
+    /// Show one run of a skill: what it did, when, and how it ended
+    View(ViewArguments),
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = format!("\
+Examples:
+  impresario trace report review
+  impresario trace report review --json
+  impresario trace report review --html review.html
+
+{EXIT_CODES}"))]
+pub(super) struct ReportArguments {
+    /// The skill's name
+    pub(super) skill: String,
+    /// One JSON object
+    #[arg(long)]
+    pub(super) json: bool,
+    /// Write a page to look at: the history drawn, in one file; `-` for stdout
+    #[arg(long, value_name = "FILE", conflicts_with = "json")]
+    pub(super) html: Option<PathBuf>,
+    /// The workspace [default: the current directory]
+    #[arg(long, value_name = "DIRECTORY")]
+    pub(super) workspace: Option<PathBuf>,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = format!("\
+Examples:
+  impresario trace view review_1795254361090.json
+  impresario trace view review_1795254361090.json --html run.html
+
+{EXIT_CODES}"))]
+pub(super) struct ViewArguments {
+    /// The trace's file, as the report lists it
+    pub(super) file: String,
+    /// One JSON object
+    #[arg(long)]
+    pub(super) json: bool,
+    /// Write a page to look at: the timeline drawn, in one file; `-` for stdout
+    #[arg(long, value_name = "FILE", conflicts_with = "json")]
+    pub(super) html: Option<PathBuf>,
+    /// The workspace [default: the current directory]
+    #[arg(long, value_name = "DIRECTORY")]
+    pub(super) workspace: Option<PathBuf>,
 }
 
 #[derive(Debug, Args)]

@@ -10,6 +10,7 @@ mod run;
 mod runs;
 mod terminal;
 mod trace;
+mod traces;
 mod wire;
 
 pub use arguments::Cli;
@@ -32,7 +33,7 @@ impl Cli {
                 Command::Skill(arguments) => run::run_skill(arguments).await,
                 Command::Parallel(arguments) => parallel::execute(arguments).await,
                 Command::Runs(arguments) => runs::execute(arguments).await,
-                Command::Trace(arguments) => trace::show(arguments).await,
+                Command::Trace(arguments) => trace::execute(arguments).await,
                 Command::Config(arguments) => config::execute(arguments),
                 Command::Mcp(arguments) => mcp::serve(arguments).await,
                 Command::Bridge(arguments) => bridge::serve(arguments).await,

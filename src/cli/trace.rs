@@ -1,8 +1,9 @@
-//! `trace`: the story of a run, step by step, from the journal.
+//! `trace`: the story of a run, step by step, from the journal; reports and views of trace files.
 
-use super::arguments::TraceArguments;
+use super::arguments::{TraceAction, TraceArguments};
 use super::exit::Failure;
 use super::runs::{find, open};
+use super::traces;
 use super::wire::EventLine;
 use impresario_policies::domain::Step;
 use impresario_policies::progress::describe_step;
@@ -10,10 +11,19 @@ use impresario_policies::projection::RecordedStep;
 use std::io::Write;
 use std::process::ExitCode;
 
-pub(super) async fn show(arguments: TraceArguments) -> Result<ExitCode, Failure> {
+pub(super) async fn execute(arguments: TraceArguments) -> Result<ExitCode, Failure> {
+    match arguments.action {
+        Some(TraceAction::Report(arguments)) => traces::report(arguments),
+        Some(TraceAction::View(arguments)) => traces::view(arguments),
+        None => show(arguments).await,
+    }
+}
+
+async fn show(arguments: TraceArguments) -> Result<ExitCode, Failure> {
+    let prefix = arguments.run.unwrap_or_default();
     let runtime = open(&arguments.state, arguments.json).await?;
     let told = async {
-        let run = find(&runtime, &arguments.run).await?;
+        let run = find(&runtime, &prefix).await?;
         let steps = runtime.steps(&run.run, 0).await?;
         let mut stdout = std::io::stdout().lock();
         let began = steps.first().map_or(0, |first| first.at_ms);

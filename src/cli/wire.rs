@@ -1,10 +1,15 @@
 //! What `--json` prints: one object a line.
 
 use crate::settings::{Use, origin_in_words, use_of, value_in_words};
+use crate::traces::Reported;
 use impresario_actors::journal::RunSummary;
 use impresario_policies::domain::{Reason, RunId, RunState, Step, WhatToRun};
+use impresario_policies::execution_route::tier_word;
 use impresario_policies::projection::RecordedStep;
 use impresario_policies::settings::ResolvedValue;
+use impresario_policies::trace_classify::TraceVerdict;
+use impresario_policies::trace_file::Trace;
+use impresario_policies::trace_text::duration_ms;
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
@@ -126,6 +131,80 @@ impl SettingLine {
                 Use::Used | Use::NotYet => None,
             },
             about: value.key.about,
+        }
+    }
+
+    pub(super) fn to_json(&self) -> String {
+        serde_json::to_string(self).unwrap_or_default()
+    }
+}
+
+/// A trace, and what it says of its run.
+#[derive(Debug, Serialize)]
+pub(super) struct TraceLine<'a> {
+    file: &'a str,
+    skill: &'a str,
+    ended_at_ms: f64,
+    outcome: &'static str,
+    confidence: f64,
+    signals: &'a [String],
+    stopped_reason: &'a str,
+    model: &'a str,
+    tier: &'static str,
+    tool_calls: usize,
+    duration_ms: f64,
+}
+
+impl<'a> TraceLine<'a> {
+    pub(super) fn of(file: &'a str, trace: &'a Trace, verdict: &'a TraceVerdict) -> Self {
+        Self {
+            file,
+            skill: &trace.skill_name,
+            ended_at_ms: trace.timestamp,
+            outcome: verdict.outcome.word(),
+            confidence: verdict.confidence,
+            signals: &verdict.signals,
+            stopped_reason: &trace.stopped_reason,
+            model: &trace.model,
+            tier: tier_word(trace.route.tier),
+            tool_calls: trace.tool_calls.len(),
+            duration_ms: duration_ms(trace),
+        }
+    }
+
+    pub(super) fn to_json(&self) -> String {
+        serde_json::to_string(self).unwrap_or_default()
+    }
+}
+
+/// What the traces of a skill say together.
+#[derive(Debug, Serialize)]
+pub(super) struct TraceReportLine<'a> {
+    skill: &'a str,
+    traces: Vec<TraceLine<'a>>,
+    left_out: Vec<LeftOutLine<'a>>,
+}
+
+/// A file that is called like a trace and is none.
+#[derive(Debug, Serialize)]
+struct LeftOutLine<'a> {
+    file: &'a str,
+    why: String,
+}
+
+impl<'a> TraceReportLine<'a> {
+    pub(super) fn of(skill: &'a str, reported: &'a Reported) -> Self {
+        let traces = reported.found.traces.iter().zip(&reported.report.verdicts);
+        let left_out = reported.found.skipped.iter().map(|(file, why)| LeftOutLine {
+            file,
+            why: why.to_string(),
+        });
+        Self {
+            skill,
+            traces: traces
+                .map(|(found, verdict)| TraceLine::of(&found.file, &found.trace, verdict))
+                .collect(),
+            left_out: left_out.collect(),
         }
     }
 

@@ -181,12 +181,16 @@ impl Place {
         self.pi(&script.join("\n"));
     }
 
-    /// A run whose sub-agent said that it began, and hangs.
-    pub fn start_hanging(&self, options: &[&str]) -> Hanging {
+    /// A Pi that says that it began, and hangs; where it lies.
+    pub fn pi_that_hangs(&self) -> String {
         // It does not go when it is asked to.
         self.pi("trap '' TERM\necho '{\"type\":\"agent_start\"}'\nwhile :; do sleep 600; done");
-        let pi = self.path().join("pi");
-        let pi = pi.to_string_lossy();
+        self.path().join("pi").to_string_lossy().into_owned()
+    }
+
+    /// A run whose sub-agent said that it began, and hangs.
+    pub fn start_hanging(&self, options: &[&str]) -> Hanging {
+        let pi = self.pi_that_hangs();
         let fixed = [
             "run",
             "--runner",
@@ -197,8 +201,12 @@ impl Place {
             "mock/mock-1",
             "--unjudged",
         ];
-        let arguments = [&fixed[..], options, &["explore", QUESTION]].concat();
-        let mut command = self.impresario(&arguments);
+        self.hang(&[&fixed[..], options, &["explore", QUESTION]].concat())
+    }
+
+    /// A command whose sub-agent hangs; it prints events.
+    pub fn hang(&self, arguments: &[&str]) -> Hanging {
+        let mut command = self.impresario(arguments);
         command.stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = command.spawn().expect("it starts");
         let mut hanging = Hanging {

@@ -54,7 +54,7 @@ pub(super) fn trace_of(
             moments: moments_of(steps),
         }),
     };
-    trace.fitted()
+    trace.redacted().fitted()
 }
 
 /// The words of the format: `completed`, `timeout`, `inactivity`, `aborted`, `error`.

@@ -10,7 +10,7 @@ use crate::utc_date::utc_text;
 const WIDTH: f64 = 1000.0;
 const LEFT: f64 = 64.0;
 const RIGHT: f64 = 990.0;
-const CELL_MAX: f64 = 64.0;
+const CELL_MAX: f64 = 92.0;
 const STRIP_TOP: f64 = 14.0;
 const STRIP: f64 = 40.0;
 const LENGTH_BASE: f64 = 130.0;

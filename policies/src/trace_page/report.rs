@@ -84,7 +84,7 @@ fn write_history(html: &mut Html, traces: &[Trace], verdicts: &[TraceVerdict], w
             .markup("</span> ");
     }
     html.text(&format!(
-        "· The line is the share that went well among each run and those before it, {window} in all."
+        "· The line is the share of the last {window} runs that went well, run by run."
     ));
     html.markup("</figcaption>\n</figure>\n");
 }
@@ -114,8 +114,9 @@ fn write_runs(html: &mut Html, files: &[String], traces: &[Trace], verdicts: &[T
     html.markup("<th scope=\"col\">File</th></tr></thead>\n<tbody>\n");
     for ((file, trace), verdict) in files.iter().zip(traces).zip(verdicts) {
         let signals = verdict.signals.iter().map(|signal| signal_prefix(signal));
-        html.markup("<tr>").element("td", "", &utc_text(trace.timestamp));
-        html.markup("<td class=\"")
+        html.markup("<tr>")
+            .element("td", "tight", &utc_text(trace.timestamp));
+        html.markup("<td class=\"tight ")
             .markup(ink_of(verdict.outcome))
             .markup("\">");
         html.text(sign_of(verdict.outcome))
@@ -125,7 +126,7 @@ fn write_runs(html: &mut Html, files: &[String], traces: &[Trace], verdicts: &[T
         html.element("td", "", &signals.collect::<Vec<_>>().join(", "));
         html.element("td", "num", &trace.tool_calls.len().to_string());
         html.element("td", "num", &duration_or_reason(trace));
-        html.markup("<td>")
+        html.markup("<td class=\"tight\">")
             .element("code", "", file)
             .markup("</td></tr>\n");
     }

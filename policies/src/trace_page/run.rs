@@ -56,7 +56,7 @@ fn write_head(html: &mut Html, file: &str, trace: &Trace, verdict: &TraceVerdict
     let route = &trace.route;
     let (tier, complexity) = (tier_word(route.tier), complexity_word(route.complexity));
     facts.push(("Route", format!("{tier}, {complexity}")));
-    facts.push(("Risk", risk_word(route.risk).to_string()));
+    facts.push(("Risk", risk_word(route.risk).replace('_', " ")));
     facts.push((
         "Judge's confidence",
         format!("{}%", to_fixed(route.confidence * 100.0, 0)),

@@ -37,6 +37,7 @@ caption{position:absolute;width:1px;height:1px;overflow:hidden;clip-path:inset(5
 th,td{text-align:left;vertical-align:top;padding:.45rem .7rem;border-bottom:1px solid var(--line);overflow-wrap:anywhere}
 tbody tr:last-child td{border-bottom:0}
 th{color:var(--soft);font-weight:600;font-size:.8rem;white-space:nowrap}
+td.tight{white-space:nowrap;overflow-wrap:normal}\
 td.num,th.num{text-align:right;font-variant-numeric:tabular-nums;white-space:nowrap}
 pre,code{font:13px/1.5 ui-monospace,SFMono-Regular,Menlo,Consolas,monospace}
 pre{background:var(--code);border-radius:8px;padding:.7rem .9rem;margin:.4rem 0;white-space:pre-wrap;overflow-wrap:anywhere}

@@ -216,9 +216,9 @@ fn draw_call(html: &mut Html, span: &Span, y: f64, drawn: &Drawn<'_>) {
 /// How a call is drawn, written, and called.
 pub(super) fn look_of(drawn: &Drawn<'_>) -> (&'static str, &'static str, &'static str) {
     match drawn.fate {
-        CallFate::CutOff => ("f-cut", "w-none", "✂ cut off"),
+        CallFate::CutOff => ("f-cut", "w-none", "cut off"),
         CallFate::Failed => ("f-bad", "w-bad", "✗ failed"),
-        CallFate::Finished if drawn.call.blocked => ("f-warn", "w-warn", "⛔ kept aside"),
+        CallFate::Finished if drawn.call.blocked => ("f-warn", "w-warn", "kept aside"),
         CallFate::Finished => ("f-call", "soft-end", "finished"),
     }
 }
