@@ -5,7 +5,7 @@
 use crate::compat::trim;
 use crate::domain::{
     AttemptEnding, AttemptNumber, Brief, Briefing, ModelChoice, Reason, ReasonCode, Replay, RunRequest,
-    TerminalState, Verdict,
+    TerminalState, Verdict, WhatToRun,
 };
 use crate::fallback::{FallbackDecision, FallbackFacts, FallbackSettings, StartFrom, decide_fallback};
 use crate::judge_loop::brief_with_goal;
@@ -245,7 +245,7 @@ fn towards_a_brief(run: &RunProjection, request: &RunRequest, facts: &ConductFac
                 question: question.to_string(),
                 asked_before: true,
             },
-            Some(failure) => unanswered(question, failure),
+            Some(failure) => unanswered(question, failure, request),
         };
     }
     let answered_after = run.questions.last().map_or(0, |question| question.after_pass);
@@ -274,7 +274,7 @@ fn towards_a_brief(run: &RunProjection, request: &RunRequest, facts: &ConductFac
             asked_before: false,
         };
     }
-    unanswered(&question, QuestionFailure::NobodyThere)
+    unanswered(&question, QuestionFailure::NobodyThere, request)
 }
 
 /// What actor and user said together; without a goal of its own the task is the goal.
@@ -325,13 +325,21 @@ fn question_of(verdict: &Verdict) -> String {
         .to_string()
 }
 
-fn unanswered(question: &str, failure: QuestionFailure) -> Move {
+fn unanswered(question: &str, failure: QuestionFailure, request: &RunRequest) -> Move {
     let message = match failure {
         QuestionFailure::NobodyThere => {
             format!("The task does not say enough to begin: {question} Say it in the task and start again.")
         }
         QuestionFailure::TimedOut => {
-            format!("Nobody answered in time: {question} Say it in the task and start again.")
+            let what = match &request.what {
+                WhatToRun::Skill(name) => format!("Skill /skill:{name}"),
+                WhatToRun::Agent(name) => format!("Agent {name}"),
+            };
+            let after = seconds_waited(request.clocks.question);
+            format!(
+                "Q&A timed out after {after}s waiting for user input. {what} cancelled. It was asked: {question} \
+                 Say it in the task and start again."
+            )
         }
         QuestionFailure::HostGone => {
             let message = format!("The host went away before it was answered: {question}");
@@ -339,6 +347,12 @@ fn unanswered(question: &str, failure: QuestionFailure) -> Move {
         }
     };
     end(TerminalState::Failed, ReasonCode::NeedsClarification, &message)
+}
+
+/// As the peer says it: rounded, a half up.
+fn seconds_waited(wait: Duration) -> u64 {
+    let milliseconds = u64::try_from(wait.as_millis()).unwrap_or(u64::MAX);
+    milliseconds.saturating_add(500) / 1_000
 }
 
 fn towards_an_answer(run: &RunProjection, request: &RunRequest, facts: &ConductFacts) -> Move {

@@ -155,6 +155,8 @@ async fn without_task_and_usable_brief_the_person_is_asked_and_judged_again_and_
     let reason = story.outcome.reason.clone().expect("a reason");
     assert_eq!(reason.code, ReasonCode::NeedsClarification);
     assert_eq!(story.routing_requests().len(), 3);
+    let asked = "[System]: Missing context for skill. Could you restate what you want this skill to do, and on which files?";
+    assert_eq!(story.questions(), [asked, asked]);
     assert_eq!(story.asked_models(), Vec::<String>::new());
     assert_eq!(story.notices(), Vec::<String>::new());
 }

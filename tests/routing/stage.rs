@@ -61,6 +61,7 @@ pub struct Story {
 struct Seen {
     requests: Vec<ModelRequest>,
     notices: Vec<String>,
+    questions: Vec<String>,
     deliveries: Vec<Delivery>,
 }
 
@@ -245,6 +246,10 @@ impl Story {
         lock(&self.seen).notices.clone()
     }
 
+    pub fn questions(&self) -> Vec<String> {
+        lock(&self.seen).questions.clone()
+    }
+
     pub fn stopped_early(&self) -> Vec<Option<String>> {
         let deliveries = lock(&self.seen).deliveries.clone();
         deliveries
@@ -317,7 +322,8 @@ impl Host for Part {
         lock(&self.seen).notices.push(text);
     }
 
-    async fn ask(&self, _: &RunId, _: String) -> Result<String, HostError> {
+    async fn ask(&self, _: &RunId, question: String) -> Result<String, HostError> {
+        lock(&self.seen).questions.push(question);
         let answer = lock(&self.answers).pop();
         answer.map(str::to_string).ok_or(HostError::NobodyThere)
     }

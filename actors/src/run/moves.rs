@@ -149,7 +149,7 @@ impl Run {
         let message = AskUser {
             run,
             session: self.session(),
-            question,
+            question: self.as_asked(question),
         };
         let asked = async move { port.ask_again(message, within).await };
         self.effect(asked, ctx, |run, reply, ctx| match reply {
@@ -160,6 +160,14 @@ impl Run {
             }
             Err(_) => run.facts.question_failed = Some(QuestionFailure::TimedOut),
         });
+    }
+
+    /// The journal has the question as it is; the person reads what it is about.
+    fn as_asked(&self, question: String) -> String {
+        match self.request().map(|request| &request.what) {
+            Some(WhatToRun::Skill(_)) => user_lines::missing_context(&question),
+            Some(WhatToRun::Agent(_)) | None => question,
+        }
     }
 
     pub(super) fn await_room(&mut self, ctx: &mut Context<Self>) {

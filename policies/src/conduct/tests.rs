@@ -332,6 +332,37 @@ fn without_a_person_the_run_says_what_is_missing() {
 }
 
 #[test]
+fn a_question_nobody_answered_in_time_says_how_long_was_waited() {
+    let Step::Accepted { mut request } = accepted() else {
+        panic!("not accepted")
+    };
+    request.what = WhatToRun::Skill("look".into());
+    let steps = vec![
+        Step::Accepted { request },
+        judged(1, false),
+        judged(2, false),
+        Step::QuestionAsked {
+            question: "Which lock?".into(),
+        },
+    ];
+    let facts = ConductFacts {
+        question_failed: Some(QuestionFailure::TimedOut),
+        ..ConductFacts::default()
+    };
+    let Move::End {
+        reason: Some(reason), ..
+    } = decide_next_move(&run_of(steps), &facts)
+    else {
+        panic!("the run goes on")
+    };
+    assert_eq!(
+        reason.message,
+        "Q&A timed out after 300s waiting for user input. Skill /skill:look cancelled. It was asked: Which lock? \
+         Say it in the task and start again."
+    );
+}
+
+#[test]
 fn an_attempt_nobody_drives_is_settled_before_anything_else() {
     let steps = vec![accepted(), briefed(), Step::Admitted, started(1)];
     check(
