@@ -214,6 +214,59 @@ fn warnings_can_be_switched_off() {
 }
 
 #[test]
+fn a_trace_that_cannot_be_kept_costs_no_result() {
+    let place = place();
+    fs::write(directory(&place), "no directory").expect("a file");
+    let said = place.run(&["skill", "demo", QUESTION]);
+    said.check(0);
+    assert!(said.stdout.contains(command::ANSWERED_BY), "{}", said.stdout);
+    assert_eq!(place.runs()[0]["delivered"], true);
+    assert_eq!(steps_of(&place, "run_observed").len(), 0);
+}
+
+#[test]
+fn what_is_seen_of_traces_is_logged_without_what_they_say() {
+    let place = place();
+    put_history(&place, 2);
+    let logged = |arguments: &[&str]| {
+        let mut command = place.impresario(arguments);
+        command.env("IMPRESARIO_LOG", "impresario::events=info");
+        let said = Said::of(command);
+        let events = said.stderr.lines().filter_map(|line| {
+            let event: Value = serde_json::from_str(&line[line.find('{')?..]).ok()?;
+            let name = event["event"].as_str()?.strip_prefix("impresario.")?.to_string();
+            Some((name, event))
+        });
+        events.collect::<std::collections::BTreeMap<_, _>>()
+    };
+    let of_run = logged(&["skill", "demo", TOO_LITTLE]);
+    assert_eq!(of_run["degradation-alert"]["consecutiveFailures"], 3);
+    let classified = &of_run["trace-classified"];
+    assert_eq!(
+        (
+            &classified["outcome"],
+            &classified["toolCalls"],
+            &classified["stoppedReason"]
+        ),
+        (&json!("likely-regression"), &json!(0), &json!("error"))
+    );
+    let path = of_run["execution-trace"]["filepath"].as_str().expect("a path");
+    assert!(path.starts_with(".pi/traces/demo_"), "{path}");
+    let text = of_run.values().map(Value::to_string).collect::<String>();
+    assert!(!text.contains(TOO_LITTLE), "{text}");
+    assert_eq!(
+        logged(&["trace", "report", "demo"])["trace-report"]["traceCount"],
+        4
+    );
+    let file = format!("demo_{LONG_AGO}.json");
+    let viewed = &logged(&["trace", "view", &file])["trace-view"];
+    assert_eq!(
+        (&viewed["filename"], &viewed["outcome"]),
+        (&json!(file), &json!("success"))
+    );
+}
+
+#[test]
 fn a_short_report_follows_a_run_where_it_is_wanted() {
     let place = place();
     settings(
