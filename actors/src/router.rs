@@ -10,6 +10,7 @@ use crate::messages::session::{RecoverDue, SkillOrder, SkillOver, StartSkill};
 use crate::supervision::{Actor, Answer, Context, Handles, Port};
 use futures_util::future::LocalBoxFuture;
 use impresario_policies::domain::{Reason, ReasonCode, RunId, RunRequest, RunState, SessionId, WhatToRun};
+use impresario_policies::router_phase::RouterPhase;
 use std::collections::BTreeMap;
 use std::rc::Rc;
 use std::time::Duration;
@@ -164,10 +165,12 @@ impl Router {
         let filter = RunFilter::id_prefix(other.as_str());
         let asked = async move { read.ask_again(ReadRuns { filter }, ASK).await };
         ctx.spawn_then(asked, move |router, reply, ctx| {
-            let over =
-                matches!(reply, Ok(Ok(runs)) if runs.iter().any(|run| run.state >= RunState::Succeeded));
-            if !over {
-                return drop(answer.send(Err(busy())));
+            let state = match reply {
+                Ok(Ok(runs)) => runs.first().map_or(RunState::Accepted, |run| run.state),
+                Ok(Err(_)) | Err(_) => RunState::Running,
+            };
+            if state < RunState::Succeeded {
+                return drop(answer.send(Err(busy(state))));
             }
             router.in_flight.retain(|_, run| *run != other);
             router.start(start, answer, ctx);
@@ -186,11 +189,16 @@ impl Router {
 }
 
 /// In the peer's words (pi-auggie-router 1.4.1), with what to do.
-fn busy() -> Refusal {
-    refusal(
-        ReasonCode::Busy,
-        "Router busy (executing). Wait for the current skill to finish, or cancel it with /skill:cancel.",
-    )
+fn busy(state: RunState) -> Refusal {
+    let phase = match state {
+        RunState::Accepted => RouterPhase::Evaluating,
+        _ => RouterPhase::Executing,
+    };
+    let message = format!(
+        "Router busy ({}). Wait for the current skill to finish, or cancel it with /skill:cancel.",
+        phase.word()
+    );
+    refusal(ReasonCode::Busy, &message)
 }
 
 fn refusal(code: ReasonCode, message: &str) -> Refusal {

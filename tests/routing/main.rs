@@ -286,3 +286,16 @@ async fn nothing_is_chosen_twice_when_the_attempt_is_lost() {
     assert_eq!(routed.count(), 1);
     assert_eq!(story.notices().len(), 1);
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_second_skill_is_told_what_the_first_one_is_at() {
+    let mut stage = Stage::new("{}");
+    stage.brief = String::new();
+    let reason = stage.refused_beside_another().await;
+    assert_eq!(reason.code, ReasonCode::Busy);
+    assert!(
+        reason.message.starts_with("Router busy (evaluating). Wait for"),
+        "{}",
+        reason.message
+    );
+}

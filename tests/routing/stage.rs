@@ -126,6 +126,24 @@ impl Stage {
         }
     }
 
+    /// A second skill is ordered when the first one has called a model.
+    pub async fn refused_beside_another(&self) -> Reason {
+        let (runtime, seen) = self.start().await;
+        runtime.spawn_skill(self.order("Look.")).await.expect("accepted");
+        let asks = async {
+            while lock(&seen).requests.is_empty() {
+                tokio::task::yield_now().await;
+            }
+        };
+        within(asks).await;
+        let second = runtime.spawn_skill(self.order("Look.")).await;
+        runtime.shutdown().await.expect("stopped");
+        match second {
+            Err(RuntimeError::Refused(reason)) => reason,
+            other => panic!("{other:?}"),
+        }
+    }
+
     /// The program stops while the sub-agent works.
     pub async fn park(&self, task: &str) -> Outcome {
         let (runtime, seen) = self.start().await;
@@ -277,6 +295,9 @@ struct Part {
 impl ModelClient for Part {
     async fn complete(&self, request: ModelRequest) -> Result<ModelReply, ModelError> {
         lock(&self.seen).requests.push(request.clone());
+        if request.system.starts_with(BRIEF_MARK) && self.brief.is_empty() {
+            return std::future::pending().await;
+        }
         if request.system.starts_with(BRIEF_MARK) {
             return Ok(says(&self.brief));
         }
