@@ -1,5 +1,7 @@
 //! A context engine that is an MCP server: what it is asked, how long it is waited for, and that nothing of it stays.
 
+#![cfg(target_os = "linux")]
+
 use impresario_actors::context::mcp::{EngineSettings, McpContextEngine, check_account};
 use impresario_actors::gateways::{ContextEngine, RetrievalError, RetrievalRequest, Retrieved};
 use impresario_actors::processes::{

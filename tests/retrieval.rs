@@ -1,5 +1,7 @@
 //! Retrieval by a program: chosen in the settings, checked before anything is paid for, gone with its run.
 
+#![cfg(target_os = "linux")]
+
 mod command;
 
 use command::{Place, QUESTION, Said, processes_of, until};

@@ -13,7 +13,7 @@ pub use server::{MemoryServer, serve_stdio};
 
 use crate::runtime::state_directory;
 use impresario_actors::journal::{
-    JournalReader, OpenError, OverflowContent, OverflowEntry, RunFilter, RunSummary,
+    JournalError, JournalReader, KeptAside, OpenError, OverflowContent, OverflowEntry, RunFilter, RunSummary,
 };
 use impresario_actors::overflow::wire::{Wish, page, places, read_wish};
 use impresario_policies::domain::RunId;
@@ -134,13 +134,7 @@ impl Memory {
             (Whose::Run(_), None) => Ok(wire::list_of_run(&[])),
             (Whose::Own, None) => Ok(wire::list(&self.own().entries(), &[])),
             (Whose::Own, Some(journal)) => {
-                let keeping = journal.keeping(RUNS_MAX).map_err(|error| error.to_string())?;
-                let mut runs = Vec::new();
-                for kept in keeping {
-                    let found = journal.runs(&RunFilter::id_prefix(kept.run.as_str()));
-                    let summary = found.map_err(|error| error.to_string())?.pop();
-                    runs.extend(summary.map(|summary| (summary, kept)));
-                }
+                let runs = keeping(&journal).map_err(|error| error.to_string())?;
                 Ok(wire::list(&self.own().entries(), &runs))
             }
         }
@@ -170,6 +164,17 @@ impl Memory {
     fn own(&self) -> MutexGuard<'_, OwnMemory> {
         self.own.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// The runs that keep something: none that has ended does.
+fn keeping(journal: &JournalReader) -> Result<Vec<(RunSummary, KeptAside)>, JournalError> {
+    let mut living = journal.runs(&RunFilter::unfinished())?;
+    let kept = journal.keeping(RUNS_MAX)?.into_iter();
+    let with_summary = |kept: KeptAside| {
+        let at = living.iter().position(|run| run.run == kept.run)?;
+        Some((living.swap_remove(at), kept))
+    };
+    Ok(kept.filter_map(with_summary).collect())
 }
 
 /// The one run whose id begins so, while it still keeps what it kept.

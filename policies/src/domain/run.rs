@@ -356,3 +356,23 @@ pub enum Step {
     /// The host has it for good.
     DeliveryAcknowledged,
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_two_programs_leave_is_proven_as_weakly_as_the_weaker_one() {
+        let proof = |method, no_children, processes_left| Proof {
+            method,
+            no_children,
+            processes_left,
+        };
+        let keeper = proof(Containment::Keeper, true, 0);
+        let namespace = proof(Containment::PidNamespace, false, 2);
+        let both = proof(Containment::Keeper, false, 2);
+        assert_eq!(keeper.clone().and(namespace.clone()), both);
+        assert_eq!(namespace.and(keeper.clone()), both);
+        assert_eq!(Proof::NOTHING_STARTED.and(keeper.clone()), keeper);
+    }
+}
