@@ -109,6 +109,27 @@ fn the_gate_runs_the_test_command_of_the_readme() {
 }
 
 #[test]
+fn the_page_of_the_router_names_what_exists() {
+    let page = std::fs::read_to_string(root().join("docs/router-coverage.md")).unwrap_or_default();
+    let read = |path: &str| std::fs::read_to_string(root().join(path)).unwrap_or_default();
+    let replayed = read("tests/conformance/auggie/mod.rs");
+    // What stands in code marks, and where links lead.
+    let names = page.split('`').skip(1).step_by(2);
+    let links = page.split("](").skip(1).filter_map(|rest| rest.split(')').next());
+    let is_test = |path: &str, test: &str| read(path).contains(&format!("fn {test}("));
+    let missing_name = |name: &&str| match (name.split_once("::"), name.strip_prefix("auggie/")) {
+        (Some((path, test)), _) if path.ends_with(".rs") => !is_test(path, test),
+        (None, Some(function)) if function != "…" => !replayed.contains(&format!("(\"{function}\",")),
+        _ => false,
+    };
+    let mut violations: Vec<String> = names.filter(missing_name).map(str::to_owned).collect();
+    let missing_link = |link: &&str| !root().join("docs").join(link).is_file();
+    violations.extend(links.filter(missing_link).map(str::to_owned));
+    assert!(page.contains("auggie/config"), "docs/router-coverage.md is there");
+    hold("every name on the page of the router exists", &violations);
+}
+
+#[test]
 fn the_map_lists_every_invariant() {
     let Ok(map) = std::fs::read_to_string(root().join("docs/ARCHITECTURE.md")) else {
         return;
