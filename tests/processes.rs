@@ -452,10 +452,8 @@ async fn a_frozen_keeper_is_given_up_and_stood_in_for() {
     scene.assert_only_the_traceless_are_left(1);
 }
 
-/// The other process of the tests below: starts the orphans and waits to be killed. Run by them, never by itself.
-#[tokio::test]
-#[ignore = "started by other tests, to be killed"]
-async fn a_runtime_to_be_killed() {
+/// Another process of ours: starts the orphans and waits to be killed. In any other it returns at once.
+async fn live_to_be_killed() {
     let Ok(run) = env::var("TEST_RUN") else { return };
     let scene = Scene {
         run: RunId::try_from(run).expect("a run id"),
@@ -467,6 +465,7 @@ async fn a_runtime_to_be_killed() {
     };
     let (process, _streams) = start_ready(scene.spec(setting, ORPHANS)).await;
     ended(&process).await;
+    std::process::exit(0);
 }
 
 fn start_runtime(scene: &Scene, setting: ContainmentSetting) -> Child {
@@ -476,7 +475,7 @@ fn start_runtime(scene: &Scene, setting: ContainmentSetting) -> Child {
         "keeper"
     };
     let runtime = Command::new(env::current_exe().expect("this test"))
-        .args(["--exact", "a_runtime_to_be_killed", "--ignored"])
+        .args(["--exact", "a_killed_runtime_takes_everything_with_it"])
         .env("TEST_RUN", scene.run.as_str())
         .env("TEST_NAP", &scene.nap)
         .env("TEST_HOLD", hold)
@@ -490,6 +489,8 @@ fn start_runtime(scene: &Scene, setting: ContainmentSetting) -> Child {
 
 #[tokio::test]
 async fn a_killed_runtime_takes_everything_with_it() {
+    // Started by these tests as another process, this one is the runtime that they kill.
+    live_to_be_killed().await;
     for (setting, _) in holds().await {
         let scene = Scene::new();
         let mut runtime = start_runtime(&scene, setting);

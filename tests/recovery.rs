@@ -7,17 +7,11 @@ mod victim;
 
 use command::{ANSWERED_BY, PATIENCE, Place, Said, processes_of, until};
 use impresario::chaos::{Evidence, Expected, audit};
-use impresario::runtime::{Outcome, ReasonCode, RunId, TerminalState};
+use impresario::runtime::{GroupId, Outcome, ReasonCode, RunId, TerminalState};
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 use tempfile::TempDir;
-use victim::{Halt, LOOKS, Scene, Victim, WRITES, until_all_is_over};
-
-#[test]
-#[ignore = "this is the program that the other tests kill; alone it does nothing"]
-fn the_program_that_is_killed() {
-    victim::live();
-}
+use victim::{Halt, LOOKS, Scene, Victim, WRITES, three_side_by_side, until_all_is_over};
 
 #[test]
 fn killed_when_accepted_it_goes_on_from_there() {
@@ -130,7 +124,49 @@ fn killed_after_a_delivery_that_the_host_does_not_have_it_is_delivered_again() {
 }
 
 #[test]
+fn a_group_cut_off_in_its_middle_is_finished_and_says_the_same() {
+    let story = kill_and_go_on(Halt::SideBySide);
+    story.took("attempt_started", 2);
+    let group = story.scene.noted("group").remove(0);
+    let group = GroupId::try_from(group).expect("a group");
+    let cut_off = on_tokio(async {
+        let runtime = story.scene.start(None).await;
+        let outcome = runtime.group(group).await.expect("found").outcome().await;
+        runtime.shutdown().await.expect("stopped");
+        outcome.expect("an outcome")
+    });
+    let directory = tempfile::tempdir().expect("a directory");
+    let scene = Scene::at(directory.path());
+    let unharmed = on_tokio(async {
+        let runtime = scene.start(None).await;
+        let group = three_side_by_side(&runtime, &scene).await;
+        group.outcome().await.expect("an outcome")
+    });
+    assert_eq!(unharmed.state, TerminalState::Succeeded);
+    assert_eq!(
+        unharmed.text.matches("The tool said: done").count(),
+        3,
+        "{}",
+        unharmed.text
+    );
+    assert_eq!(cut_off.text, unharmed.text);
+    let attempts = |run: &RunId| {
+        let rows = story.evidence.rows.iter();
+        rows.filter(|row| row.run == run.as_str() && row.step["step"] == "attempt_started")
+            .count()
+    };
+    let attempts = cut_off.members.iter().map(|member| attempts(&member.run));
+    assert_eq!(
+        attempts.collect::<Vec<_>>(),
+        [1, 2, 1],
+        "only what was cut off was repeated"
+    );
+}
+
+#[test]
 fn killed_at_any_time_no_promise_is_broken() {
+    // Started by these tests as another process, this one is the program that they kill.
+    victim::live();
     let mut cut_off = BTreeSet::new();
     for seed in 0..20 {
         let directory = tempfile::tempdir().expect("a directory");

@@ -248,6 +248,11 @@ impl Hanging {
         }
     }
 
+    /// What it has printed so far.
+    pub fn heard(&self) -> &str {
+        &self.heard
+    }
+
     pub fn run_id(&self) -> String {
         let first = self.heard.lines().next().expect("a line");
         let event: Value = serde_json::from_str(first).expect("JSON");

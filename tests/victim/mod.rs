@@ -8,7 +8,7 @@ use impresario::runtime::{
     OFFLINE_MODEL, Replay, RunFilter, RunId, ToolCall, ToolDefinition, async_trait,
 };
 use impresario::skills::SkillSettings;
-use impresario::{Run, Runtime, SubAgent};
+use impresario::{Group, Run, Runtime, SubAgent, SubAgentGroup, Subtask};
 use impresario_actors::gateways::{ChatMessage, Delivery, DeliveryReceipt, HostError, Progress};
 use impresario_actors::messages::session::SkillOrder;
 use impresario_actors::models::OfflineModel;
@@ -47,11 +47,13 @@ pub enum Halt {
     Undelivered,
     /// The host showed the result and did not say that it kept it.
     Unacknowledged,
+    /// Of three sub-tasks side by side, one at a time, the first has answered and the second stands still.
+    SideBySide,
     /// It does not halt: it takes on one run after another.
     Nowhere,
 }
 
-const HALTS: [Halt; 11] = [
+const HALTS: [Halt; 12] = [
     Halt::Accepted,
     Halt::Waiting,
     Halt::Active,
@@ -62,6 +64,7 @@ const HALTS: [Halt; 11] = [
     Halt::UnsafeToolTold,
     Halt::Undelivered,
     Halt::Unacknowledged,
+    Halt::SideBySide,
     Halt::Nowhere,
 ];
 
@@ -71,7 +74,7 @@ impl Halt {
         match self {
             Self::Accepted | Self::Nowhere => "accepted",
             Self::Waiting => "briefed",
-            Self::Active | Self::Chosen => "attempt_active",
+            Self::Active | Self::SideBySide | Self::Chosen => "attempt_active",
             Self::ToolFinished => "tool_ended",
             Self::SafeTool | Self::UnsafeTool | Self::UnsafeToolTold => "tool_started",
             Self::Undelivered => "ended",
@@ -88,10 +91,12 @@ impl Halt {
 const SESSION: &str = "the session";
 const HALT: &str = "RECOVERY_HALT";
 const SCENE: &str = "RECOVERY_SCENE";
-/// The name of the test that is the program.
-const PROGRAM: &str = "the_program_that_is_killed";
+/// The test that plays the program when it is started as one.
+const PROGRAM: &str = "killed_at_any_time_no_promise_is_broken";
 /// A run with this task uses a tool that must not run twice.
 pub const WRITES: &str = "Write the word down.";
+/// The sub-task at which the program halts.
+const SECOND: &str = "two";
 /// A run with this task uses a tool that may run again.
 pub const LOOKS: &str = "Look the word up.";
 
@@ -191,7 +196,7 @@ impl Victim {
     pub fn start(scene: &Scene, halt: Halt) -> Self {
         let ourselves = std::env::current_exe().expect("our own program");
         let child = Command::new(ourselves)
-            .args(["--exact", PROGRAM, "--ignored", "--nocapture"])
+            .args(["--exact", PROGRAM, "--nocapture"])
             .env(HALT, format!("{halt:?}"))
             .env(SCENE, &scene.0)
             .stdin(Stdio::null())
@@ -251,6 +256,7 @@ pub fn live() {
         let runtime = scene.start(Some(halt)).await;
         match halt {
             Halt::Nowhere => work_for_ever(&runtime, &scene).await,
+            Halt::SideBySide => work_side_by_side(&runtime, &scene).await,
             _ => work_until_the_halt(&runtime, &scene, halt).await,
         }
     });
@@ -275,12 +281,37 @@ async fn work_until_the_halt(runtime: &Runtime, scene: &Scene, halt: Halt) {
         _ => accepted(runtime, scene, sub_agent(task).when_a_tool_is_cut(cut_tool)).await,
     };
     until_its_last_step_is(halt.last_step(), runtime, run.id()).await;
+    stand_still_at(scene, halt, run.id()).await;
+}
+
+async fn stand_still_at(scene: &Scene, halt: Halt, run: &RunId) {
     while halt.stands_still() && !scene.file("still").exists() {
         tokio::task::yield_now().await;
     }
-    fs::write(scene.file("reaching"), run.id().to_string()).expect("a file");
+    fs::write(scene.file("reaching"), run.to_string()).expect("a file");
     fs::rename(scene.file("reaching"), scene.file("reached")).expect("a file");
     pending().await
+}
+
+/// Three sub-tasks, one at a time.
+pub async fn three_side_by_side(runtime: &Runtime, scene: &Scene) -> Group {
+    let subtasks = ["one", SECOND, "three"].map(|id| Subtask::new(id, LOOKS));
+    let group = SubAgentGroup::like(sub_agent(""))
+        .subtasks(subtasks)
+        .concurrency(1);
+    let group = runtime.parallel(group).await.expect("accepted");
+    scene.note("group", group.id().as_str());
+    for run in group.runs() {
+        scene.note("accepted", run.id().as_str());
+    }
+    group
+}
+
+async fn work_side_by_side(runtime: &Runtime, scene: &Scene) {
+    let group = three_side_by_side(runtime, scene).await;
+    let second = group.runs()[1].id();
+    until_its_last_step_is(Halt::SideBySide.last_step(), runtime, second).await;
+    stand_still_at(scene, Halt::SideBySide, second).await;
 }
 
 async fn work_for_ever(runtime: &Runtime, scene: &Scene) {
@@ -391,6 +422,9 @@ impl ModelClient for Part {
             };
         }
         self.halt_at(&[Halt::Active, Halt::Chosen]).await;
+        if is_of_subtask(&request, SECOND) {
+            self.halt_at(&[Halt::SideBySide]).await;
+        }
         self.scene.note("paid", "turn");
         let mut messages = request.messages.iter();
         let Some(said) = messages.rfind(|message| message.role == ModelRole::Tool) else {
@@ -399,6 +433,14 @@ impl ModelClient for Part {
         self.halt_at(&[Halt::ToolFinished]).await;
         Ok(says(&format!("The tool said: {}", said.text)))
     }
+}
+
+fn is_of_subtask(request: &ModelRequest, id: &str) -> bool {
+    let told = format!("Subtask ID: {id}\n");
+    request
+        .messages
+        .iter()
+        .any(|message| message.text.starts_with(&told))
 }
 
 fn calls_a_tool(request: &ModelRequest) -> ModelReply {
