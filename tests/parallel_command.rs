@@ -208,7 +208,15 @@ impl InParallel for Place {
     fn start_hanging_group(&self, options: &[&str], subtasks: &Value) -> command::Hanging {
         fs::write(self.workspace().join("subtasks.json"), subtasks.to_string()).expect("a file");
         let pi = self.pi_that_hangs();
-        let fixed = ["parallel", "--runner", "pi", "--pi", &pi, "--model", "mock/mock-1"];
+        let fixed = [
+            "parallel",
+            "--runner",
+            "pi",
+            "--pi",
+            &pi,
+            "--model",
+            "mock/mock-1",
+        ];
         self.hang(&[&fixed[..], options, &["subtasks.json"]].concat())
     }
 

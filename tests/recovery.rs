@@ -124,6 +124,28 @@ fn killed_after_a_delivery_that_the_host_does_not_have_it_is_delivered_again() {
 }
 
 #[test]
+fn another_command_cancels_a_run_that_was_adopted() {
+    let killed = kill(Halt::Active);
+    let cancelled = on_tokio(async {
+        let runtime = killed.scene.start(Some(Halt::Active)).await;
+        runtime.adopt().await.expect("adopted");
+        let mut cancel = std::process::Command::new(command::PROGRAM);
+        cancel
+            .args(["runs", "cancel", &killed.run])
+            .env("IMPRESARIO_STATE_DIRECTORY", killed.scene.file("state"));
+        let said = tokio::task::spawn_blocking(|| Said::of(cancel));
+        let run = runtime.run(RunId::try_from(killed.run.clone()).expect("an id"));
+        let outcome = run.outcome().await.expect("an outcome");
+        said.await.expect("it ran").check(0);
+        runtime.shutdown().await.expect("stopped");
+        outcome
+    });
+    assert_eq!(cancelled.state, TerminalState::Cancelled);
+    let reason = cancelled.reason.expect("a reason").message;
+    assert!(reason.contains("impresario runs cancel"), "{reason}");
+}
+
+#[test]
 fn a_group_cut_off_in_its_middle_is_finished_and_says_the_same() {
     let story = kill_and_go_on(Halt::SideBySide);
     story.took("attempt_started", 2);

@@ -62,6 +62,11 @@ fn error_text(facts: &EndFacts) -> &str {
     facts.error_message.as_deref().unwrap_or_default()
 }
 
+/// Whether a provider's words say that it has no such model: asking it again is in vain.
+pub fn says_no_such_model(detail: &str) -> bool {
+    wordings::status(detail) == Some(404)
+}
+
 /// Says what was seen, for a person: at most 500 characters, empty when there is nothing to say.
 pub fn describe_ending(facts: &EndFacts, ending: AttemptEnding) -> String {
     let text = match ending {

@@ -1,5 +1,6 @@
 //! What follows an attempt that did not answer?
 
+use crate::attempt_ending::says_no_such_model;
 use crate::domain::{AttemptEnding, Clock, Reason, ReasonCode};
 use std::time::Duration;
 
@@ -93,6 +94,7 @@ pub fn decide_fallback(facts: &FallbackFacts, settings: &FallbackSettings) -> Fa
     }
     match facts.ending {
         AttemptEnding::Lost => try_again_after_loss(facts, settings),
+        AttemptEnding::Unavailable if says_no_such_model(&facts.detail) => try_next(facts, settings),
         AttemptEnding::Unavailable | AttemptEnding::RateLimited => try_same_then_next(facts, settings),
         AttemptEnding::StartUpSilence
         | AttemptEnding::Inactivity
@@ -204,6 +206,9 @@ pub fn reason_of(facts: &FallbackFacts) -> Reason {
         ),
         AttemptEnding::Inactivity => (ReasonCode::InactivityTimeout, "the sub-agent went silent"),
         AttemptEnding::Deadline => (ReasonCode::TotalTimeout, "the run's total time is over"),
+        AttemptEnding::Unavailable if says_no_such_model(&facts.detail) => {
+            (ReasonCode::UnknownModel, "the provider has no such model")
+        }
         AttemptEnding::Unavailable => (ReasonCode::Unavailable, "the model could not be reached"),
         AttemptEnding::RateLimited => (ReasonCode::RateLimited, "the provider asks to slow down"),
         AttemptEnding::Authentication => (
@@ -315,6 +320,16 @@ mod tests {
             ..facts(AttemptEnding::Unavailable)
         };
         check(twice, try_on("a/two", 0, StartFrom::Scratch));
+    }
+
+    #[test]
+    fn a_model_that_the_provider_does_not_have_is_not_asked_for_again() {
+        let unknown = FallbackFacts {
+            detail: "404 no such model".into(),
+            ..facts(AttemptEnding::Unavailable)
+        };
+        assert_eq!(reason_of(&unknown).code, ReasonCode::UnknownModel);
+        check(unknown, try_on("a/two", 0, StartFrom::Scratch));
     }
 
     #[test]

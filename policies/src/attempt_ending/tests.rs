@@ -1,4 +1,4 @@
-use super::{describe_ending, read_ending};
+use super::{describe_ending, read_ending, says_no_such_model};
 use crate::domain::{AttemptEnding, EndFacts};
 use AttemptEnding::*;
 
@@ -273,4 +273,11 @@ fn details_are_short_and_for_people() {
     assert_eq!(describe_ending(&facts, Unavailable), "529 Overloaded");
     let long = failed_with(&"x".repeat(5_000));
     assert_eq!(describe_ending(&long, Unavailable).chars().count(), 500);
+}
+
+#[test]
+fn only_a_404_says_that_there_is_no_such_model() {
+    assert!(says_no_such_model("404 The model `gpt-nope` does not exist"));
+    assert!(!says_no_such_model("529 Overloaded"));
+    assert!(!says_no_such_model(""));
 }

@@ -55,7 +55,7 @@ fn message_in(json: &str) -> Option<String> {
     nested.and_then(|message| message.as_str()).map(str::to_string)
 }
 
-fn status(text: &str) -> Option<u16> {
+pub(super) fn status(text: &str) -> Option<u16> {
     let found = STATUS_FIRST
         .captures(text)
         .or_else(|| STATUS_NAMED.captures(text))?;
