@@ -379,11 +379,11 @@ pub(super) enum ConfigAction {
 
 #[derive(Debug, Args)]
 #[command(after_help = format!("\
-Tools: list, read (pages that end), search, and keep: a host that has a result too large for its model keeps it here and
-shows a short text in its place. What a host keeps goes with this process. With a run, list, read and search look into
+Tools: list, read (pages that end), search, and keep: a host that has a result too large for its model keeps it here and \
+shows a short text in its place. What a host keeps goes with this process. With a run, list, read and search look into \
 what that run keeps; when a run ends, what was kept for it is gone.
 
-Over stdio it ends when its input does. Over HTTP it listens on this machine only and wants a bearer token: the one in
+Over stdio it ends when its input does. Over HTTP it listens on this machine only and wants a bearer token: the one in \
 IMPRESARIO_MCP_TOKEN, else one that it makes and prints below its address.
 
 Examples:
