@@ -17,7 +17,7 @@ mod summary;
 mod writer;
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;
 
 pub use access::JournalAccess;
 pub use actor::Journal;

@@ -20,6 +20,8 @@ use std::time::Duration;
 use tokio::sync::Mutex;
 use wire::Wish;
 
+#[cfg(test)]
+mod tests;
 pub mod wire;
 
 const ASK: Duration = Duration::from_secs(30);

@@ -4,5 +4,5 @@ mod actor;
 mod conformance;
 mod crash;
 mod ownership;
-pub(super) mod samples;
+pub(crate) mod samples;
 mod writer;
