@@ -86,26 +86,30 @@ pub(super) async fn watch(
     Ok(code_of(outcome.state))
 }
 
-/// Cancels at the first Ctrl-C; ends us at the second.
+/// Cancels at the first Ctrl-C; ends us at the second, however soon it comes.
 pub(super) fn cancel_on_interrupt(
     cancelling: impl Future<Output = ()> + Send + 'static,
 ) -> tokio::task::JoinHandle<()> {
+    // One listener for both: a new one would miss what came before it.
+    let interrupts = tokio::signal::unix::signal(tokio::signal::unix::SignalKind::interrupt());
     tokio::spawn(async move {
-        if tokio::signal::ctrl_c().await.is_err() {
+        let Ok(mut interrupts) = interrupts else { return };
+        if interrupts.recv().await.is_none() {
             return;
         }
         let _ = writeln!(
             std::io::stderr(),
             "impresario: cancelling; once more to stop at once"
         );
+        let cancelled = async {
+            cancelling.await;
+            std::future::pending().await
+        };
         tokio::select! {
             biased;
-            again = tokio::signal::ctrl_c() => if again.is_ok() { std::process::exit(130) },
-            () = cancelling => {}
-        }
-        if tokio::signal::ctrl_c().await.is_ok() {
             // The keepers see us go and stop everything that is left.
-            std::process::exit(130);
+            Some(()) = interrupts.recv() => std::process::exit(130),
+            () = cancelled => {}
         }
     })
 }
