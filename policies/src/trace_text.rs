@@ -61,7 +61,7 @@ pub fn offset_text(ms: f64) -> String {
     let seconds = whole_seconds(ms);
     match seconds {
         _ if ms < 1_000.0 => "0s".to_string(),
-        0..60 => format!("{seconds}s"),
+        0..60 => seconds.to_string() + "s",
         _ => format!("{}m{:02}s", seconds / 60, seconds % 60),
     }
 }

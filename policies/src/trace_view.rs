@@ -8,7 +8,14 @@ use crate::execution_route::{complexity_word, risk_word, tier_word};
 use crate::trace_classify::TraceVerdict;
 use crate::trace_file::{Trace, TraceCall};
 use crate::trace_text::{offset_text, signal_prefix, trace_duration};
-use memchr::memmem;
+use memchr::memmem::Finder;
+use std::borrow::Cow;
+use std::sync::LazyLock;
+
+/// How the mark of a cut begins.
+const CUT_MARK: &str = "[...truncated,";
+/// It is looked for in every preview.
+static CUT_FINDER: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new(CUT_MARK));
 
 /// How much is shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -62,11 +69,20 @@ pub fn view_trace(file: &str, trace: &Trace, verdict: &TraceVerdict, settings: &
         lines.push("   Signals:".to_string());
         lines.extend(verdict.signals.iter().map(|signal| format!("     • {signal}")));
     }
-    lines.push(String::new());
-    push_timeline(trace, settings, &mut lines);
-    lines.push(String::new());
-    push_final_text(&trace.final_text, settings.final_text_units, &mut lines);
-    lines.join("\n")
+    let mut text = lines.join("\n");
+    text.push('\n');
+    push_timeline(trace, settings, &mut text);
+    text.push('\n');
+    push_final_text(&trace.final_text, settings.final_text_units, &mut text);
+    text
+}
+
+/// A line of so many parts.
+fn push_line(text: &mut String, parts: &[&str]) {
+    text.push('\n');
+    for part in parts {
+        text.push_str(part);
+    }
 }
 
 fn prefixes(verdict: &TraceVerdict) -> String {
@@ -81,34 +97,34 @@ fn prefixes(verdict: &TraceVerdict) -> String {
     format!(" ({})", prefixes.join(", "))
 }
 
-fn push_timeline(trace: &Trace, settings: &ViewSettings, lines: &mut Vec<String>) {
+fn push_timeline(trace: &Trace, settings: &ViewSettings, text: &mut String) {
     let calls = &trace.tool_calls;
     let Some(first) = calls.first() else {
-        lines.push("   Timeline: (no tool calls)".to_string());
+        push_line(text, &["   Timeline: (no tool calls)"]);
         return;
     };
-    lines.push("   Timeline:".to_string());
+    push_line(text, &["   Timeline:"]);
     let mut previous: Option<f64> = None;
     for call in shown_calls(calls, settings.timeline_entries) {
         let left_out = previous.map_or(0.0, |previous| call.index - previous - 1.0);
         if left_out > 0.0 {
-            lines.push(format!("   ... ({} calls omitted) ...", number_text(left_out)));
+            push_line(text, &["   ... (", &number_text(left_out), " calls omitted) ..."]);
         }
         previous = Some(call.index);
         let offset = offset_text(call.timestamp - first.timestamp);
         let args = args_text(&call.args, settings.args_units);
         let (server, tool, size) = (&call.server_name, &call.tool_name, size_text(call));
-        lines.push(
-            [
+        push_line(
+            text,
+            &[
                 "   [", &offset, "]  ", server, " / ", tool, "  ", &args, "  → ", &size,
-            ]
-            .concat(),
+            ],
         );
     }
     match trace.stopped_reason.as_str() {
-        "timeout" => lines.push("   ⏰ timeout".to_string()),
-        "inactivity" => lines.push("   💤 inactivity".to_string()),
-        "aborted" => lines.push("   🛑 aborted".to_string()),
+        "timeout" => push_line(text, &["   ⏰ timeout"]),
+        "inactivity" => push_line(text, &["   💤 inactivity"]),
+        "aborted" => push_line(text, &["   🛑 aborted"]),
         _ => {}
     }
 }
@@ -135,9 +151,8 @@ fn size_text(call: &TraceCall) -> String {
 
 /// The full length the first mark of a cut speaks of, as it is shown.
 pub(crate) fn cut_total(preview: &str) -> Option<String> {
-    const MARK: &str = "[...truncated,";
-    memmem::find_iter(preview.as_bytes(), MARK).find_map(|at| {
-        let rest = trim_start(&preview[at + MARK.len()..]);
+    CUT_FINDER.find_iter(preview.as_bytes()).find_map(|at| {
+        let rest = trim_start(&preview[at + CUT_MARK.len()..]);
         let digits = rest.bytes().take_while(u8::is_ascii_digit).count();
         let (digits, rest) = rest.split_at(digits);
         let ends = rest.starts_with(is_space) && trim_start(rest).starts_with("total chars]");
@@ -176,25 +191,36 @@ pub(crate) fn args_text(args: &Json, limit: usize) -> String {
     )
 }
 
-fn cut_with_dots(text: &str, limit: usize, kept: usize) -> String {
+fn cut_with_dots(text: &str, limit: usize, kept: usize) -> Cow<'_, str> {
     if units(text) > limit {
-        format!("{}...", cut_units(text, kept))
+        Cow::Owned([cut_units(text, kept), "..."].concat())
     } else {
-        text.to_string()
+        Cow::Borrowed(text)
     }
 }
 
-fn push_final_text(text: &str, limit: usize, lines: &mut Vec<String>) {
+fn push_final_text(text: &str, limit: usize, out: &mut String) {
     if trim(text).is_empty() {
-        lines.push("   Final text: (empty)".to_string());
+        push_line(out, &["   Final text: (empty)"]);
         return;
     }
     let length = units(text);
     if length > limit {
         let shown = cut_units(text, limit);
-        lines.push(format!("   Final text: {shown}... ({length} chars total)"));
+        push_line(
+            out,
+            &[
+                "   Final text: ",
+                shown,
+                "... (",
+                &length.to_string(),
+                " chars total)",
+            ],
+        );
         return;
     }
-    lines.push("   Final text:".to_string());
-    lines.extend(text.split('\n').map(|line| format!("     {line}")));
+    push_line(out, &["   Final text:"]);
+    for line in text.split('\n') {
+        push_line(out, &["     ", line]);
+    }
 }

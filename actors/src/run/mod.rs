@@ -318,6 +318,8 @@ impl Handles<CancelRun> for Run {
         }
         let (done, durable) = oneshot::channel();
         self.record_and_answer(vec![Step::CancelRequested { by: message.by }], done, ctx);
+        // What is under way hears of it while the disk is busy; what it says of its end is written after the wish.
+        self.let_attempt_run(Some(AttemptEnding::Cancelled));
         Answer::then(durable, |run: &mut Self, _, ctx| {
             run.interrupt(ctx);
             CancelReply::Cancelling
