@@ -82,6 +82,11 @@ pub const SCENARIOS: &[Scenario] = &[
         play: adopted,
     },
     Scenario {
+        name: "driver_vanishes",
+        prepare: nothing,
+        play: driver_vanishes,
+    },
+    Scenario {
         name: "side_by_side",
         prepare: nothing,
         play: side_by_side,
@@ -425,6 +430,22 @@ fn adopted(stage: &Stage) -> LocalBoxFuture<'_, ()> {
         *stage.world.script.borrow_mut() = vec![Act::Answer("taken over")];
         stage.expect(&run_id(15), &["succeeded"], Some("taken over"));
         stage.wait_for(run_id(15)).await;
+    }
+    .boxed_local()
+}
+
+/// Ours to lose: with one model only, it would fail if the sub-agent were to blame.
+fn driver_vanishes(stage: &Stage) -> LocalBoxFuture<'_, ()> {
+    async move {
+        *stage.world.script.borrow_mut() = vec![Act::Say("half"), Act::Vanish, Act::Answer("after all")];
+        let request = RunRequest {
+            chain: vec!["a/one".into()],
+            ..request()
+        };
+        stage
+            .start(run_id(21), request, &["succeeded"], Some("after all"))
+            .await;
+        stage.wait_for(run_id(21)).await;
     }
     .boxed_local()
 }
