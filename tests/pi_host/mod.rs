@@ -104,10 +104,15 @@ impl Stage {
     }
 
     pub fn wait_for_sub_agents(&self, count: usize) {
+        self.wait_for_calls_of("sub-agent", count);
+    }
+
+    /// Waits until this rule answered so many calls, or holds the last of them.
+    pub fn wait_for_calls_of(&self, rule: &str, count: usize) {
         let reached = |calls: &[Call]| {
             calls
                 .iter()
-                .filter(|call| call.rule.as_deref() == Some("sub-agent"))
+                .filter(|call| call.rule.as_deref() == Some(rule))
                 .count()
         };
         let came = self
@@ -116,9 +121,22 @@ impl Stage {
             .wait_until(PATIENCE, |calls| reached(calls) >= count);
         assert!(
             came,
-            "the sub-agent never called its model; calls: {:?}",
+            "{rule} never called its model {count} times; calls: {:?}",
             self.callers()
         );
+    }
+
+    /// Waits until so many runs have ended, delivered or not.
+    pub fn wait_for_ended(&self, count: usize) {
+        let deadline = Instant::now() + PATIENCE;
+        loop {
+            let runs = self.runs();
+            if runs.iter().filter(|run| !run["ended_at_ms"].is_null()).count() >= count {
+                return;
+            }
+            assert!(Instant::now() < deadline, "not {count}: {runs:#?}");
+            std::thread::sleep(Duration::from_millis(100));
+        }
     }
 
     /// The runs in the journal, as the command line lists them, the newest first.
