@@ -13,6 +13,7 @@ use crate::skills::{SkillSettings, list_skills, skill_tools_of};
 use crate::traces::{Traces, viewed};
 use async_trait::async_trait;
 use impresario_actors::gateways::Host;
+use impresario_actors::journal::{RunFilter, RunSummary};
 use impresario_actors::messages::session::SkillOrder;
 use impresario_policies::cache_markers::{Lifetime, Marker, MarkerEdit as PlannedEdit, Section};
 use impresario_policies::domain::{Reason, ReasonCode, RunId, RunState, SessionId};
@@ -22,6 +23,11 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+/// How often an acknowledged delivery is tried to be settled, and the pause between two tries.
+const ACKNOWLEDGE_TRIES: u32 = 40;
+const ACKNOWLEDGE_PAUSE: Duration = Duration::from_millis(250);
 
 /// What a bridge is started with.
 #[derive(Debug, Clone, Default)]
@@ -297,14 +303,7 @@ impl HostEvents for PiSessions {
 
     /// What was only shown stands in the session now: delivering it once more finds it there.
     async fn delivery_acknowledged(&self, run: RunId) {
-        let summary = self
-            .runtime
-            .runs(impresario_actors::journal::RunFilter::id_prefix(run.as_str()))
-            .await;
-        let ended = summary.is_ok_and(|runs| runs.iter().any(|run| run.state >= RunState::Succeeded));
-        if ended && let Err(error) = self.runtime.adopt().await {
-            tracing::warn!(%error, "delivery not acknowledged yet");
-        }
+        tokio::spawn(acknowledge(self.runtime.clone(), run));
     }
 
     async fn delegation(&self, session: &SessionId) -> Delegation {
@@ -366,6 +365,23 @@ async fn view_text(places: SettingsPlaces, file: String) -> String {
 async fn aside(read: impl FnOnce() -> String + Send + 'static) -> String {
     let read = tokio::task::spawn_blocking(read).await;
     read.unwrap_or_else(|error| format!("[System]: Reading traces failed: {error}"))
+}
+
+/// Has a run that ended delivered once more, which finds the result where it stands. A run that is still putting its
+/// things away cannot be adopted yet, so this is repeated for a while.
+async fn acknowledge(runtime: Runtime, run: RunId) {
+    for _ in 0..ACKNOWLEDGE_TRIES {
+        let filter = RunFilter::id_prefix(run.as_str());
+        let runs = runtime.runs(filter).await.unwrap_or_default();
+        let open = |run: &RunSummary| run.state >= RunState::Succeeded && !run.acknowledged;
+        if !runs.iter().any(open) {
+            return;
+        }
+        if let Err(error) = runtime.adopt().await {
+            tracing::warn!(%error, "delivery not acknowledged yet");
+        }
+        tokio::time::sleep(ACKNOWLEDGE_PAUSE).await;
+    }
 }
 
 /// Before hosts had a notion of trust, they loaded what lay in the workspace.

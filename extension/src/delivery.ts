@@ -55,8 +55,14 @@ export class Deliveries {
     return session !== undefined && branchHas(session, run);
   }
 
-  /** Something may have changed: posts what waits, acknowledges what is kept. */
+  /** Something may have changed. Pi may write its session's file only after it told of it, so there is a second look. */
   look(): void {
+    this.#look();
+    if (this.#unkept.size > 0) setTimeout(() => this.#look(), LOOK_AGAIN_MS).unref();
+  }
+
+  /** Posts what waits, acknowledges what is kept. */
+  #look(): void {
     const session = this.#session();
     if (!session?.isOpen) return;
     this.#postQueued(session);
@@ -106,7 +112,7 @@ export class Deliveries {
 
   #lookAgain(wanted: boolean): void {
     if (wanted && !this.#timer) {
-      this.#timer = setInterval(() => this.look(), LOOK_AGAIN_MS);
+      this.#timer = setInterval(() => this.#look(), LOOK_AGAIN_MS);
       this.#timer.unref();
     }
     if (!wanted && this.#timer) {
