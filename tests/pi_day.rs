@@ -1,6 +1,6 @@
 //! A day's sessions in real Pi of both versions: a refactor with a question, a tool result that is too large, a provider
-//! without capacity, a runtime that is killed in each phase of a run, and sessions that
-//! change under a run.
+//! without capacity, a runtime that is killed in each phase of a run, sessions that change under a run, and a skill
+//! that stopped working.
 
 mod pi_host;
 
@@ -453,4 +453,45 @@ fn a_reload_changes_nothing_for_a_run() {
         assert_eq!(terminal.wait_for_end(PATIENCE), End::Exited(0));
         stage.nothing_is_left();
     }
+}
+
+// --- a skill that stopped working ------------------------------------------------------------------------------
+
+#[test]
+fn a_skill_that_stopped_working_is_warned_of_once_even_through_a_restart() {
+    for version in Version::ALL {
+        let refuses = sub_agent([Turn::text(ANSWER), Turn::refusal("I will not.")]).repeat();
+        let script = Script::new()
+            .rule(brief_rule())
+            .rule(judge([passes()]))
+            .rule(refuses)
+            .rule(main_agent());
+        let Some(stage) = Stage::set_with(version, "day: degraded skill", script) else {
+            return;
+        };
+        let settings = r#"{"impresario": {"traceObservability": {"degradationConsecutiveFailures": 2}, "maxJudgeIterations": 0}}"#;
+        stage.sandbox.write_work_file(".pi/settings.json", settings);
+        let mut pi = stage.rpc();
+        // Pi writes the session's file with the first answer of its own model; from then on a result is kept at once.
+        converse(&mut pi, "Hello.");
+        let mut seen = 0;
+        for run in 1..=5 {
+            if run == 5 {
+                kill_runtime(&stage);
+                pi.wait_for(PATIENCE, |record| is_notice(record, "it is being started again"));
+            }
+            prompt(&mut pi, "/skill demo look around");
+            (seen, _) = pi.wait_for_behind(seen, PATIENCE, is_result);
+            stage.wait_for_ended(run);
+        }
+        pi.wait_for(PATIENCE, is_alert);
+        let states = ["succeeded", "failed", "failed", "failed", "failed"];
+        stage.wait_for_states(&states);
+        assert_eq!(count(&pi, is_alert), 1);
+        end(&stage, pi, &states);
+    }
+}
+
+fn is_alert(record: &Value) -> bool {
+    is_notice(record, "Degradation detected")
 }
