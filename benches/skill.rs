@@ -216,6 +216,10 @@ fn order(workspace: &Path) -> SkillOrder {
     }
 }
 
+#[expect(
+    clippy::disallowed_methods,
+    reason = "compared with the times in the model server's ledger"
+)]
 fn now_us() -> u64 {
     let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
     since.expect("a clock after 1970").as_micros() as u64

@@ -33,7 +33,7 @@ impl ModelClient for Provider {
             .map_err(unavailable)?;
         let mut answer = String::new();
         stream.read_to_string(&mut answer).await.map_err(unavailable)?;
-        read_answer(&answer).ok_or_else(|| ModelError::Unavailable(answer))
+        read_answer(&answer).ok_or(ModelError::Unavailable(answer))
     }
 }
 
