@@ -3,34 +3,31 @@
 //! Receives what the runner says (as notes to itself, one at a time), clocks that ran out, and [`StopAttempt`].
 //! Asks the run to put tool starts and ends on disk before the sub-agent goes on.
 
-use crate::gateways::{
-    AttemptHandle, AttemptRequest, ContextEngine, PASSAGES_MAX, RetrievalRequest, RunnerEvent,
-    SubAgentRunner, ToolGate, ToolVerdict,
-};
+mod gate;
+mod silence;
+
+use self::gate::Gate;
+use self::silence::Silence;
+use crate::gateways::{AttemptHandle, AttemptRequest, ContextEngine, RunnerEvent, SubAgentRunner};
 use crate::messages::run::{
     AttemptOver, ClockDue, ReadOverflow, RecordStep, ReviewToolResult, RunnerSaid, StartDue, StopAttempt,
 };
 use crate::supervision::{Actor, Answer, Context, Handles, Port};
-use async_trait::async_trait;
 use impresario_policies::attempt_ending::{describe_ending, read_ending};
-use impresario_policies::domain::{AttemptEnding, Clocks, EndFacts, Proof, Replay, Step};
+use impresario_policies::domain::{AttemptEnding, Clocks, EndFacts, Proof, Step};
 use impresario_policies::overflow_review::ResultLimits;
 use impresario_policies::redact::redact;
-use impresario_policies::trace_file::{kept_arguments, kept_preview};
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::PathBuf;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::mpsc;
-use tokio::time::{Instant, timeout};
+use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 const ASK: Duration = Duration::from_secs(60);
 const EVENTS_AHEAD_MAX: usize = 64;
-/// So many passages where the sub-agent does not say.
-const PASSAGES_DEFAULT: usize = 8;
 /// The answer of an attempt is kept up to so many bytes; what is beyond is cut.
 const ANSWER_BYTES_MAX: usize = 8 * 1024 * 1024;
 
@@ -83,15 +80,6 @@ impl EndingRead {
             detail: redact(&describe_ending(facts, ending)).into_owned(),
         }
     }
-}
-
-/// What is known of the silence since the last event.
-struct Silence {
-    active: bool,
-    tools_running: BTreeSet<String>,
-    retry_wait: Duration,
-    last_event: Instant,
-    clock_setting: u64,
 }
 
 impl Actor for Attempt {
@@ -388,48 +376,6 @@ impl Attempt {
     }
 }
 
-impl Silence {
-    fn heard(&mut self, event: &RunnerEvent) {
-        self.last_event = Instant::now();
-        self.active = true;
-        self.retry_wait = Duration::ZERO;
-        match event {
-            RunnerEvent::ToolStarted { call, .. } => {
-                self.tools_running.insert(call.clone());
-            }
-            RunnerEvent::ToolEnded { call, .. } => {
-                self.tools_running.remove(call);
-            }
-            RunnerEvent::RetryAnnounced { delay, .. } => self.retry_wait = *delay,
-            RunnerEvent::Active
-            | RunnerEvent::Alive
-            | RunnerEvent::Text { .. }
-            | RunnerEvent::Used(_)
-            | RunnerEvent::Unread { .. }
-            | RunnerEvent::Ended(_) => {}
-        }
-    }
-
-    /// How long it may last: a tool has a limit of its own, an announced retry its wait on top.
-    fn allowed(&self, clocks: &Clocks) -> Duration {
-        if !self.active {
-            clocks.start_up
-        } else if !self.tools_running.is_empty() {
-            clocks.tool.max(clocks.inactivity)
-        } else {
-            clocks.inactivity.saturating_add(self.retry_wait)
-        }
-    }
-
-    fn ending(&self) -> AttemptEnding {
-        if self.active {
-            AttemptEnding::Inactivity
-        } else {
-            AttemptEnding::StartUpSilence
-        }
-    }
-}
-
 fn step_of(attempt: impresario_policies::domain::AttemptNumber, event: RunnerEvent) -> Option<Step> {
     match event {
         RunnerEvent::Active => Some(Step::AttemptActive { attempt }),
@@ -472,109 +418,4 @@ fn step_of(attempt: impresario_policies::domain::AttemptNumber, event: RunnerEve
 fn push_bounded(text: &mut String, delta: &str) {
     let room = ANSWER_BYTES_MAX.saturating_sub(text.len());
     text.push_str(&delta[..delta.floor_char_boundary(room.min(delta.len()))]);
-}
-
-/// A little before the clock of a tool, so that the sub-agent reads an answer instead of being stopped.
-fn before(clock: Duration) -> Duration {
-    clock.mul_f64(0.9)
-}
-
-/// The runtime's say on tools, as the runner sees it.
-struct Gate {
-    attempt: impresario_policies::domain::AttemptNumber,
-    result_limits: Arc<ResultLimits>,
-    ports: AttemptPorts,
-    stopping: CancellationToken,
-    context: Rc<dyn ContextEngine>,
-    workspace: PathBuf,
-    /// The time of one call of a tool.
-    within: Duration,
-    traced: Option<usize>,
-    previews: Previews,
-}
-
-const STOPPED: &str = "the run is being stopped";
-
-#[async_trait(?Send)]
-impl ToolGate for Gate {
-    async fn starting(
-        &self,
-        call: &str,
-        tool: &str,
-        summary: &str,
-        arguments: &str,
-        replay: Replay,
-    ) -> Result<(), String> {
-        if self.stopping.is_cancelled() {
-            return Err(STOPPED.to_string());
-        }
-        let step = Step::ToolStarted {
-            attempt: self.attempt,
-            call: call.to_string(),
-            tool: tool.to_string(),
-            summary: redact(summary).into_owned(),
-            arguments: self.traced.and_then(|_| kept_arguments(arguments)),
-            replay,
-        };
-        match self.ports.record.ask_again(RecordStep { step }, ASK).await {
-            Ok(Ok(())) if self.stopping.is_cancelled() => Err(STOPPED.to_string()),
-            Ok(Ok(())) => Ok(()),
-            Ok(Err(refused)) => Err(refused.0),
-            Err(error) => Err(format!("{error:?}")),
-        }
-    }
-
-    async fn review(&self, call: &str, tool: &str, result: &str) -> ToolVerdict {
-        if let Some(units_max) = self.traced {
-            let preview = kept_preview(result, units_max);
-            self.previews.borrow_mut().insert(call.to_string(), preview);
-        }
-        let message = ReviewToolResult {
-            call: call.to_string(),
-            tool: tool.to_string(),
-            result: result.to_string(),
-            limits: self.result_limits.clone(),
-        };
-        self.ports
-            .review
-            .ask_again(message, ASK)
-            .await
-            .unwrap_or(ToolVerdict::Pass)
-    }
-
-    async fn overflow(&self, tool: &str, arguments: &serde_json::Value) -> Result<String, String> {
-        let message = ReadOverflow {
-            tool: tool.to_string(),
-            arguments: arguments.clone(),
-        };
-        match self.ports.overflow.ask_again(message, ASK).await {
-            Ok(reply) => reply,
-            Err(error) => Err(format!("{error:?}")),
-        }
-    }
-
-    async fn retrieve(&self, query: &str, passages_max: Option<usize>) -> Result<String, String> {
-        if self.stopping.is_cancelled() {
-            return Err(STOPPED.to_string());
-        }
-        let request = RetrievalRequest {
-            query: query.to_string(),
-            workspace: self.workspace.clone(),
-            passages_max: passages_max.unwrap_or(PASSAGES_DEFAULT).clamp(1, PASSAGES_MAX),
-        };
-        let retrieving = timeout(before(self.within), self.context.retrieve(request));
-        let retrieved = tokio::select! {
-            biased;
-            () = self.stopping.cancelled() => return Err(STOPPED.to_string()),
-            retrieved = retrieving => retrieved,
-        };
-        match retrieved {
-            Ok(Ok(found)) => Ok(found.into_text()),
-            Ok(Err(error)) => Err(format!("failed to {error}")),
-            Err(_) => Err(format!(
-                "failed to retrieve: no answer within {} s. Ask for less, or go on without it.",
-                self.within.as_secs()
-            )),
-        }
-    }
 }

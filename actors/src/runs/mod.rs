@@ -3,8 +3,12 @@
 //! Receives [`StartRun`], [`StartGroup`], [`AskForRoom`], [`CancelRun`], [`AwaitRun`], [`RunClosed`], and exits of run trees. Asks the
 //! journal. A run tree that gives up is started once more with the order to park.
 
+mod admission;
+mod adoption;
+
+use self::adoption::Adopted;
 use crate::gateways::WallClock;
-use crate::journal::{Row, RunFilter, RunProgress, RunSummary, RuntimeId};
+use crate::journal::{Row, RunFilter, RuntimeId};
 use crate::messages::journal::{ClaimRun, Commit, ReadClaimable, ReadRuns};
 use crate::messages::run::{
     AdoptDue, AskForRoom, AwaitRun, CancelReply, CancelRun, ParkRun, ParkRuns, Refusal, RunClosed,
@@ -12,13 +16,8 @@ use crate::messages::run::{
 };
 use crate::supervision::{Actor, Answer, ChildExited, Context, Exit, Handles, Nursery, Port, Spec};
 use futures_util::future::LocalBoxFuture;
-use impresario_policies::admission::{
-    AdmissionDecision, AdmissionFacts, AdmissionSettings, GroupRoom, decide_admission,
-};
-use impresario_policies::adoption::{AdoptionDecision, AdoptionFacts, decide_adoption};
-use impresario_policies::domain::{
-    GroupId, GroupMember, Origin, Proof, Reason, ReasonCode, RunId, RunRequest, SessionId, Step,
-};
+use impresario_policies::admission::AdmissionSettings;
+use impresario_policies::domain::{GroupId, Proof, Reason, ReasonCode, RunId, RunRequest, SessionId, Step};
 use std::cell::RefCell;
 use std::collections::{BTreeMap, VecDeque};
 use std::rc::Rc;
@@ -169,169 +168,7 @@ impl Runs {
     }
 }
 
-// ---- adoption
-
-impl Handles<AdoptDue> for Runs {
-    fn handle(&mut self, _: AdoptDue, _: &mut Context<Self>) -> Answer<Self, ()> {
-        let (ports, tools) = (self.ports.clone(), self.tools.clone());
-        Answer::then(
-            find_runs_to_adopt(ports, tools),
-            |runs: &mut Self, found, ctx| match found {
-                Ok(found) => runs.adopt(found, ctx),
-                Err(error) => ctx.fail(format!("adopt runs: {error}")),
-            },
-        )
-    }
-}
-
-/// A run to go on with here.
-struct Adopted {
-    run: RunId,
-    group: Option<GroupId>,
-    generation: u64,
-    must_park: Option<Reason>,
-}
-
-/// Those of an earlier incarnation of ours, then those of dead runtimes, whose containment is seen empty before the
-/// generation rises.
-async fn find_runs_to_adopt(ports: RunsPorts, tools: RunsTools) -> Result<Vec<Adopted>, String> {
-    let ours = runs_not_over(&ports.read, &tools.runtime).await?;
-    let adopted = ours.into_iter().rev().map(|run| Adopted {
-        must_park: still_to_park(&run, &tools),
-        run: run.run,
-        group: run.group,
-        generation: run.generation,
-    });
-    let mut adopted = adopted.collect::<Vec<_>>();
-    let orphans = ports.claimable.ask_again(ReadClaimable, ASK).await;
-    let orphans = orphans
-        .map_err(|error| error.to_string())?
-        .map_err(|error| error.to_string())?;
-    for orphan in orphans {
-        let summary = orphan.run;
-        let must_park = match decide_adoption(&adoption_facts(&summary, &tools)) {
-            AdoptionDecision::GoOn => None,
-            AdoptionDecision::Park(reason) => Some(reason),
-            AdoptionDecision::Leave => continue,
-        };
-        let proof = (tools.contain)(summary.run.clone()).await;
-        if proof.processes_left > 0 {
-            tracing::warn!(run.id = %summary.run, ?proof, "run left alone: its processes are not gone");
-            continue;
-        }
-        let claim = ClaimRun {
-            run: summary.run.clone(),
-            generation: summary.generation,
-        };
-        match ports
-            .claim
-            .ask_again(claim, ASK)
-            .await
-            .map_err(|error| error.to_string())?
-        {
-            Ok(generation) => adopted.push(Adopted {
-                run: summary.run,
-                group: summary.group,
-                generation,
-                must_park,
-            }),
-            Err(error) => tracing::info!(run.id = %summary.run, %error, "run not claimed"),
-        }
-    }
-    Ok(adopted)
-}
-
-fn adoption_facts(run: &RunSummary, tools: &RunsTools) -> AdoptionFacts {
-    let (our_host, our_session) = (tools.our_host)();
-    AdoptionFacts {
-        origin: Origin {
-            host: run.host.clone(),
-            session: run.session.clone(),
-            resumes: run.resumes.clone(),
-        },
-        ended: run.ended_at.is_some(),
-        our_host,
-        our_session,
-    }
-}
-
-/// A run that an earlier incarnation of ours took over to park it, and did not get to.
-fn still_to_park(run: &RunSummary, tools: &RunsTools) -> Option<Reason> {
-    let taken_over = run.generation > 1;
-    match decide_adoption(&adoption_facts(run, tools)) {
-        AdoptionDecision::Park(reason) if taken_over => Some(reason),
-        AdoptionDecision::Park(_) | AdoptionDecision::GoOn | AdoptionDecision::Leave => None,
-    }
-}
-
-/// The runs of this runtime that have something left to do: to end, or to be delivered.
-pub(crate) async fn runs_not_over(
-    read: &Port<ReadRuns>,
-    owner: &RuntimeId,
-) -> Result<Vec<RunSummary>, String> {
-    let mut found = Vec::new();
-    for progress in [RunProgress::Unfinished, RunProgress::Undelivered] {
-        let filter = RunFilter {
-            progress,
-            owner: Some(owner.clone()),
-            ..RunFilter::default()
-        };
-        let runs = read.ask_again(ReadRuns { filter }, ASK).await;
-        found.extend(
-            runs.map_err(|error| error.to_string())?
-                .map_err(|error| error.to_string())?,
-        );
-    }
-    Ok(found)
-}
-
 impl Runs {
-    fn adopt(&mut self, found: Vec<Adopted>, ctx: &mut Context<Self>) {
-        for adopted in found {
-            self.take_on(adopted, ctx);
-        }
-        if let Adoption::UnderWay { awaited_by } = std::mem::replace(&mut self.adoption, Adoption::Done) {
-            for awaiting in awaited_by {
-                let _ = awaiting.send(());
-            }
-        }
-    }
-
-    /// Resolves when every run of ours that is not over is under way.
-    fn adoption_done(&mut self) -> impl std::future::Future<Output = ()> + use<> {
-        let waiting = match &mut self.adoption {
-            Adoption::Done => None,
-            Adoption::UnderWay { awaited_by } => {
-                let (done, waiting) = oneshot::channel();
-                awaited_by.push(done);
-                Some(waiting)
-            }
-        };
-        async move {
-            if let Some(waiting) = waiting {
-                let _ = waiting.await;
-            }
-        }
-    }
-
-    fn take_on(&mut self, adopted: Adopted, ctx: &mut Context<Self>) {
-        let known = self.live.get(&adopted.run).is_some_and(|live| !live.closed);
-        if known {
-            return;
-        }
-        let live = Live {
-            generation: adopted.generation,
-            group: adopted.group,
-            tree: String::new(),
-            has_room: false,
-            had_room: false,
-            closed: false,
-            parking_tries: u32::from(adopted.must_park.is_some()),
-            awaited_by: Vec::new(),
-        };
-        self.grow(adopted.run, live, adopted.must_park, ctx);
-    }
-
     /// Gives the run a tree, which has to ask for room by itself.
     fn grow(&mut self, run: RunId, live: Live, must_park: Option<Reason>, ctx: &mut Context<Self>) {
         self.grown += 1;
@@ -444,29 +281,6 @@ fn refusal(code: ReasonCode, message: &str) -> Refusal {
         code,
         message: message.to_string(),
     })
-}
-
-impl Handles<AskForRoom> for Runs {
-    fn handle(&mut self, ask: AskForRoom, _: &mut Context<Self>) -> Answer<Self, ()> {
-        let (admitted, room) = oneshot::channel();
-        self.waiting_for_room.retain(|(asked, _)| asked.run != ask.run);
-        let later_of_group = |(asked, _): &(AskForRoom, _)| is_later_of_group(asked, &ask);
-        let place = self.waiting_for_room.iter().position(later_of_group);
-        let place = place.unwrap_or(self.waiting_for_room.len());
-        self.waiting_for_room.insert(place, (ask, admitted));
-        self.give_room();
-        Answer::later(async move {
-            let _ = room.await;
-        })
-    }
-}
-
-/// Members of a group stand in the order of their ids, which is that of their sub-tasks.
-fn is_later_of_group(asked: &AskForRoom, than: &AskForRoom) -> bool {
-    match (&asked.group, &than.group) {
-        (Some(of), Some(than_of)) => of.group == than_of.group && asked.run > than.run,
-        _ => false,
-    }
 }
 
 impl Handles<CancelRun> for Runs {
@@ -630,55 +444,5 @@ fn gave_up(exit: &Exit) -> Reason {
             "Something of ours broke again and again while this run worked, without progress ({exit}). \
              `impresario runs resume` tries again."
         ),
-    }
-}
-
-impl Runs {
-    fn give_room(&mut self) {
-        let mut still_waiting = VecDeque::new();
-        while let Some((asked, admitted)) = self.waiting_for_room.pop_front() {
-            let Some(facts) = self.admission_facts(&asked) else {
-                continue;
-            };
-            match decide_admission(facts, self.settings) {
-                AdmissionDecision::Admit if !admitted.is_closed() => {
-                    if let Some(live) = self.live.get_mut(&asked.run) {
-                        (live.has_room, live.had_room) = (true, true);
-                    }
-                    let _ = admitted.send(());
-                }
-                AdmissionDecision::Admit => {}
-                AdmissionDecision::Wait => still_waiting.push_back((asked, admitted)),
-            }
-        }
-        self.waiting_for_room = still_waiting;
-    }
-
-    /// None for a run that is no longer under way.
-    fn admission_facts(&self, asked: &AskForRoom) -> Option<AdmissionFacts> {
-        let with_room = self.live.values().filter(|live| live.has_room);
-        Some(AdmissionFacts {
-            running: with_room.count(),
-            has_room_already: self.live.get(&asked.run)?.has_room,
-            group: asked
-                .group
-                .as_ref()
-                .map(|member| self.group_room(&asked.run, member)),
-        })
-    }
-
-    fn group_room(&self, run: &RunId, member: &GroupMember) -> GroupRoom {
-        let of_group = |live: &&Live| live.group.as_ref() == Some(&member.group);
-        let earlier = self.live.range(..run).map(|(_, live)| live).filter(of_group);
-        GroupRoom {
-            running: self
-                .live
-                .values()
-                .filter(of_group)
-                .filter(|live| live.has_room)
-                .count(),
-            width: member.concurrency as usize,
-            earlier_waits: earlier.into_iter().any(|live| !live.closed && !live.had_room),
-        }
     }
 }

@@ -1,0 +1,123 @@
+//! The runtime's say on tools: starts are on disk before tools run, results are reviewed before the model sees them.
+
+use super::{ASK, AttemptPorts, Previews};
+use crate::gateways::{ContextEngine, PASSAGES_MAX, RetrievalRequest, ToolGate, ToolVerdict};
+use crate::messages::run::{ReadOverflow, RecordStep, ReviewToolResult};
+use async_trait::async_trait;
+use impresario_policies::domain::{AttemptNumber, Replay, Step};
+use impresario_policies::overflow_review::ResultLimits;
+use impresario_policies::redact::redact;
+use impresario_policies::trace_file::{kept_arguments, kept_preview};
+use std::path::PathBuf;
+use std::rc::Rc;
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::time::timeout;
+use tokio_util::sync::CancellationToken;
+
+/// A little before the clock of a tool, so that the sub-agent reads an answer instead of being stopped.
+fn before(clock: Duration) -> Duration {
+    clock.mul_f64(0.9)
+}
+
+/// The runtime's say on tools, as the runner sees it.
+pub(super) struct Gate {
+    pub(super) attempt: AttemptNumber,
+    pub(super) result_limits: Arc<ResultLimits>,
+    pub(super) ports: AttemptPorts,
+    pub(super) stopping: CancellationToken,
+    pub(super) context: Rc<dyn ContextEngine>,
+    pub(super) workspace: PathBuf,
+    /// The time of one call of a tool.
+    pub(super) within: Duration,
+    pub(super) traced: Option<usize>,
+    pub(super) previews: Previews,
+}
+
+/// So many passages where the sub-agent does not say.
+const PASSAGES_DEFAULT: usize = 8;
+const STOPPED: &str = "the run is being stopped";
+
+#[async_trait(?Send)]
+impl ToolGate for Gate {
+    async fn starting(
+        &self,
+        call: &str,
+        tool: &str,
+        summary: &str,
+        arguments: &str,
+        replay: Replay,
+    ) -> Result<(), String> {
+        if self.stopping.is_cancelled() {
+            return Err(STOPPED.to_string());
+        }
+        let step = Step::ToolStarted {
+            attempt: self.attempt,
+            call: call.to_string(),
+            tool: tool.to_string(),
+            summary: redact(summary).into_owned(),
+            arguments: self.traced.and_then(|_| kept_arguments(arguments)),
+            replay,
+        };
+        match self.ports.record.ask_again(RecordStep { step }, ASK).await {
+            Ok(Ok(())) if self.stopping.is_cancelled() => Err(STOPPED.to_string()),
+            Ok(Ok(())) => Ok(()),
+            Ok(Err(refused)) => Err(refused.0),
+            Err(error) => Err(format!("{error:?}")),
+        }
+    }
+
+    async fn review(&self, call: &str, tool: &str, result: &str) -> ToolVerdict {
+        if let Some(units_max) = self.traced {
+            let preview = kept_preview(result, units_max);
+            self.previews.borrow_mut().insert(call.to_string(), preview);
+        }
+        let message = ReviewToolResult {
+            call: call.to_string(),
+            tool: tool.to_string(),
+            result: result.to_string(),
+            limits: self.result_limits.clone(),
+        };
+        self.ports
+            .review
+            .ask_again(message, ASK)
+            .await
+            .unwrap_or(ToolVerdict::Pass)
+    }
+
+    async fn overflow(&self, tool: &str, arguments: &serde_json::Value) -> Result<String, String> {
+        let message = ReadOverflow {
+            tool: tool.to_string(),
+            arguments: arguments.clone(),
+        };
+        match self.ports.overflow.ask_again(message, ASK).await {
+            Ok(reply) => reply,
+            Err(error) => Err(format!("{error:?}")),
+        }
+    }
+
+    async fn retrieve(&self, query: &str, passages_max: Option<usize>) -> Result<String, String> {
+        if self.stopping.is_cancelled() {
+            return Err(STOPPED.to_string());
+        }
+        let request = RetrievalRequest {
+            query: query.to_string(),
+            workspace: self.workspace.clone(),
+            passages_max: passages_max.unwrap_or(PASSAGES_DEFAULT).clamp(1, PASSAGES_MAX),
+        };
+        let retrieving = timeout(before(self.within), self.context.retrieve(request));
+        let retrieved = tokio::select! {
+            biased;
+            () = self.stopping.cancelled() => return Err(STOPPED.to_string()),
+            retrieved = retrieving => retrieved,
+        };
+        match retrieved {
+            Ok(Ok(found)) => Ok(found.into_text()),
+            Ok(Err(error)) => Err(format!("failed to {error}")),
+            Err(_) => Err(format!(
+                "failed to retrieve: no answer within {} s. Ask for less, or go on without it.",
+                self.within.as_secs()
+            )),
+        }
+    }
+}

@@ -1,0 +1,58 @@
+//! How long an attempt has been silent, and how long it may be.
+
+use crate::gateways::RunnerEvent;
+use impresario_policies::domain::{AttemptEnding, Clocks};
+use std::collections::BTreeSet;
+use std::time::Duration;
+use tokio::time::Instant;
+
+/// What is known of the silence since the last event.
+pub(super) struct Silence {
+    pub(super) active: bool,
+    pub(super) tools_running: BTreeSet<String>,
+    pub(super) retry_wait: Duration,
+    pub(super) last_event: Instant,
+    pub(super) clock_setting: u64,
+}
+
+impl Silence {
+    pub(super) fn heard(&mut self, event: &RunnerEvent) {
+        self.last_event = Instant::now();
+        self.active = true;
+        self.retry_wait = Duration::ZERO;
+        match event {
+            RunnerEvent::ToolStarted { call, .. } => {
+                self.tools_running.insert(call.clone());
+            }
+            RunnerEvent::ToolEnded { call, .. } => {
+                self.tools_running.remove(call);
+            }
+            RunnerEvent::RetryAnnounced { delay, .. } => self.retry_wait = *delay,
+            RunnerEvent::Active
+            | RunnerEvent::Alive
+            | RunnerEvent::Text { .. }
+            | RunnerEvent::Used(_)
+            | RunnerEvent::Unread { .. }
+            | RunnerEvent::Ended(_) => {}
+        }
+    }
+
+    /// How long it may last: a tool has a limit of its own, an announced retry its wait on top.
+    pub(super) fn allowed(&self, clocks: &Clocks) -> Duration {
+        if !self.active {
+            clocks.start_up
+        } else if !self.tools_running.is_empty() {
+            clocks.tool.max(clocks.inactivity)
+        } else {
+            clocks.inactivity.saturating_add(self.retry_wait)
+        }
+    }
+
+    pub(super) fn ending(&self) -> AttemptEnding {
+        if self.active {
+            AttemptEnding::Inactivity
+        } else {
+            AttemptEnding::StartUpSilence
+        }
+    }
+}

@@ -1,0 +1,172 @@
+//! What an earlier life left behind: which runs are gone on with here, and which are parked.
+
+use super::{ASK, Adoption, Live, Runs, RunsPorts, RunsTools};
+use crate::journal::{RunFilter, RunProgress, RunSummary, RuntimeId};
+use crate::messages::journal::{ClaimRun, ReadClaimable, ReadRuns};
+use crate::messages::run::AdoptDue;
+use crate::supervision::{Answer, Context, Handles, Port};
+use impresario_policies::adoption::{AdoptionDecision, AdoptionFacts, decide_adoption};
+use impresario_policies::domain::{GroupId, Origin, Reason, RunId};
+use tokio::sync::oneshot;
+
+impl Handles<AdoptDue> for Runs {
+    fn handle(&mut self, _: AdoptDue, _: &mut Context<Self>) -> Answer<Self, ()> {
+        let (ports, tools) = (self.ports.clone(), self.tools.clone());
+        Answer::then(
+            find_runs_to_adopt(ports, tools),
+            |runs: &mut Self, found, ctx| match found {
+                Ok(found) => runs.adopt(found, ctx),
+                Err(error) => ctx.fail(format!("adopt runs: {error}")),
+            },
+        )
+    }
+}
+
+/// A run to go on with here.
+pub(super) struct Adopted {
+    pub(super) run: RunId,
+    pub(super) group: Option<GroupId>,
+    pub(super) generation: u64,
+    pub(super) must_park: Option<Reason>,
+}
+
+/// Those of an earlier incarnation of ours, then those of dead runtimes, whose containment is seen empty before the
+/// generation rises.
+async fn find_runs_to_adopt(ports: RunsPorts, tools: RunsTools) -> Result<Vec<Adopted>, String> {
+    let ours = runs_not_over(&ports.read, &tools.runtime).await?;
+    let adopted = ours.into_iter().rev().map(|run| Adopted {
+        must_park: still_to_park(&run, &tools),
+        run: run.run,
+        group: run.group,
+        generation: run.generation,
+    });
+    let mut adopted = adopted.collect::<Vec<_>>();
+    let orphans = ports.claimable.ask_again(ReadClaimable, ASK).await;
+    let orphans = orphans
+        .map_err(|error| error.to_string())?
+        .map_err(|error| error.to_string())?;
+    for orphan in orphans {
+        let summary = orphan.run;
+        let must_park = match decide_adoption(&adoption_facts(&summary, &tools)) {
+            AdoptionDecision::GoOn => None,
+            AdoptionDecision::Park(reason) => Some(reason),
+            AdoptionDecision::Leave => continue,
+        };
+        let proof = (tools.contain)(summary.run.clone()).await;
+        if proof.processes_left > 0 {
+            tracing::warn!(run.id = %summary.run, ?proof, "run left alone: its processes are not gone");
+            continue;
+        }
+        let claim = ClaimRun {
+            run: summary.run.clone(),
+            generation: summary.generation,
+        };
+        match ports
+            .claim
+            .ask_again(claim, ASK)
+            .await
+            .map_err(|error| error.to_string())?
+        {
+            Ok(generation) => adopted.push(Adopted {
+                run: summary.run,
+                group: summary.group,
+                generation,
+                must_park,
+            }),
+            Err(error) => tracing::info!(run.id = %summary.run, %error, "run not claimed"),
+        }
+    }
+    Ok(adopted)
+}
+
+fn adoption_facts(run: &RunSummary, tools: &RunsTools) -> AdoptionFacts {
+    let (our_host, our_session) = (tools.our_host)();
+    AdoptionFacts {
+        origin: Origin {
+            host: run.host.clone(),
+            session: run.session.clone(),
+            resumes: run.resumes.clone(),
+        },
+        ended: run.ended_at.is_some(),
+        our_host,
+        our_session,
+    }
+}
+
+/// A run that an earlier incarnation of ours took over to park it, and did not get to.
+fn still_to_park(run: &RunSummary, tools: &RunsTools) -> Option<Reason> {
+    let taken_over = run.generation > 1;
+    match decide_adoption(&adoption_facts(run, tools)) {
+        AdoptionDecision::Park(reason) if taken_over => Some(reason),
+        AdoptionDecision::Park(_) | AdoptionDecision::GoOn | AdoptionDecision::Leave => None,
+    }
+}
+
+/// The runs of this runtime that have something left to do: to end, or to be delivered.
+async fn runs_not_over(
+    read: &Port<ReadRuns>,
+    owner: &RuntimeId,
+) -> Result<Vec<RunSummary>, String> {
+    let mut found = Vec::new();
+    for progress in [RunProgress::Unfinished, RunProgress::Undelivered] {
+        let filter = RunFilter {
+            progress,
+            owner: Some(owner.clone()),
+            ..RunFilter::default()
+        };
+        let runs = read.ask_again(ReadRuns { filter }, ASK).await;
+        found.extend(
+            runs.map_err(|error| error.to_string())?
+                .map_err(|error| error.to_string())?,
+        );
+    }
+    Ok(found)
+}
+
+impl Runs {
+    fn adopt(&mut self, found: Vec<Adopted>, ctx: &mut Context<Self>) {
+        for adopted in found {
+            self.take_on(adopted, ctx);
+        }
+        if let Adoption::UnderWay { awaited_by } = std::mem::replace(&mut self.adoption, Adoption::Done) {
+            for awaiting in awaited_by {
+                let _ = awaiting.send(());
+            }
+        }
+    }
+
+    /// Resolves when every run of ours that is not over is under way.
+    pub(super) fn adoption_done(&mut self) -> impl std::future::Future<Output = ()> + use<> {
+        let waiting = match &mut self.adoption {
+            Adoption::Done => None,
+            Adoption::UnderWay { awaited_by } => {
+                let (done, waiting) = oneshot::channel();
+                awaited_by.push(done);
+                Some(waiting)
+            }
+        };
+        async move {
+            if let Some(waiting) = waiting {
+                let _ = waiting.await;
+            }
+        }
+    }
+
+    pub(super) fn take_on(&mut self, adopted: Adopted, ctx: &mut Context<Self>) {
+        let known = self.live.get(&adopted.run).is_some_and(|live| !live.closed);
+        if known {
+            return;
+        }
+        let live = Live {
+            generation: adopted.generation,
+            group: adopted.group,
+            tree: String::new(),
+            has_room: false,
+            had_room: false,
+            closed: false,
+            parking_tries: u32::from(adopted.must_park.is_some()),
+            awaited_by: Vec::new(),
+        };
+        self.grow(adopted.run, live, adopted.must_park, ctx);
+    }
+}
