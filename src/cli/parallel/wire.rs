@@ -231,7 +231,7 @@ mod tests {
         check(
             "[{\"id\": \"a\", \"goal\": \"g\", \"aim\": \"x\"}]",
             "line 1, sub-task 1, aim: unknown field `aim`, expected one of `id`, `goal`, `scope`, `retrievalHints`, \
-             `outputFormat`, `maxOutputChars`",
+             `outputFormat`, `outputSchema`, `maxOutputChars`",
         );
         check(
             "[\n{\"id\": \"a\", \"goal\": \"g\"},\n{\"id\": \"a\", \"goal\": \"g\"}]",
