@@ -103,10 +103,7 @@ fn still_to_park(run: &RunSummary, tools: &RunsTools) -> Option<Reason> {
 }
 
 /// The runs of this runtime that have something left to do: to end, or to be delivered.
-async fn runs_not_over(
-    read: &Port<ReadRuns>,
-    owner: &RuntimeId,
-) -> Result<Vec<RunSummary>, String> {
+async fn runs_not_over(read: &Port<ReadRuns>, owner: &RuntimeId) -> Result<Vec<RunSummary>, String> {
     let mut found = Vec::new();
     for progress in [RunProgress::Unfinished, RunProgress::Undelivered] {
         let filter = RunFilter {

@@ -5,6 +5,8 @@ use super::keys::{KEYS, Key, Kind, SECTIONS, Trust};
 use super::nearest::nearest_key;
 use super::{OUR_SECTION, PEER_SECTION};
 use crate::compat::{Json, number_text};
+use std::collections::BTreeSet;
+use std::sync::LazyLock;
 
 /// A settings file larger than this is not read.
 pub const FILE_BYTES_MAX: usize = 1024 * 1024;
@@ -145,15 +147,28 @@ impl Resolved {
     }
 }
 
-/// Resolves every key over the files, in the order given: home, then workspace.
-pub fn resolve_settings(files: &[SettingsFile<'_>]) -> Resolved {
+/// The default of every key, read once.
+static DEFAULTS: LazyLock<Vec<ResolvedValue>> = LazyLock::new(|| {
     let defaults = KEYS.iter().map(|key| ResolvedValue {
         key,
         value: Json::parse(key.default).unwrap_or(Json::Null),
         origin: Origin::Default,
     });
+    defaults.collect()
+});
+
+/// Every key, as its section (empty where it has none) and its name.
+static KNOWN: LazyLock<BTreeSet<(&str, &str)>> = LazyLock::new(|| {
+    let known = KEYS
+        .iter()
+        .map(|key| key.path.split_once('.').unwrap_or(("", key.path)));
+    known.collect()
+});
+
+/// Resolves every key over the files, in the order given: home, then workspace.
+pub fn resolve_settings(files: &[SettingsFile<'_>]) -> Resolved {
     let mut resolved = Resolved {
-        values: defaults.collect(),
+        values: DEFAULTS.clone(),
         notices: Vec::new(),
     };
     for file in files {
@@ -265,22 +280,22 @@ impl Section<'_, '_> {
         for (name, value) in values.as_object().unwrap_or_default() {
             if SECTIONS.contains(&name.as_str()) {
                 for (inner, _) in value.as_object().unwrap_or_default() {
-                    self.unknown_unless_known(format!("{name}.{inner}"));
+                    if !KNOWN.contains(&(name.as_str(), inner.as_str())) {
+                        self.unknown(format!("{name}.{inner}"));
+                    }
                 }
-            } else {
-                self.unknown_unless_known(name.clone());
+            } else if !KNOWN.contains(&("", name.as_str())) {
+                self.unknown(name.clone());
             }
         }
     }
 
-    fn unknown_unless_known(&mut self, written: String) {
-        if KEYS.iter().all(|key| key.path != written) {
-            let nearest = nearest_key(&written);
-            self.notice(NoticeKind::Unknown {
-                key: written,
-                nearest,
-            });
-        }
+    fn unknown(&mut self, written: String) {
+        let nearest = nearest_key(&written);
+        self.notice(NoticeKind::Unknown {
+            key: written,
+            nearest,
+        });
     }
 
     fn notice(&mut self, kind: NoticeKind) {
