@@ -113,7 +113,7 @@ const USED: &[(&str, Use)] = &[
     ),
     (
         "retrieval.timeoutMs",
-        Use::UsedWith("by auggie and mcp, for each answer; they have 15 s to get ready"),
+        Use::UsedWith("for each answer; auggie and mcp have 15 s more to get ready"),
     ),
     (
         "parallelSubagents.enabled",
