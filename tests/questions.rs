@@ -42,18 +42,22 @@ fn questions() -> Vec<Question> {
         .collect()
 }
 
+/// What this machine builds for. Sources for other platforms were not fetched by the build that runs this test.
+fn platform() -> String {
+    let rustc = std::env::var("RUSTC").unwrap_or_else(|_| "rustc".to_string());
+    let version = Command::new(rustc).arg("-vV").output().expect("rustc runs");
+    let version = String::from_utf8(version.stdout).expect("text");
+    let host = version.lines().find_map(|line| line.strip_prefix("host: "));
+    host.expect("rustc names its host").to_string()
+}
+
 /// Where cargo keeps the sources of every package of this build.
 fn sources() -> BTreeMap<String, PathBuf> {
     let cargo = std::env::var("CARGO").unwrap_or_else(|_| "cargo".to_string());
     let metadata = Command::new(cargo)
-        .args([
-            "metadata",
-            "--offline",
-            "--locked",
-            "--format-version",
-            "1",
-            "--manifest-path",
-        ])
+        .args(["metadata", "--offline", "--locked", "--format-version", "1"])
+        .args(["--filter-platform", &platform()])
+        .arg("--manifest-path")
         .arg(Path::new(env!("CARGO_MANIFEST_DIR")).join("Cargo.toml"))
         .output()
         .expect("cargo runs");
