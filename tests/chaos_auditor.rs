@@ -1,6 +1,8 @@
 //! The auditor is tested too: for each promise a journal that breaks it, made by hand.
 
-use impresario::chaos::{DeliverySeen, EffectSeen, Evidence, Expected, JournalRow, ProcessSeen, audit};
+use impresario::chaos::{
+    DeliverySeen, EffectSeen, Evidence, Expected, JournalRow, ModelCallSeen, OrderedCall, ProcessSeen, audit,
+};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 
@@ -71,6 +73,14 @@ fn check(evidence: &Evidence, promise: &str) {
     );
 }
 
+/// The same, and one of the breaches says this.
+fn check_says(evidence: &Evidence, promise: &str, words: &str) {
+    check(evidence, promise);
+    let breaches = audit(evidence);
+    let said = breaches.iter().any(|breach| breach.what.contains(words));
+    assert!(said, "nothing says {words:?}: {breaches:?}");
+}
+
 /// The sound run with `change` made to its steps.
 fn with(change: impl FnOnce(&mut Vec<Value>)) -> Evidence {
     let mut steps = sound();
@@ -134,6 +144,153 @@ fn p3_an_effect_twice_one_unannounced_and_one_nobody_speaks_of() {
     early.effects = vec![effect(false)];
     check(&early, "P3");
     check(&with(|steps| drop(steps.remove(5))), "P3");
+}
+
+fn tool(step: &str, call: &str) -> Value {
+    json!({"step": step, "attempt": 1, "call": call, "tool": "edit", "replay": "unsafe"})
+}
+
+#[test]
+fn p3_a_call_that_starts_twice_or_ends_twice_or_without_a_start() {
+    check_says(
+        &with(|steps| steps.insert(5, tool("tool_started", "c1"))),
+        "P3",
+        "started 2 times",
+    );
+    check_says(
+        &with(|steps| steps.insert(6, tool("tool_ended", "c1"))),
+        "P3",
+        "ended 2 times",
+    );
+    check_says(
+        &with(|steps| steps.insert(6, tool("tool_ended", "c2"))),
+        "P3",
+        "had not started",
+    );
+    check_says(
+        &with(|steps| steps.insert(6, tool("tool_indeterminate", "c2"))),
+        "P3",
+        "had not started",
+    );
+    check_says(&with(|steps| steps.swap(4, 5)), "P3", "had not started");
+}
+
+#[test]
+fn p3_a_call_that_ended_and_of_which_nobody_knows() {
+    check_says(
+        &with(|steps| steps.insert(6, tool("tool_indeterminate", "c1"))),
+        "P3",
+        "c1 of attempt 1 ended, and the journal",
+    );
+    check_says(
+        &with(|steps| steps.insert(5, tool("tool_indeterminate", "c1"))),
+        "P3",
+        "c1 of attempt 1 ended, and the journal",
+    );
+}
+
+#[test]
+fn p3_a_call_outside_of_its_attempt() {
+    let late = with(|steps| {
+        let ended = steps.remove(6);
+        steps.insert(4, ended);
+    });
+    check_says(&late, "P3", "outside of its attempt");
+    let of_nobody = with(|steps| {
+        for step in &mut steps[4..6] {
+            step["attempt"] = json!(2);
+        }
+    });
+    check_says(&of_nobody, "P3", "outside of its attempt");
+}
+
+#[test]
+fn p3_an_effect_that_the_journal_does_not_have() {
+    let mut unknown = evidence(sound());
+    unknown.effects.push(EffectSeen {
+        call: "c2".into(),
+        ..effect(true)
+    });
+    check_says(&unknown, "P3", "c2 happened");
+}
+
+/// The sound run with what the models' server wrote down: c1 was ordered, and its result was told.
+fn with_models(change: impl FnOnce(&mut Vec<Value>)) -> Evidence {
+    let mut evidence = with(|steps| {
+        steps[4]["arguments"] = json!(r#"{"path":"a","edits":[{"newText":"x [REDACTED] y"}],"line":1}"#);
+        change(steps);
+    });
+    let arguments = json!({"path": "a", "edits": [{"newText": "x secret y"}], "line": 1.0});
+    let order = OrderedCall {
+        call: "c1".into(),
+        tool: "edit".into(),
+        arguments,
+    };
+    let asked = |at_ms, results: &[&str], ordered| ModelCallSeen {
+        at_ms,
+        offered: vec!["edit".into()],
+        results: results.iter().map(|call| call.to_string()).collect(),
+        ordered,
+    };
+    evidence.model_calls = Some(vec![
+        asked(4_500, &[], vec![order]),
+        asked(6_500, &["c1"], Vec::new()),
+    ]);
+    evidence
+}
+
+fn ordered(evidence: &mut Evidence) -> &mut OrderedCall {
+    &mut evidence.model_calls.as_mut().expect("models")[0].ordered[0]
+}
+
+#[test]
+fn p3_a_call_that_no_model_ordered_or_not_so() {
+    assert_eq!(audit(&with_models(|_| {})), []);
+    let mut other_tool = with_models(|_| {});
+    ordered(&mut other_tool).tool = "bash".into();
+    check_says(&other_tool, "P3", "not as it was ordered");
+    for arguments in [
+        json!({"path": "b", "edits": [{"newText": "x secret y"}], "line": 1}),
+        json!({"path": "a", "edits": [{"newText": "x secret y"}], "line": 2}),
+        json!({"path": "a", "edits": [{"newText": "x secret z"}], "line": 1}),
+        json!({"path": "a", "edits": [], "line": 1}),
+        json!({"path": "a", "line": 1}),
+        json!("no JSON"),
+    ] {
+        let mut otherwise = with_models(|_| {});
+        ordered(&mut otherwise).arguments = arguments;
+        check_says(&otherwise, "P3", "not as it was ordered");
+    }
+    let mut offline = with_models(|steps| steps[3]["model"] = json!("offline"));
+    offline.model_calls = Some(Vec::new());
+    assert_eq!(audit(&offline), [], "its model is within the runtime");
+    let mut never = with_models(|_| {});
+    never.model_calls = Some(Vec::new());
+    check_says(&never, "P3", "no model ordered it");
+}
+
+#[test]
+fn p3_a_result_that_a_model_was_told_and_the_journal_does_not_have() {
+    let mut unknown = with_models(|steps| drop(steps.drain(4..6)));
+    unknown.effects.clear();
+    check_says(&unknown, "P3", "a model was told the result");
+    // A tool that does not exist does not begin.
+    for model in unknown.model_calls.as_mut().expect("models") {
+        model.offered.clear();
+    }
+    assert_eq!(audit(&unknown), []);
+}
+
+#[test]
+fn p3_a_call_whose_model_was_told_its_result_and_of_which_nobody_knows() {
+    let forgot = |told_at| {
+        let mut forgot = with_models(|steps| steps[5] = tool("tool_indeterminate", "c1"));
+        forgot.model_calls.as_mut().expect("models")[1].at_ms = told_at;
+        forgot
+    };
+    check_says(&forgot(6_500), "P3", "its model was told so");
+    // Who goes on after a crash is told of the call that was cut off.
+    assert_eq!(audit(&forgot(7_500)), []);
 }
 
 #[test]

@@ -2,6 +2,7 @@
 
 #![cfg(target_os = "linux")]
 
+mod audit;
 mod command;
 
 use command::{ANSWERED_BY, Place, QUESTION, Said, processes_of, until};

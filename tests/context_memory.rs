@@ -1,6 +1,9 @@
 //! What a sub-agent sees of a result above its ceiling, what it can read of it, and that nothing of it stays: with the
 //! embedded runner, and with the journal's file itself.
 
+mod audit;
+
+use audit::Audit;
 use impresario::chaos::{Plan, When};
 use impresario::runtime::{
     EmbeddedTool, ModelClient, ModelError, ModelReply, ModelRequest, ModelRole, ModelUsage, OverflowSettings,
@@ -294,6 +297,7 @@ async fn the_story_of_a_run_still_says_what_was_kept_until_it_is_pruned() {
 
 /// A model with a script, a tool that gives much, and the journal's file.
 struct Stage {
+    _audit: Audit,
     directory: TempDir,
     acts: Arc<Mutex<Vec<Act>>>,
     requests: Arc<Mutex<Vec<ModelRequest>>>,
@@ -307,6 +311,7 @@ impl Stage {
         let line = "/// Brings a crashed actor back: restart_crashed_actor.\n";
         std::fs::write(workspace.join("revival.rs"), line.repeat(60)).expect("a file");
         Self {
+            _audit: Audit::of(directory.path().join("state")),
             directory,
             acts: Arc::new(Mutex::new(acts.into_iter().collect())),
             requests: Arc::default(),

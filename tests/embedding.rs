@@ -1,5 +1,8 @@
 //! What a Rust program that embeds the runtime can rely on.
 
+mod audit;
+
+use audit::Audit;
 use impresario::chaos::{self, Plan, When};
 use impresario::runtime::{
     AttemptEnding, EmbeddedTool, ModelClient, ModelError, ModelReply, ModelRequest, ModelRole, ModelUsage,
@@ -263,6 +266,7 @@ async fn a_parked_run_is_resumed_as_a_new_run_that_names_it() {
     };
     assert_eq!(request.origin.resumes, Some(parked));
     resumed.cancel("the test").await.expect("cancelled");
+    within(resumed.outcome()).await.expect("an outcome");
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -364,6 +368,7 @@ async fn a_storm_on_a_real_clock_breaks_no_promise() {
 
 /// A state directory and a workspace of one's own.
 struct Place {
+    _audit: Audit,
     directory: TempDir,
 }
 
@@ -374,7 +379,10 @@ impl Place {
         std::fs::create_dir(&workspace).expect("a workspace");
         let text = "/// Brings a crashed actor back.\npub fn restart_crashed_actor() {}\n";
         std::fs::write(workspace.join("revival.rs"), text).expect("a file");
-        Self { directory }
+        Self {
+            _audit: Audit::of(directory.path().join("state")),
+            directory,
+        }
     }
 
     fn path(&self) -> &Path {

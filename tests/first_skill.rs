@@ -1,7 +1,9 @@
 //! The first skill of a newcomer: the commands of `docs/first-skill.md`, as they stand there.
 
+mod audit;
 mod pi_host;
 
+use audit::Audit;
 use impresario_model_server::Turn;
 use impresario_test_support::directories;
 use impresario_test_support::limited::{End, run};
@@ -56,6 +58,7 @@ fn script_of(blocks: &[Block]) -> String {
 fn the_commands_work_and_say_what_the_document_says() {
     let blocks = blocks();
     let place = tempfile::tempdir().expect("a directory");
+    let _audit = Audit::of(place.path().join("home/.local/state/impresario"));
     let bin = place.path().join("bin");
     fs::create_dir(&bin).expect("a directory for the program");
     symlink(env!("CARGO_BIN_EXE_impresario"), bin.join("impresario")).expect("the program on the PATH");

@@ -1,5 +1,8 @@
 //! Sub-agents side by side: what a program that hands the runtime several sub-tasks at once can rely on.
 
+mod audit;
+
+use audit::Audit;
 use impresario::chaos::{self, Plan, audit, evidence_of};
 use impresario::runtime::{
     GroupId, ModelClient, ModelError, ModelReply, ModelRequest, ModelRole, ModelUsage, ParallelRefusal,
@@ -331,6 +334,7 @@ async fn until_at_work(group: &Group, members: usize) {
 }
 
 struct Place {
+    _audit: Audit,
     directory: TempDir,
     desk: Arc<Desk>,
 }
@@ -340,6 +344,7 @@ impl Place {
         let directory = tempfile::tempdir().expect("a directory");
         std::fs::create_dir(directory.path().join("workspace")).expect("a workspace");
         Self {
+            _audit: Audit::of(directory.path().join("state")),
             directory,
             desk: Arc::default(),
         }

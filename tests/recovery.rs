@@ -2,9 +2,11 @@
 
 #![cfg(target_os = "linux")]
 
+mod audit;
 mod command;
 mod victim;
 
+use audit::Audit;
 use command::{ANSWERED_BY, PATIENCE, Place, Said, processes_of, until};
 use impresario::chaos::{Evidence, Expected, audit};
 use impresario::runtime::{GroupId, Outcome, ReasonCode, RunId, TerminalState};
@@ -159,6 +161,7 @@ fn a_group_cut_off_in_its_middle_is_finished_and_says_the_same() {
     });
     let directory = tempfile::tempdir().expect("a directory");
     let scene = Scene::at(directory.path());
+    let _audit = Audit::of(scene.state());
     let unharmed = on_tokio(async {
         let runtime = scene.start(None).await;
         let group = three_side_by_side(&runtime, &scene).await;
@@ -193,6 +196,7 @@ fn killed_at_any_time_no_promise_is_broken() {
     for seed in 0..20 {
         let directory = tempfile::tempdir().expect("a directory");
         let scene = Scene::at(directory.path());
+        let _audit = Audit::of(scene.state());
         let mut victim = Victim::start(&scene, Halt::Nowhere);
         until("the program works", || scene.file("reached").exists());
         // Nothing is waited for here: the instant is what the seed chooses.
@@ -256,6 +260,7 @@ fn a_killed_command_is_parked_by_the_next_one_and_can_be_resumed() {
 
 /// A program that was killed at a known point.
 struct Killed {
+    _audit: Audit,
     scene: Scene,
     run: String,
     _directory: TempDir,
@@ -266,6 +271,7 @@ fn kill(halt: Halt) -> Killed {
     let scene = Scene::at(directory.path());
     let run = Victim::start(&scene, halt).kill_at_its_halt(&scene, halt);
     Killed {
+        _audit: Audit::of(scene.state()),
         scene,
         run,
         _directory: directory,

@@ -1,5 +1,8 @@
 //! Settings files of a home and a workspace, and what the binary makes of them.
 
+mod audit;
+
+use audit::Audit;
 use impresario::settings::{Settings, SettingsPlaces};
 use impresario::skills::{SkillSettings, resolve};
 use impresario_actors::messages::session::SkillOrder;
@@ -21,22 +24,29 @@ use tempfile::TempDir;
 const IMPRESARIO: &str = env!("CARGO_BIN_EXE_impresario");
 
 /// A home and a workspace of our own.
-struct Scene(TempDir);
+struct Scene {
+    _audit: Audit,
+    directory: TempDir,
+}
 
 impl Scene {
     fn new() -> Self {
-        let scene = Self(tempfile::tempdir().unwrap());
+        let directory = tempfile::tempdir().unwrap();
+        let scene = Self {
+            _audit: Audit::of(directory.path().join("state")),
+            directory,
+        };
         fs::create_dir_all(scene.home().join(".pi/agent")).unwrap();
         fs::create_dir_all(scene.workspace().join(".pi")).unwrap();
         scene
     }
 
     fn home(&self) -> PathBuf {
-        self.0.path().join("home")
+        self.directory.path().join("home")
     }
 
     fn workspace(&self) -> PathBuf {
-        self.0.path().join("workspace")
+        self.directory.path().join("workspace")
     }
 
     fn with_home(self, text: &str) -> Self {
@@ -51,7 +61,7 @@ impl Scene {
 
     /// A skill of the home or the workspace.
     fn with_skill(self, below: &str, model: &str) -> Self {
-        let skill = self.0.path().join(below).join("skills/look");
+        let skill = self.directory.path().join(below).join("skills/look");
         fs::create_dir_all(&skill).unwrap();
         let file = format!("---\nname: look\ndescription: Looks.\n{model}---\nLook.\n");
         fs::write(skill.join("SKILL.md"), file).unwrap();
@@ -64,7 +74,7 @@ impl Scene {
             .args(arguments)
             .current_dir(self.workspace())
             .env("HOME", self.home())
-            .env("IMPRESARIO_STATE_DIRECTORY", self.0.path().join("state"))
+            .env("IMPRESARIO_STATE_DIRECTORY", self.directory.path().join("state"))
             .env_remove("PI_CODING_AGENT_DIR")
             .env_remove("IMPRESARIO_RUNNER")
             .stdin(Stdio::null());
@@ -206,7 +216,7 @@ fn something_acts_on_every_setting() {
 #[test]
 fn the_agent_directory_may_be_elsewhere() {
     let scene = Scene::new();
-    let elsewhere = scene.0.path().join("elsewhere");
+    let elsewhere = scene.directory.path().join("elsewhere");
     fs::create_dir(&elsewhere).unwrap();
     fs::write(elsewhere.join("settings.json"), "{\"impresario\": 5}").unwrap();
     let output = scene
@@ -562,7 +572,10 @@ fn a_session_is_told_once_and_a_skill_runs_as_set_for_its_workspace() {
     let runner = ".pi/settings.json:3: impresario.runner: expected a workspace that is trusted";
     assert!(lines[1].starts_with(runner), "{notice}");
     assert_eq!(lines.len(), 2);
-    assert!(!notice.contains(scene.0.path().to_str().unwrap()), "{notice}");
+    assert!(
+        !notice.contains(scene.directory.path().to_str().unwrap()),
+        "{notice}"
+    );
 
     let (accepted, _) = accepted(&scene, &["trace", "--json", &run.unwrap()]);
     assert_eq!(accepted["runner"], "embedded");

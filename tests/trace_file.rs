@@ -1,5 +1,8 @@
 //! The trace recorder's work: a run leaves one whole file that the peer can read, and nothing where nothing was wanted.
 
+mod audit;
+
+use audit::Audit;
 use impresario::{Runtime, SubAgent};
 use serde_json::Value;
 use std::path::Path;
@@ -7,6 +10,7 @@ use tempfile::TempDir;
 
 async fn run_in(workspace: &Path, sub_agent: SubAgent) -> String {
     let state = TempDir::new().unwrap();
+    let _audit = Audit::of(state.path());
     let runtime = Runtime::builder()
         .state_directory(state.path())
         .workspace(workspace)

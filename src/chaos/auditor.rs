@@ -1,6 +1,7 @@
 //! Did the promises hold? Reads evidence only, and knows the journal's steps by their JSON, not by our types.
 
 use super::evidence::{Evidence, JournalRow};
+use super::tool_calls;
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -27,6 +28,11 @@ pub fn audit(evidence: &Evidence) -> Vec<Breach> {
         check_terminal_state(&mut of_run, rows, evidence);
         check_result_is_kept(&mut of_run, rows, evidence);
         check_effects(&mut of_run, rows, evidence);
+        tool_calls::check_calls(&mut of_run, rows);
+        tool_calls::check_effects_are_journaled(&mut of_run, rows, evidence);
+        if let Some(models) = &evidence.model_calls {
+            tool_calls::check_against_models(&mut of_run, rows, models);
+        }
         check_nothing_is_left(&mut of_run, rows, evidence);
         check_time(&mut of_run, rows, evidence);
         check_models(&mut of_run, rows);
@@ -47,6 +53,16 @@ pub fn audit(evidence: &Evidence) -> Vec<Breach> {
             .of("")
             .breach("P9", &format!("nobody ever said what became of {asked}"));
     }
+    for call in evidence
+        .model_calls
+        .iter()
+        .flat_map(|models| tool_calls::told_and_not_journaled(evidence, models))
+    {
+        found.of("").breach(
+            "P3",
+            &format!("a model was told the result of tool call {call}, which the journal does not have"),
+        );
+    }
     found.breaches.sort();
     found.breaches.dedup();
     found.breaches
@@ -57,7 +73,7 @@ struct Findings {
     breaches: Vec<Breach>,
 }
 
-struct OfRun<'a> {
+pub(super) struct OfRun<'a> {
     findings: &'a mut Findings,
     run: String,
 }
@@ -72,7 +88,11 @@ impl Findings {
 }
 
 impl OfRun<'_> {
-    fn breach(&mut self, promise: &'static str, what: &str) {
+    pub(super) fn name(&self) -> &str {
+        &self.run
+    }
+
+    pub(super) fn breach(&mut self, promise: &'static str, what: &str) {
         self.findings.breaches.push(Breach {
             promise,
             run: self.run.clone(),
@@ -81,19 +101,22 @@ impl OfRun<'_> {
     }
 }
 
-fn kind(row: &JournalRow) -> &str {
+pub(super) fn kind(row: &JournalRow) -> &str {
     text(&row.step, "step")
 }
 
-fn text<'a>(value: &'a Value, field: &str) -> &'a str {
+pub(super) fn text<'a>(value: &'a Value, field: &str) -> &'a str {
     value.get(field).and_then(Value::as_str).unwrap_or_default()
 }
 
-fn number(value: &Value, field: &str) -> u64 {
+pub(super) fn number(value: &Value, field: &str) -> u64 {
     value.get(field).and_then(Value::as_u64).unwrap_or_default()
 }
 
-fn of_kind<'a>(rows: &'a [&'a JournalRow], wanted: &'static str) -> impl Iterator<Item = &'a JournalRow> {
+pub(super) fn of_kind<'a>(
+    rows: &'a [&'a JournalRow],
+    wanted: &'static str,
+) -> impl Iterator<Item = &'a JournalRow> {
     rows.iter().copied().filter(move |row| kind(row) == wanted)
 }
 

@@ -53,6 +53,30 @@ pub struct EffectSeen {
     pub announced: bool,
 }
 
+/// A call of a model by a sub-agent, as the model's server wrote it down.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct ModelCallSeen {
+    /// When it arrived, in milliseconds since 1970.
+    pub at_ms: u64,
+    /// The tools on offer.
+    pub offered: Vec<String>,
+    /// The tool calls whose results it carried.
+    pub results: Vec<String>,
+    /// The tool calls that its answer ordered.
+    pub ordered: Vec<OrderedCall>,
+}
+
+/// A tool call that a model ordered.
+#[derive(Debug, Clone, PartialEq)]
+pub struct OrderedCall {
+    /// The id the model gave it.
+    pub call: String,
+    /// The tool.
+    pub tool: String,
+    /// The arguments; text where they are no JSON.
+    pub arguments: Value,
+}
+
 /// How a run should have ended.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Expected {
@@ -75,6 +99,8 @@ pub struct Evidence {
     pub deliveries: Vec<DeliverySeen>,
     /// What tools did.
     pub effects: Vec<EffectSeen>,
+    /// What the models' server wrote down, where there was one.
+    pub model_calls: Option<Vec<ModelCallSeen>>,
     /// What should have come of the runs, where that is known.
     pub expected: BTreeMap<String, Expected>,
     /// Requests that were told to be accepted.

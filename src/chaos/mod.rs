@@ -2,8 +2,8 @@
 //!
 //! [`Chaos`] is a plan for one thread: at every boundary (an actor is about to handle a message, or has just handled it)
 //! it may kill that actor, as a seed says. It counts what it saw and what it did, so that a test can assert that its
-//! faults really happened. [`audit`] reads nothing but evidence: journal rows as JSON, processes, deliveries and effects as
-//! the outside saw them. Both work under a paused clock and under a real one, so a program can do to its own set-up in CI
+//! faults really happened. [`audit`] reads nothing but evidence: journal rows as JSON, processes, deliveries, effects and
+//! calls of models as the outside saw them. Both work under a paused clock and under a real one, so a program can do to its own set-up in CI
 //! what the tests here do:
 //!
 //! ```no_run
@@ -24,11 +24,13 @@
 
 mod auditor;
 mod evidence;
+mod tool_calls;
 mod wire;
 
 pub use auditor::{Breach, audit};
 pub use evidence::{
-    DeliverySeen, EffectSeen, Evidence, EvidenceError, Expected, JournalRow, ProcessSeen, evidence_of,
+    DeliverySeen, EffectSeen, Evidence, EvidenceError, Expected, JournalRow, ModelCallSeen, OrderedCall,
+    ProcessSeen, evidence_of,
 };
 
 pub use impresario_actors::supervision::When;

@@ -745,6 +745,7 @@ fn evidence(disk: &SimulatedDisk, stage: &Stage) -> Evidence {
             .collect(),
         deliveries: world.deliveries.borrow().clone(),
         effects: world.effects.borrow().clone(),
+        model_calls: None,
         expected: stage.expected.borrow().clone(),
         accepted: stage.accepted.borrow().clone(),
         unanswered: stage.unanswered.borrow().clone(),

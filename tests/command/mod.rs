@@ -2,6 +2,7 @@
 
 #![allow(dead_code, reason = "each test program uses its part")]
 
+use crate::audit::Audit;
 use impresario_actors::processes::marked_processes;
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
@@ -15,6 +16,8 @@ use tempfile::TempDir;
 
 pub const PROGRAM: &str = env!("CARGO_BIN_EXE_impresario");
 pub const QUESTION: &str = "How does a crashed actor come back?";
+/// Where the program keeps its state when only `HOME` is known.
+const STATE_BELOW_HOME: &str = ".local/state/impresario";
 /// The file of the workspace that answers it.
 pub const ANSWERED_BY: &str = "src/revival.rs";
 
@@ -69,13 +72,18 @@ impl Said {
 
 /// Where a test happens.
 pub struct Place {
+    pub audit: Audit,
     directory: TempDir,
 }
 
 impl Place {
     pub fn new() -> Self {
         let directory = tempfile::tempdir().expect("a directory");
-        let place = Self { directory };
+        let state = directory.path().join("home").join(STATE_BELOW_HOME);
+        let place = Self {
+            audit: Audit::of(state),
+            directory,
+        };
         fs::create_dir(place.home()).expect("a home");
         let files = [
             (
@@ -112,7 +120,7 @@ impl Place {
 
     /// Where the program keeps its state when only `HOME` is known.
     pub fn state(&self) -> PathBuf {
-        self.home().join(".local/state/impresario")
+        self.home().join(STATE_BELOW_HOME)
     }
 
     pub fn workspace_skill(&self, name: &str, text: &str) {

@@ -1,5 +1,7 @@
 //! What is configured about a skill's model, its brief, its budget and its answer, and what becomes of it in a run.
 
+#[path = "../audit/mod.rs"]
+mod audit;
 mod stage;
 
 use impresario::runtime::{AttemptEnding, ReasonCode, Step, TerminalState};

@@ -1,5 +1,6 @@
 //! A skill, a host and models that play what a test wrote down.
 
+use crate::audit::Audit;
 use impresario::chaos::{Plan, When};
 use impresario::runtime::{
     EmbeddedTool, Host, ModelClient, ModelError, ModelReply, ModelRequest, ModelUsage, Reason, Replay, RunId,
@@ -36,6 +37,7 @@ pub enum Reply {
 
 /// A story that has not begun.
 pub struct Stage {
+    _audit: Audit,
     directory: TempDir,
     settings: SkillSettings,
     pub name: &'static str,
@@ -91,6 +93,7 @@ impl Stage {
         skills.tools.push("big".to_string());
         skills.persistence.tries_per_model_max = 1;
         Self {
+            _audit: Audit::of(directory.path().join("state")),
             directory,
             settings: skills,
             name: "look",

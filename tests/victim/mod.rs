@@ -115,7 +115,7 @@ impl Scene {
         self.0.join(name)
     }
 
-    fn state(&self) -> PathBuf {
+    pub fn state(&self) -> PathBuf {
         self.0.join("state")
     }
 

@@ -363,11 +363,10 @@ impl Run {
 
     pub(super) fn end(&mut self, state: TerminalState, reason: Option<Reason>, ctx: &mut Context<Self>) {
         let (contain, trace) = (self.contain(), self.ports.trace.clone());
-        let of_last = self
-            .projection
-            .latest_attempt()
-            .and_then(|last| last.ended.as_ref());
-        let of_last = of_last.map(|ended| ended.proof.clone());
+        let of_last = match self.projection.latest_attempt() {
+            Some(last) => last.ended.as_ref().map(|ended| ended.proof.clone()),
+            None => Some(Proof::NOTHING_STARTED),
+        };
         let write_trace = WriteTrace {
             state,
             reason: reason.clone(),

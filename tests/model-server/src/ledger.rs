@@ -14,6 +14,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::request::Wire;
+use crate::script::Usage;
 
 /// A call of a model.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -46,8 +47,31 @@ pub struct Call {
     pub headers: BTreeMap<String, String>,
     /// The request's body; null where it was no JSON.
     pub body: Value,
+    /// What the answer says; none where it is an error, a silence or a cut before any content.
+    #[serde(default)]
+    pub said: Option<Said>,
     /// How the call ended; none while it is in flight.
     pub end: Option<CallEnd>,
+}
+
+/// What an answer says, as far as an auditor needs it. Whether all of it was sent, the end of the call tells.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Said {
+    /// The tool calls it orders, in order.
+    pub orders: Vec<Ordered>,
+    /// What is charged for it.
+    pub usage: Usage,
+}
+
+/// A tool call that an answer orders.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Ordered {
+    /// Its id.
+    pub id: String,
+    /// The tool.
+    pub tool: String,
+    /// The arguments as they were written.
+    pub arguments: String,
 }
 
 /// How a call ended.
@@ -82,6 +106,7 @@ pub enum Outcome {
 #[serde(tag = "event", rename_all = "snake_case")]
 enum Line {
     Received { call: Box<Call> },
+    Said { number: u64, said: Said },
     Ended { number: u64, end: CallEnd },
 }
 
@@ -102,6 +127,23 @@ struct State {
     calls: Vec<Call>,
     file: Option<File>,
     stopping: bool,
+}
+
+impl Call {
+    /// The ids of the tool calls whose results the request carries.
+    #[must_use]
+    pub fn results(&self) -> Vec<String> {
+        let messages = self.body["messages"].as_array().into_iter().flatten();
+        let of_openai = |message: &Value| message["tool_call_id"].as_str().map(str::to_owned);
+        let of_anthropic = |message: &Value| {
+            let blocks = message["content"].as_array().into_iter().flatten();
+            let ids = blocks.filter_map(|block| block["tool_use_id"].as_str());
+            ids.map(str::to_owned).collect::<Vec<_>>()
+        };
+        messages
+            .flat_map(|message| of_openai(message).into_iter().chain(of_anthropic(message)))
+            .collect()
+    }
 }
 
 impl Ledger {
@@ -125,8 +167,13 @@ impl Ledger {
         for line in std::fs::read_to_string(path)?.lines() {
             match serde_json::from_str(line)? {
                 Line::Received { call } => calls.push(*call),
+                // Numbers begin anew when a second server writes behind the first.
+                Line::Said { number, said } => {
+                    if let Some(call) = calls.iter_mut().rev().find(|call| call.number == number) {
+                        call.said = Some(said);
+                    }
+                }
                 Line::Ended { number, end } => {
-                    // Numbers begin anew when a second server writes behind the first.
                     if let Some(call) = calls.iter_mut().rev().find(|call| call.number == number) {
                         call.end = Some(end);
                     }
@@ -189,6 +236,18 @@ impl Ledger {
         state.calls.push(call);
         self.shared.changed.notify_all();
         number
+    }
+
+    /// Written before the first byte of it is sent.
+    pub(crate) fn say(&self, number: u64, said: Said) {
+        let mut state = self.lock();
+        state.write(&Line::Said {
+            number,
+            said: said.clone(),
+        });
+        if let Some(call) = state.calls.iter_mut().find(|call| call.number == number) {
+            call.said = Some(said);
+        }
     }
 
     pub(crate) fn end(&self, number: u64, status: Option<u16>, bytes_sent: u64, outcome: Outcome) {

@@ -26,7 +26,7 @@ mod selection;
 mod server;
 mod speech;
 
-pub use ledger::{Call, CallEnd, Ledger, Outcome};
+pub use ledger::{Call, CallEnd, Ledger, Ordered, Outcome, Said};
 pub use request::{RequestSummary, Wire};
 pub use script::{Fault, Place, Rule, Script, ScriptError, Stop, ToolCall, Turn, Usage, When};
 pub use server::{ModelServer, ServerSettings};

@@ -2,6 +2,7 @@
 
 use serde_json::Value;
 
+use crate::ledger::{Ordered, Said};
 use crate::request::{RequestSummary, Wire};
 use crate::script::{Fault, Turn};
 use crate::speech::{Frame, Part, Speech, index_of};
@@ -17,7 +18,11 @@ pub(crate) enum Playback {
     /// An error.
     Error(ErrorReply),
     /// An answer, in these steps.
-    Answer { streaming: bool, steps: Vec<Step> },
+    Answer {
+        streaming: bool,
+        steps: Vec<Step>,
+        said: Said,
+    },
 }
 
 /// An error answered before any content.
@@ -85,6 +90,22 @@ pub(crate) fn play(turn: &Turn, wire: Wire, request: &RequestSummary, body: &Val
     Playback::Answer {
         streaming: request.streaming,
         steps: steps(turn, wire, request.streaming, frames),
+        said: said(wire, &speech),
+    }
+}
+
+fn said(wire: Wire, speech: &Speech) -> Said {
+    let orders = speech.calls.iter().enumerate().map(|(index, call)| Ordered {
+        id: match wire {
+            Wire::Anthropic => anthropic::wire::call_id(speech, index),
+            Wire::OpenAi | Wire::Unknown => openai::wire::call_id(speech, index),
+        },
+        tool: call.name.clone(),
+        arguments: call.arguments.concat(),
+    });
+    Said {
+        orders: orders.collect(),
+        usage: speech.usage,
     }
 }
 

@@ -222,7 +222,14 @@ async fn answer(
             Response::new(Body::empty())
         }
         Playback::Error(error) => watch.error(&error),
-        Playback::Answer { streaming, steps } => watch.answer(number, streaming, steps, shared),
+        Playback::Answer {
+            streaming,
+            steps,
+            said,
+        } => {
+            shared.ledger.say(number, said);
+            watch.answer(number, streaming, steps, shared)
+        }
     }
 }
 
@@ -373,6 +380,7 @@ fn call_of(
         request_hash: hexadecimal(&Sha256::digest(raw)),
         headers: public_headers(headers),
         body: body.clone(),
+        said: None,
         end: None,
     }
 }

@@ -183,7 +183,7 @@ fn message(speech: &Speech, content: &Value, stop_reason: Value) -> Value {
         "content": content, "stop_reason": stop_reason, "stop_sequence": null, "usage": usage(speech.usage)})
 }
 
-fn call_id(speech: &Speech, index: usize) -> String {
+pub(crate) fn call_id(speech: &Speech, index: usize) -> String {
     speech.calls[index]
         .id
         .clone()

@@ -205,7 +205,7 @@ fn frame(part: Part, data: &Value) -> Frame {
     }
 }
 
-fn call_id(speech: &Speech, index: usize) -> String {
+pub(crate) fn call_id(speech: &Speech, index: usize) -> String {
     speech.calls[index]
         .id
         .clone()
