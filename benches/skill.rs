@@ -13,7 +13,9 @@
 #[path = "provider/mod.rs"]
 mod provider;
 
-use impresario::runtime::{EmbeddedTool, Host, Replay, RunId, TerminalState, ToolDefinition, async_trait};
+use impresario::runtime::{
+    EmbeddedTool, Host, Replay, RunId, TerminalState, ToolContext, ToolDefinition, async_trait,
+};
 use impresario::skills::SkillSettings;
 use impresario::{Runtime, RuntimeBuilder};
 use impresario_actors::gateways::{ChatMessage, Delivery, DeliveryReceipt, HostError, Progress};
@@ -25,7 +27,6 @@ use serde_json::{Value, json};
 use std::io::Write;
 use std::path::Path;
 use std::process::ExitCode;
-use std::rc::Rc;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, SystemTime};
 
@@ -197,8 +198,8 @@ async fn start(
         .state_directory(place.join(name))
         .workspace(place)
         .skills(skills)
-        .host("bench", move || Rc::new(Receiver(delivered)))
-        .model(move || Rc::new(Provider { port }));
+        .host("bench", Receiver(delivered))
+        .model(Provider { port });
     if let Some(look) = look {
         builder = builder.tool(look);
     }
@@ -291,7 +292,7 @@ impl EmbeddedTool for Look {
         Replay::Safe
     }
 
-    async fn call(&self, _: Value) -> Result<String, String> {
+    async fn call(&self, _: Value, _: &ToolContext) -> Result<String, String> {
         self.0.lock().expect("no panic").push(now_us());
         tokio::time::sleep(LOOK).await;
         Ok("nothing new".to_string())

@@ -16,7 +16,6 @@ use rusqlite::Connection;
 use std::io::{BufRead, BufReader, Write};
 use std::path::Path;
 use std::process::{Child, ChildStdin, ChildStdout, Command, ExitCode, Stdio};
-use std::rc::Rc;
 use std::time::{Duration, Instant};
 
 const IMPRESARIO: &str = env!("CARGO_BIN_EXE_impresario");
@@ -194,7 +193,7 @@ fn be_runtime(directory: &Path) {
             .state_directory(directory)
             .workspace("/")
             .width(1)
-            .model(|| Rc::new(Silent))
+            .model(Silent)
             .start()
             .await
             .expect("started");

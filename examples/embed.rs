@@ -10,12 +10,11 @@
 
 use impresario::runtime::{
     EmbeddedTool, ModelClient, ModelError, ModelReply, ModelRequest, ModelRole, ModelUsage, OfflineOr,
-    Replay, Step, ToolCall, ToolDefinition, async_trait,
+    Replay, Step, ToolCall, ToolContext, ToolDefinition, async_trait,
 };
 use impresario::{Run, Runtime, SubAgent};
 use serde_json::{Value, json};
 use std::error::Error;
-use std::rc::Rc;
 use std::time::Duration;
 
 #[tokio::main(flavor = "multi_thread")]
@@ -23,7 +22,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
     let state = tempfile::tempdir()?;
     let runtime = Runtime::builder()
         .state_directory(state.path().join("one"))
-        .model(|| Rc::new(OfflineOr::new(Rc::new(HouseModel))))
+        .model(OfflineOr::new(HouseModel))
         .tool(ReleaseName)
         .start()
         .await?;
@@ -118,7 +117,7 @@ impl EmbeddedTool for ReleaseName {
         Replay::Safe
     }
 
-    async fn call(&self, _arguments: Value) -> Result<String, String> {
+    async fn call(&self, _arguments: Value, _: &ToolContext) -> Result<String, String> {
         Ok("Overture".to_string())
     }
 }

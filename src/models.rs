@@ -4,17 +4,16 @@ use crate::runtime::OFFLINE_MODEL;
 use async_trait::async_trait;
 use impresario_actors::gateways::{ModelClient, ModelError, ModelReply, ModelRequest};
 use impresario_actors::models::OfflineModel;
-use std::rc::Rc;
 
 /// The offline model for `offline`, somebody else's for every other name.
-pub struct OfflineOr {
+pub struct OfflineOr<M> {
     offline: OfflineModel,
-    other: Rc<dyn ModelClient>,
+    other: M,
 }
 
-impl OfflineOr {
+impl<M: ModelClient> OfflineOr<M> {
     /// `other` answers for every model but `offline`.
-    pub fn new(other: Rc<dyn ModelClient>) -> Self {
+    pub fn new(other: M) -> Self {
         Self {
             offline: OfflineModel,
             other,
@@ -23,7 +22,7 @@ impl OfflineOr {
 }
 
 #[async_trait(?Send)]
-impl ModelClient for OfflineOr {
+impl<M: ModelClient> ModelClient for OfflineOr<M> {
     async fn complete(&self, request: ModelRequest) -> Result<ModelReply, ModelError> {
         if request.model == OFFLINE_MODEL {
             return self.offline.complete(request).await;

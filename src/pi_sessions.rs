@@ -76,11 +76,11 @@ pub async fn serve_stdio(options: BridgeOptions) -> Result<(), ServeError> {
     }
     let runtime = builder
         .state_directory(&directory)
-        .host("pi", {
+        .own_host("pi", {
             let host = host.clone();
             move || Rc::new(host)
         })
-        .model(move || Rc::new(OfflineOr::new(Rc::new(model))))
+        .model(OfflineOr::new(model))
         .session(session.clone())
         .skills(skills.clone())
         .start()

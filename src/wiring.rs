@@ -512,9 +512,9 @@ fn clear_away(settings: &TreeSettings) -> Rc<dyn Fn(&RunId, KeepSession)> {
 /// A request is accepted only if there is a runner for it.
 fn check(outside: &Outside) -> Rc<dyn Fn(&RunRequest) -> Result<(), Reason>> {
     let runners = outside.runners.clone();
-    Rc::new(move |request| match runners.contains_key(&request.runner) {
-        true => Ok(()),
-        false => Err(Reason {
+    Rc::new(move |request| match runners.get(&request.runner) {
+        Some(runner) => has_tools(&**runner, request),
+        None => Err(Reason {
             code: ReasonCode::SpawnFailed,
             message: format!(
                 "There is no runner called {:?}. There are: {}.",
@@ -522,6 +522,21 @@ fn check(outside: &Outside) -> Rc<dyn Fn(&RunRequest) -> Result<(), Reason>> {
                 runners.keys().map(String::as_str).collect::<Vec<_>>().join(", ")
             ),
         }),
+    })
+}
+
+fn has_tools(runner: &dyn SubAgentRunner, request: &RunRequest) -> Result<(), Reason> {
+    let Some(tools) = runner.lacks(&request.tools) else {
+        return Ok(());
+    };
+    Err(Reason {
+        code: ReasonCode::SpawnFailed,
+        message: format!(
+            "The {} runner has no tool called {}. It has: {}.",
+            runner.name(),
+            tools.lacking.join(", "),
+            tools.offered.join(", ")
+        ),
     })
 }
 

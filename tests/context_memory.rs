@@ -7,14 +7,13 @@ use audit::Audit;
 use impresario::chaos::{Plan, When};
 use impresario::runtime::{
     EmbeddedTool, ModelClient, ModelError, ModelReply, ModelRequest, ModelRole, ModelUsage, OverflowSettings,
-    ReasonCode, Step, TerminalState, ToolCall, ToolDefinition, async_trait,
+    ReasonCode, Step, TerminalState, ToolCall, ToolContext, ToolDefinition, async_trait,
 };
 use impresario::{Outcome, Run, Runtime, RuntimeBuilder, SubAgent};
 use impresario_actors::gateways::UnixMillis;
 use impresario_actors::journal::Retention;
 use serde_json::{Value, json};
 use std::path::PathBuf;
-use std::rc::Rc;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 use tempfile::TempDir;
@@ -328,7 +327,7 @@ impl Stage {
             .state_directory(self.state())
             .workspace(self.directory.path().join("workspace"))
             .tool(Grow)
-            .model(move || Rc::new(Scripted { acts, requests }))
+            .model(Scripted { acts, requests })
     }
 
     async fn start(&self) -> Runtime {
@@ -468,7 +467,7 @@ impl EmbeddedTool for Grow {
         }
     }
 
-    async fn call(&self, arguments: Value) -> Result<String, String> {
+    async fn call(&self, arguments: Value, _: &ToolContext) -> Result<String, String> {
         Ok(grown(arguments["bytes"].as_u64().unwrap_or(0) as usize))
     }
 }

@@ -6,15 +6,14 @@ use audit::Audit;
 use impresario::chaos::{self, Plan, When};
 use impresario::runtime::{
     AttemptEnding, EmbeddedTool, ModelClient, ModelError, ModelReply, ModelRequest, ModelRole, ModelUsage,
-    OfflineOr, ReasonCode, Replay, RunEvents, RunFilter, Step, TerminalState, ToolCall, ToolDefinition,
-    async_trait,
+    OfflineOr, ReasonCode, Replay, RunEvents, RunFilter, Step, TerminalState, ToolCall, ToolContext,
+    ToolDefinition, async_trait,
 };
 use impresario::{Outcome, Run, Runtime, RuntimeBuilder, RuntimeError, SubAgent};
 use serde_json::{Value, json};
 use std::path::Path;
-use std::rc::Rc;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 use tempfile::TempDir;
 use tokio::sync::oneshot;
@@ -273,11 +272,9 @@ async fn a_parked_run_is_resumed_as_a_new_run_that_names_it() {
 async fn dropping_the_last_handle_stops_the_runtime_and_the_next_start_parks_its_run() {
     let place = Place::new();
     let (gone, is_gone) = oneshot::channel();
-    let model = move || -> Rc<dyn ModelClient> {
-        Rc::new(OfflineOr::new(Rc::new(House {
-            gone: Some(Gone(Some(gone))),
-        })))
-    };
+    let model = OfflineOr::new(House {
+        gone: Some(Gone(Some(gone))),
+    });
     let runtime = place.builder().model(model).start().await.expect("started");
     let run = place.spawn_silent(&runtime).await;
     let id = run.id().clone();
@@ -397,7 +394,7 @@ impl Place {
         Runtime::builder()
             .state_directory(self.path().join("state"))
             .workspace(self.workspace())
-            .model(|| Rc::new(OfflineOr::new(Rc::new(House { gone: None }))))
+            .model(OfflineOr::new(House { gone: None }))
     }
 
     async fn start(&self) -> Runtime {
@@ -524,8 +521,145 @@ impl EmbeddedTool for Counter {
         self.replay
     }
 
-    async fn call(&self, _arguments: Value) -> Result<String, String> {
+    async fn call(&self, _arguments: Value, _: &ToolContext) -> Result<String, String> {
         let count = self.calls.fetch_add(1, Ordering::SeqCst) + 1;
         Ok(format!("counted to {count}"))
     }
+}
+
+/// Blocks its thread until the test lets it go; the other tools of that name go on at once.
+struct Blocking {
+    held: Mutex<std::sync::mpsc::Receiver<()>>,
+    cancelled: Arc<Mutex<Option<ToolContext>>>,
+}
+
+#[async_trait]
+impl EmbeddedTool for Blocking {
+    fn definition(&self) -> ToolDefinition {
+        ToolDefinition {
+            name: "count".to_string(),
+            description: "Never gives its thread back by itself.".to_string(),
+            parameters: json!({ "type": "object" }),
+        }
+    }
+
+    async fn call(&self, _: Value, context: &ToolContext) -> Result<String, String> {
+        *self.cancelled.lock().expect("no panic") = Some(context.clone());
+        let released = self.held.lock().expect("no panic").recv();
+        Ok(format!("released: {}", released.is_ok()))
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_tool_that_blocks_holds_up_no_other_run_no_cancellation_and_no_clock() {
+    let place = Place::new();
+    let (release, held) = std::sync::mpsc::channel();
+    let seen = Arc::new(Mutex::new(None));
+    let tool = Blocking {
+        held: Mutex::new(held),
+        cancelled: seen.clone(),
+    };
+    let runtime = place.builder().tool(tool).start().await.expect("started");
+    let stuck = SubAgent::explore("Count, please.")
+        .chain(["house/counting"])
+        .with_tool("count");
+    let stuck = runtime.spawn(stuck).await.expect("accepted");
+    within(until(&stuck, |step| matches!(step, Step::ToolStarted { .. }))).await;
+    while seen.lock().expect("no panic").is_none() {
+        tokio::task::yield_now().await;
+    }
+
+    let other = runtime
+        .spawn(SubAgent::explore("What is the last digit of pi?").chain(["house/sure"]))
+        .await;
+    let other = within(other.expect("accepted").outcome())
+        .await
+        .expect("an outcome");
+    assert_eq!(other.state, TerminalState::Succeeded);
+
+    stuck.cancel("the test").await.expect("cancelled");
+    let outcome = within(stuck.outcome()).await.expect("an outcome");
+    assert_eq!(outcome.state, TerminalState::Cancelled);
+    let context = seen.lock().expect("no panic").clone().expect("it was called");
+    assert!(context.cancelled.is_cancelled(), "the tool was told");
+    assert_eq!(context.run, *stuck.id());
+    within(runtime.shutdown()).await.expect("stopped");
+    drop(release);
+}
+
+/// Blocks, floods or panics, by the name of the model.
+struct Unruly(Arc<std::sync::Barrier>);
+
+#[async_trait(?Send)]
+impl ModelClient for Unruly {
+    async fn complete(&self, request: ModelRequest) -> Result<ModelReply, ModelError> {
+        match request.model.as_str() {
+            "house/blocking" => {
+                self.0.wait();
+                Ok(says("released"))
+            }
+            "house/flood" => Ok(says(&"x".repeat(9 * 1024 * 1024))),
+            "house/panics" => panic!("the house is on fire"),
+            _ => Ok(says("42")),
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_model_that_blocks_floods_or_panics_costs_its_own_run_only() {
+    let place = Place::new();
+    let both = Arc::new(std::sync::Barrier::new(2));
+    let model = OfflineOr::new(Unruly(both.clone()));
+    let runtime = place.builder().model(model).start().await.expect("started");
+    let ask = |model: &'static str| {
+        SubAgent::explore("What is the last digit of pi?")
+            .chain([model])
+            .tries_per_model(1, Duration::ZERO)
+    };
+    let blocking = runtime.spawn(ask("house/blocking")).await.expect("accepted");
+    within(until(&blocking, |step| {
+        matches!(step, Step::AttemptActive { .. })
+    }))
+    .await;
+    for (model, said) in [("house/flood", "bytes"), ("house/panics", "on fire")] {
+        let run = runtime.spawn(ask(model)).await.expect("accepted");
+        let outcome = within(run.outcome()).await.expect("an outcome");
+        assert_eq!(outcome.state, TerminalState::Failed, "{model}");
+        let reason = outcome.reason.expect("a reason").message;
+        assert!(reason.contains(said), "{model}: {reason}");
+    }
+    let sure = runtime.spawn(ask("house/sure")).await.expect("accepted");
+    let sure = within(sure.outcome()).await.expect("an outcome");
+    assert_eq!(sure.state, TerminalState::Succeeded);
+    tokio::task::spawn_blocking(move || both.wait())
+        .await
+        .expect("both met");
+    let outcome = within(blocking.outcome()).await.expect("an outcome");
+    assert_eq!(outcome.answer.as_deref(), Some("released"));
+    runtime.shutdown().await.expect("stopped");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_tool_that_does_not_exist_is_refused_with_those_that_do() {
+    let place = Place::new();
+    let runtime = place.start().await;
+    let refused = runtime
+        .spawn(SubAgent::explore("Count, please.").with_tool("cuont"))
+        .await;
+    let refused = refused.expect_err("refused").to_string();
+    assert!(
+        refused.contains("cuont") && refused.contains("codebase-retrieval"),
+        "{refused}"
+    );
+    runtime.shutdown().await.expect("stopped");
+}
+
+async fn until(run: &impresario::Run, wanted: fn(&Step) -> bool) {
+    let mut events = run.events();
+    while let Some(event) = events.next().await {
+        if wanted(&event.step) {
+            return;
+        }
+    }
+    panic!("the run ended before: {:?}", run.outcome().await);
 }

@@ -12,7 +12,6 @@ use impresario::{
     Group, GroupOutcome, Runtime, RuntimeBuilder, RuntimeError, SubAgent, SubAgentGroup, Subtask,
 };
 use std::future::pending;
-use std::rc::Rc;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 use tempfile::TempDir;
@@ -360,7 +359,7 @@ impl Place {
             .state_directory(self.state())
             .workspace(self.directory.path().join("workspace"))
             .width(8)
-            .model(move || Rc::new(Clerk(desk)))
+            .model(Clerk(desk))
     }
 
     async fn start(&self) -> Runtime {

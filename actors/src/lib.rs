@@ -19,6 +19,7 @@ pub mod messages;
 pub mod models;
 pub mod overflow;
 pub mod processes;
+pub mod program;
 pub mod router;
 pub mod run;
 pub mod runners;

@@ -12,7 +12,6 @@ use impresario_policies::domain::{Briefing, TerminalState};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
-use std::rc::Rc;
 
 /// The model of the embedded runner when nobody names one.
 const OFFLINE: &str = crate::runtime::OFFLINE_MODEL;
@@ -247,7 +246,7 @@ impl HowArguments {
             .builder()
             .workspace(workspace)
             .skills(settings.clone())
-            .host("cli", move || Rc::new(TerminalHost::new(json)));
+            .host("cli", TerminalHost::new(json));
         let builder = match &self.pi {
             Some(pi) => builder.pi(pi),
             None => builder,

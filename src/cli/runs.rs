@@ -12,7 +12,6 @@ use impresario_policies::domain::{RunId, RunState, WhatToRun};
 use impresario_policies::projection::RunProjection;
 use std::io::Write;
 use std::process::ExitCode;
-use std::rc::Rc;
 use std::time::Duration;
 
 /// Parking takes a few writes, and stopping what a killed command left.
@@ -37,9 +36,7 @@ pub(super) async fn execute(arguments: RunsArguments) -> Result<ExitCode, Failur
 
 /// Opening it parks what a killed command left behind, so that a list is never older than the truth.
 pub(super) async fn open(state: &StateArguments, json: bool) -> Result<Runtime, Failure> {
-    let builder = state
-        .builder()
-        .host("cli", move || Rc::new(TerminalHost::new(json)));
+    let builder = state.builder().host("cli", TerminalHost::new(json));
     let runtime = builder.start().await?;
     runtime.adopt().await?;
     settle(&runtime).await?;

@@ -1,8 +1,9 @@
 //! How a runtime begins.
 
 use super::Runtime;
-use super::hosts::{HostFactory, Program};
+use super::hosts::Program;
 use super::inside::{COMMANDS_AHEAD_MAX, Inside, Thread, serve};
+use super::program::{ProgramHost, ProgramModel, SharedHost, SharedModel};
 use super::retention::{forget_old_files, forget_old_runs};
 use super::state_directory::{StateDirectoryError, make_private, state_directory};
 use super::sub_agent::{Defaults, EMBEDDED_RUNNER, PI_RUNNER};
@@ -22,7 +23,8 @@ use impresario_actors::journal::{
     JournalAccess, OpenError, RuntimeId, RuntimeIdentity, SetAside, SqliteStore, Writer,
 };
 use impresario_actors::processes::{ContainmentSetting, contain, find_keeper};
-use impresario_actors::runners::embedded::{EmbeddedParts, EmbeddedRunner, EmbeddedTool};
+use impresario_actors::program::ProgramThreads;
+use impresario_actors::runners::embedded::{EmbeddedParts, EmbeddedRunner, EmbeddedTool, RegisteredTool};
 use impresario_actors::runners::pi::{PiRunner, PiSettings};
 use impresario_actors::supervision::{
     Root, RootSettings, Stall, SupervisorSettings, Watchdog, WatchdogSettings, install_panic_hook,
@@ -61,17 +63,25 @@ pub enum StartError {
     Ended,
 }
 
-/// Makes a model client on the runtime's own thread.
-pub type ModelFactory = Box<dyn FnOnce() -> Rc<dyn ModelClient> + Send>;
+/// Where the host lives.
+enum HostKind {
+    /// On the thread of the actors.
+    Ours(HostFactory),
+    /// On threads of the program.
+    Programs(SharedHost),
+}
+
+/// Makes a host on the thread of the actors.
+type HostFactory = Box<dyn FnOnce() -> Rc<dyn Host> + Send>;
 
 /// Says how a runtime shall be.
 pub struct RuntimeBuilder {
     state_directory: Option<PathBuf>,
     workspace: PathBuf,
     host_kind: String,
-    host: HostFactory,
-    model: ModelFactory,
-    tools: Vec<Arc<dyn EmbeddedTool>>,
+    host: HostKind,
+    model: SharedModel,
+    tools: Vec<RegisteredTool>,
     pi: Option<PathBuf>,
     keeper: Option<PathBuf>,
     containment: ContainmentSetting,
@@ -90,8 +100,8 @@ impl Default for RuntimeBuilder {
             state_directory: None,
             workspace: std::env::current_dir().unwrap_or_else(|_| PathBuf::from(".")),
             host_kind: "embedder".to_string(),
-            host: Box::new(|| Rc::new(Program)),
-            model: Box::new(|| Rc::new(OfflineOr::new(Rc::new(NoProvider)))),
+            host: HostKind::Ours(Box::new(|| Rc::new(Program))),
+            model: Arc::new(OfflineOr::new(NoProvider)),
             tools: Vec::new(),
             pi: None,
             keeper: None,
@@ -123,10 +133,22 @@ impl RuntimeBuilder {
         self
     }
 
-    /// A host of another kind: `kind` goes into the journal, `host` is made on the runtime's own thread.
-    pub fn host(mut self, kind: &str, host: impl FnOnce() -> Rc<dyn Host> + Send + 'static) -> Self {
+    /// A host of another kind: `kind` goes into the journal. What it is told comes in its order, over a thread of its
+    /// own; whatever it is asked has a thread for as long as the answer takes.
+    pub fn host(mut self, kind: &str, host: impl Host + Send + Sync + 'static) -> Self {
         self.host_kind = kind.to_string();
-        self.host = Box::new(host);
+        self.host = HostKind::Programs(Arc::new(host));
+        self
+    }
+
+    /// A host of ours, which never blocks: it lives on the thread of the actors.
+    pub(crate) fn own_host(
+        mut self,
+        kind: &str,
+        host: impl FnOnce() -> Rc<dyn Host> + Send + 'static,
+    ) -> Self {
+        self.host_kind = kind.to_string();
+        self.host = HostKind::Ours(Box::new(host));
         self
     }
 
@@ -136,15 +158,17 @@ impl RuntimeBuilder {
         self
     }
 
-    /// Another model for actor, judge and the embedded runner.
-    pub fn model(mut self, model: impl FnOnce() -> Rc<dyn ModelClient> + Send + 'static) -> Self {
-        self.model = Box::new(model);
+    /// Another model for actor, judge and the embedded runner. Each call has a thread for as long as it takes, so it
+    /// may block.
+    pub fn model(mut self, model: impl ModelClient + Send + Sync + 'static) -> Self {
+        self.model = Arc::new(model);
         self
     }
 
-    /// A tool of the program's own for the embedded runner.
+    /// A tool of the program's own for the embedded runner. Each call has a thread for as long as it takes, so it may
+    /// block.
     pub fn tool(mut self, tool: impl EmbeddedTool + 'static) -> Self {
-        self.tools.push(Arc::new(tool));
+        self.tools.push(RegisteredTool::new(Arc::new(tool)));
         self
     }
 
@@ -267,7 +291,11 @@ impl RuntimeBuilder {
             restarts: self.restarts.clone(),
         };
         let chaos_ended = self.chaos_ended.take();
-        let tree = grow(journal, self.outside(&directory), tree_settings);
+        let program = match ProgramThreads::start() {
+            Ok(program) => program,
+            Err(error) => return drop(ready.send(Err(StartError::Thread(error)))),
+        };
+        let tree = grow(journal, self.outside(&directory, &program), tree_settings);
         let inside = Inside { ports: tree.ports };
         if let Some(set_aside) = set_aside {
             let text = set_aside.to_string();
@@ -280,7 +308,7 @@ impl RuntimeBuilder {
             seed: SystemEntropy.next(),
             ..RootSettings::default()
         };
-        let _watchdog = self_owned.then(watch_ourselves);
+        let _watchdog = watch(self_owned);
         // Before anybody lives, so that no run that is adopted is missed.
         let steps = tree.feed.listen();
         tokio::task::spawn_local(wish::heed(inside.clone(), wishes(&directory), steps));
@@ -342,18 +370,22 @@ impl RuntimeBuilder {
         }
     }
 
-    fn outside(self, directory: &Path) -> Outside {
+    fn outside(self, directory: &Path, program: &ProgramThreads) -> Outside {
         let engines = self.engine_settings();
         let pi = self.pi_settings(directory);
-        let model = (self.model)();
-        let mut parts = EmbeddedParts::new(model.clone());
+        let model = Rc::new(ProgramModel::new(self.model, program.clone()));
+        let mut parts = EmbeddedParts::new(model.clone(), program.clone());
         parts.tools = self.tools;
         let mut runners = BTreeMap::<String, Rc<dyn SubAgentRunner>>::new();
         runners.insert(EMBEDDED_RUNNER.to_string(), Rc::new(EmbeddedRunner::new(parts)));
         runners.insert(PI_RUNNER.to_string(), Rc::new(PiRunner::new(pi)));
         let (host_kind, session) = (self.host_kind, self.session);
+        let host: Rc<dyn Host> = match self.host {
+            HostKind::Ours(make) => make(),
+            HostKind::Programs(host) => Rc::new(ProgramHost::new(host, program.clone())),
+        };
         Outside {
-            host: (self.host)(),
+            host,
             model,
             runners,
             clock: Rc::new(SystemWallClock),
@@ -392,21 +424,25 @@ const STALLED_EXIT_CODE: i32 = 70;
 /// A process that was stopped for a while and goes on has this long to show that it lives.
 const LAST_CHANCE: Duration = Duration::from_secs(5);
 
-fn watch_ourselves() -> std::io::Result<Watchdog> {
+/// Reports a thread of actors that stands still; a process of ours is ended then, so that recovery begins. A process
+/// that embeds us is not ours to end.
+fn watch(own_process: bool) -> std::io::Result<Watchdog> {
     let settings = WatchdogSettings {
         stalled_after: STALLED_AFTER,
     };
     let beating = Arc::new(AtomicBool::new(true));
-    let heart = beating.clone();
-    tokio::task::spawn_local(async move {
-        loop {
-            heart.store(true, Ordering::Relaxed);
-            tokio::time::sleep(LAST_CHANCE / 5).await;
-        }
-    });
+    if own_process {
+        let heart = beating.clone();
+        tokio::task::spawn_local(async move {
+            loop {
+                heart.store(true, Ordering::Relaxed);
+                tokio::time::sleep(LAST_CHANCE / 5).await;
+            }
+        });
+    }
     Watchdog::start(settings, move |stall| {
         tracing::error!(?stall, "the thread of the actors is stalled");
-        if matches!(stall, Stall::Stalled { .. }) {
+        if own_process && matches!(stall, Stall::Stalled { .. }) {
             beating.store(false, Ordering::Relaxed);
             std::thread::sleep(LAST_CHANCE);
             if !beating.load(Ordering::Relaxed) {

@@ -3,10 +3,6 @@
 use async_trait::async_trait;
 use impresario_actors::gateways::{ChatMessage, Delivery, DeliveryReceipt, Host, HostError, Progress};
 use impresario_policies::domain::RunId;
-use std::rc::Rc;
-
-/// Makes a host on the runtime's own thread.
-pub type HostFactory = Box<dyn FnOnce() -> Rc<dyn Host> + Send>;
 
 /// A program. It reads results through its handles, so what is delivered counts as kept; nobody can be asked.
 #[derive(Debug, Clone, Copy, Default)]

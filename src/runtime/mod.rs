@@ -21,16 +21,16 @@ mod events;
 mod group;
 mod hosts;
 mod inside;
+mod program;
 mod retention;
 mod run;
 mod state_directory;
 mod sub_agent;
 mod wish;
 
-pub use builder::{ModelFactory, RuntimeBuilder, StartError};
+pub use builder::{RuntimeBuilder, StartError};
 pub use events::{RunEvent, RunEvents};
 pub use group::{Group, GroupEvents, GroupOutcome, SubAgentGroup};
-pub use hosts::HostFactory;
 pub use run::{Outcome, Run, RunError};
 pub use state_directory::{StateDirectoryError, state_directory};
 pub use sub_agent::{EMBEDDED_RUNNER, OFFLINE_MODEL, PI_RUNNER, SubAgent};
@@ -43,7 +43,7 @@ pub use impresario_actors::gateways::{
     ToolDefinition,
 };
 pub use impresario_actors::journal::{RunFilter, RunProgress, RunSummary};
-pub use impresario_actors::runners::embedded::EmbeddedTool;
+pub use impresario_actors::runners::embedded::{EmbeddedTool, ToolContext};
 pub use impresario_policies::domain::{
     AttemptEnding, GroupId, GroupMember, Proof, Reason, ReasonCode, Replay, RunId, RunState, Step,
     TerminalState,

@@ -4,7 +4,7 @@ use crate::audit::Audit;
 use impresario::chaos::{Plan, When};
 use impresario::runtime::{
     EmbeddedTool, Host, ModelClient, ModelError, ModelReply, ModelRequest, ModelUsage, Reason, Replay, RunId,
-    TerminalState, ToolCall, ToolDefinition, async_trait,
+    TerminalState, ToolCall, ToolContext, ToolDefinition, async_trait,
 };
 use impresario::settings::{Settings, SettingsPlaces};
 use impresario::skills::SkillSettings;
@@ -17,7 +17,6 @@ use impresario_policies::prompts::{BRIEF_MARK, JUDGE_MARK, read_section};
 use serde_json::{Value, json};
 use std::fs;
 use std::io;
-use std::rc::Rc;
 use std::sync::{Arc, Mutex, OnceLock};
 use std::time::Duration;
 use tempfile::TempDir;
@@ -200,8 +199,8 @@ impl Stage {
             .state_directory(self.directory.path().join("state"))
             .workspace(self.workspace())
             .skills(settings)
-            .host("test", move || Rc::new(host))
-            .model(move || Rc::new(model))
+            .host("test", host)
+            .model(model)
             .tool(Big);
         if self.kill_first_attempt {
             builder = builder.chaos(Plan::AtBoundary {
@@ -388,7 +387,7 @@ impl EmbeddedTool for Big {
         Replay::Safe
     }
 
-    async fn call(&self, _: Value) -> Result<String, String> {
+    async fn call(&self, _: Value, _: &ToolContext) -> Result<String, String> {
         Ok("x".repeat(3_000))
     }
 }

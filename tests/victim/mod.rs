@@ -5,7 +5,7 @@ use crate::command::until;
 use impresario::chaos::{DeliverySeen, EffectSeen, Evidence, evidence_of};
 use impresario::runtime::{
     EmbeddedTool, Host, ModelClient, ModelError, ModelReply, ModelRequest, ModelRole, ModelUsage,
-    OFFLINE_MODEL, Replay, RunFilter, RunId, ToolCall, ToolDefinition, async_trait,
+    OFFLINE_MODEL, Replay, RunFilter, RunId, ToolCall, ToolContext, ToolDefinition, async_trait,
 };
 use impresario::skills::SkillSettings;
 use impresario::{Group, Run, Runtime, SubAgent, SubAgentGroup, Subtask};
@@ -21,7 +21,6 @@ use std::io::Write;
 use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
-use std::rc::Rc;
 use std::sync::{Arc, Mutex};
 
 /// Where the program halts.
@@ -154,8 +153,8 @@ impl Scene {
             .workspace(self.0.join("workspace"))
             .session(session)
             .skills(skills())
-            .host("embedder", move || Rc::new(host))
-            .model(move || Rc::new(model))
+            .host("embedder", host)
+            .model(model)
             .tool(tool("look", Replay::Safe))
             .tool(tool("write", Replay::Unsafe))
             .width(if halt == Some(Halt::Waiting) { 1 } else { 4 })
@@ -540,7 +539,7 @@ impl EmbeddedTool for Tool {
         self.replay
     }
 
-    async fn call(&self, _: Value) -> Result<String, String> {
+    async fn call(&self, _: Value, _: &ToolContext) -> Result<String, String> {
         let run = self.announced_by();
         let line = json!({
             "run": run,

@@ -20,6 +20,6 @@ pub use model::{
 };
 pub use runner::{
     AttemptHandle, AttemptRequest, EndFacts, RunnerEvent, RunnerEvents, SpawnError, SubAgentRunner, ToolGate,
-    ToolVerdict, session_file,
+    ToolVerdict, ToolsLacking, session_file,
 };
 pub use traces::{TracePlace, TraceShelf};

@@ -156,6 +156,15 @@ pub trait AttemptHandle {
     async fn stop(&mut self, grace: Duration) -> Proof;
 }
 
+/// Tools that were asked for and that a runner does not have.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ToolsLacking {
+    /// Those.
+    pub lacking: Vec<String>,
+    /// What it has.
+    pub offered: Vec<String>,
+}
+
 /// Starts sub-agents.
 #[async_trait(?Send)]
 pub trait SubAgentRunner {
@@ -163,6 +172,10 @@ pub trait SubAgentRunner {
     fn name(&self) -> &str;
     /// Whether it can go on with a nested session after a crash.
     fn can_resume(&self) -> bool;
+    /// Names among `tools` that it cannot offer, with what it could. A runner that cannot tell offers them all.
+    fn lacks(&self, _tools: &[String]) -> Option<ToolsLacking> {
+        None
+    }
     /// Starts one attempt. The last event it sends is `Ended`, unless it is dropped before.
     async fn start(
         &self,

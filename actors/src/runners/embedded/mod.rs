@@ -11,17 +11,18 @@ mod tools;
 #[cfg(test)]
 mod tests;
 
-pub use tools::EmbeddedTool;
+pub use tools::{EmbeddedTool, RegisteredTool, ToolContext};
 
 use crate::context::local::HeavyWork;
 use crate::gateways::{
     AttemptHandle, AttemptRequest, ModelClient, RunnerEvents, SpawnError, SubAgentRunner, ToolGate,
+    ToolsLacking,
 };
+use crate::program::ProgramThreads;
 use agent_loop::AgentLoop;
 use async_trait::async_trait;
 use impresario_policies::domain::{Containment, Proof, RunId};
 use std::rc::Rc;
-use std::sync::Arc;
 use std::time::Duration;
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
@@ -33,7 +34,9 @@ pub struct EmbeddedParts {
     /// Who thinks.
     pub model: Rc<dyn ModelClient>,
     /// Tools of the embedder, beside the built-in ones.
-    pub tools: Vec<Arc<dyn EmbeddedTool>>,
+    pub tools: Vec<RegisteredTool>,
+    /// Where those tools run.
+    pub program: ProgramThreads,
     /// Where searches and file writes run.
     pub heavy_work: HeavyWork,
     /// At most so many calls of the model in one attempt.
@@ -44,10 +47,11 @@ pub struct EmbeddedParts {
 
 impl EmbeddedParts {
     /// The usual limits.
-    pub fn new(model: Rc<dyn ModelClient>) -> Self {
+    pub fn new(model: Rc<dyn ModelClient>, program: ProgramThreads) -> Self {
         Self {
             model,
             tools: Vec::new(),
+            program,
             heavy_work: HeavyWork::default(),
             turns_max: 40,
             tokens_max: 8_192,
@@ -75,6 +79,16 @@ impl SubAgentRunner for EmbeddedRunner {
 
     fn can_resume(&self) -> bool {
         true
+    }
+
+    fn lacks(&self, tools: &[String]) -> Option<ToolsLacking> {
+        let offered = tools::offered(&self.parts.tools);
+        let lacking: Vec<String> = tools
+            .iter()
+            .filter(|name| !offered.contains(name))
+            .cloned()
+            .collect();
+        (!lacking.is_empty()).then_some(ToolsLacking { lacking, offered })
     }
 
     async fn start(

@@ -1,4 +1,4 @@
-use super::{EmbeddedParts, EmbeddedRunner, EmbeddedTool};
+use super::{EmbeddedParts, EmbeddedRunner, EmbeddedTool, RegisteredTool, ToolContext};
 use crate::context::local::{HeavyWork, LocalContextEngine, SearchLimits};
 use crate::gateways::{
     AttemptHandle, AttemptRequest, ContextEngine, EndFacts, ModelClient, ModelError, ModelReply,
@@ -6,6 +6,7 @@ use crate::gateways::{
     ToolDefinition, ToolGate, ToolVerdict,
 };
 use crate::models::OfflineModel;
+use crate::program::ProgramThreads;
 use async_trait::async_trait;
 use impresario_policies::attempt_ending::read_ending;
 use impresario_policies::domain::{AttemptEnding, AttemptNumber, Containment, Replay, RunId};
@@ -135,7 +136,7 @@ impl EmbeddedTool for Counting {
         self.replay
     }
 
-    async fn call(&self, arguments: Value) -> Result<String, String> {
+    async fn call(&self, arguments: Value, _: &ToolContext) -> Result<String, String> {
         let count = self.calls.fetch_add(1, Ordering::SeqCst) + 1;
         assert!(arguments.get("panic").is_none(), "asked to");
         if self.hangs {
@@ -205,8 +206,8 @@ impl Stage {
 
     fn parts(&self) -> EmbeddedParts {
         let model: Rc<dyn ModelClient> = self.model.clone();
-        let mut parts = EmbeddedParts::new(model);
-        parts.tools = vec![self.counting.clone()];
+        let mut parts = EmbeddedParts::new(model, ProgramThreads::inline());
+        parts.tools = vec![RegisteredTool::new(self.counting.clone())];
         parts.heavy_work = HeavyWork::Inline;
         parts.turns_max = self.turns_max;
         parts

@@ -11,20 +11,22 @@ mod tests;
 use super::EmbeddedParts;
 use crate::context::local::HeavyWork;
 use crate::gateways::{AttemptRequest, ToolCall, ToolDefinition, ToolGate};
+use crate::program::{CallLost, ProgramThreads};
 use crate::runners::overflow_tools::OverflowTool;
 use crate::runners::retrieval_tool;
 use async_trait::async_trait;
-use futures_util::FutureExt;
-use impresario_policies::domain::Replay;
+use impresario_policies::domain::{AttemptNumber, Replay, RunId};
+use impresario_policies::overflow_memory::MEMORY_TOOLS;
 use impresario_policies::sub_agent_prompt::RETRIEVAL_TOOL;
 use place::Workspace;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
-use std::panic::AssertUnwindSafe;
+use std::path::PathBuf;
 use std::rc::Rc;
 use std::sync::Arc;
+use tokio_util::sync::CancellationToken;
 
-/// A tool an embedder adds. It may be called from several sub-agents at a time.
+/// A tool an embedder adds. It may be called from several sub-agents at a time, each call on a thread of its own.
 #[async_trait]
 pub trait EmbeddedTool: Send + Sync {
     /// What the model is told of it. A name of a built-in tool is not taken.
@@ -33,8 +35,47 @@ pub trait EmbeddedTool: Send + Sync {
     fn replay(&self) -> Replay {
         Replay::Unsafe
     }
-    /// Does it; both sides of the result are shown to the model.
-    async fn call(&self, arguments: Value) -> Result<String, String>;
+    /// Does it, on a thread of its own; both sides of the result are shown to the model.
+    async fn call(&self, arguments: Value, context: &ToolContext) -> Result<String, String>;
+}
+
+/// What a tool knows of the call it answers.
+#[derive(Debug, Clone)]
+pub struct ToolContext {
+    /// For whom.
+    pub run: RunId,
+    /// Which try of that run.
+    pub attempt: AttemptNumber,
+    /// The id that the model gave the call. Providers use one again: it names the call only within its turn.
+    pub call: String,
+    /// The directory the sub-agent works in.
+    pub workspace: PathBuf,
+    /// Cancelled when nobody waits for the result any more: a tool that blocks looks here from time to time.
+    pub cancelled: CancellationToken,
+}
+
+/// A tool of the program as it was when it was added: what the model is told of it does not change from turn to turn.
+#[derive(Clone)]
+pub struct RegisteredTool {
+    definition: ToolDefinition,
+    replay: Replay,
+    tool: Arc<dyn EmbeddedTool>,
+}
+
+impl RegisteredTool {
+    /// Asks the tool what it is, once.
+    pub fn new(tool: Arc<dyn EmbeddedTool>) -> Self {
+        Self {
+            definition: tool.definition(),
+            replay: tool.replay(),
+            tool,
+        }
+    }
+
+    /// What the model calls it.
+    pub fn name(&self) -> &str {
+        &self.definition.name
+    }
 }
 
 /// What a tool said.
@@ -54,7 +95,7 @@ enum Tool {
     Find,
     Retrieve,
     Overflow(OverflowTool),
-    Registered(Arc<dyn EmbeddedTool>),
+    Registered(RegisteredTool),
 }
 
 /// The tools one sub-agent may use, and nothing else.
@@ -63,6 +104,8 @@ pub(super) struct Toolbox {
     workspace: Workspace,
     gate: Rc<dyn ToolGate>,
     heavy_work: HeavyWork,
+    program: ProgramThreads,
+    context: ToolContext,
 }
 
 impl Toolbox {
@@ -85,6 +128,14 @@ impl Toolbox {
             workspace: Workspace::open(&request.workspace)?,
             gate,
             heavy_work: parts.heavy_work,
+            program: parts.program.clone(),
+            context: ToolContext {
+                run: request.run.clone(),
+                attempt: request.attempt,
+                call: String::new(),
+                workspace: request.workspace.clone(),
+                cancelled: CancellationToken::new(),
+            },
         })
     }
 
@@ -108,7 +159,7 @@ impl Toolbox {
 
     pub(super) fn replay(&self, name: &str) -> Replay {
         match self.tool(name) {
-            Some(Tool::Registered(tool)) => tool.replay(),
+            Some(Tool::Registered(tool)) => tool.replay,
             Some(_) | None => Replay::Safe,
         }
     }
@@ -158,13 +209,27 @@ impl Toolbox {
             }
             Tool::Retrieve => retrieval_tool::retrieve(self.gate.as_ref(), &call.arguments).await,
             Tool::Overflow(tool) => self.gate.overflow(tool.asked_as(), &call.arguments).await,
-            Tool::Registered(tool) => {
-                let calling = AssertUnwindSafe(tool.call(call.arguments.clone())).catch_unwind();
-                calling
-                    .await
-                    .unwrap_or_else(|_| Err(format!("The tool {} panicked.", call.tool)))
-            }
+            Tool::Registered(registered) => self.ask_program(registered, call).await,
         }
+    }
+
+    async fn ask_program(&self, registered: &RegisteredTool, call: &ToolCall) -> Result<String, String> {
+        let tool = Arc::clone(&registered.tool);
+        let (cancelled, arguments) = (CancellationToken::new(), call.arguments.clone());
+        // A tool that blocks is not dropped with us; it is told.
+        let _waiting = cancelled.clone().drop_guard();
+        let context = ToolContext {
+            call: call.id.clone(),
+            cancelled,
+            ..self.context.clone()
+        };
+        let said = self
+            .program
+            .call(move || async move { tool.call(arguments, &context).await.map(bounded).map_err(bounded) });
+        said.await.unwrap_or_else(|lost| match lost {
+            CallLost::Panicked(_) => Err(format!("The tool {} panicked.", call.tool)),
+            CallLost::Stopped => Err(format!("The tool {} was stopped.", call.tool)),
+        })
     }
 
     async fn aside<A: DeserializeOwned + Send + 'static>(
@@ -202,12 +267,21 @@ fn bounded(mut text: String) -> String {
 }
 
 /// Built-in names come first, so that no registered tool can pose as one.
-fn find_tool(name: &str, registered: &[Arc<dyn EmbeddedTool>]) -> Option<(ToolDefinition, Tool)> {
+fn find_tool(name: &str, registered: &[RegisteredTool]) -> Option<(ToolDefinition, Tool)> {
     if let Some(built_in) = built_in(name) {
         return Some(built_in);
     }
-    let tool = registered.iter().find(|tool| tool.definition().name == name)?;
-    Some((tool.definition(), Tool::Registered(Arc::clone(tool))))
+    let tool = registered.iter().find(|tool| tool.name() == name)?;
+    Some((tool.definition.clone(), Tool::Registered(tool.clone())))
+}
+
+const BUILT_IN: [&str; 4] = ["read", "grep", "find", RETRIEVAL_TOOL];
+
+/// The names of all tools there are here.
+pub(super) fn offered(registered: &[RegisteredTool]) -> Vec<String> {
+    let built_in = BUILT_IN.iter().chain(&MEMORY_TOOLS).map(ToString::to_string);
+    let registered = registered.iter().map(|tool| tool.name().to_string());
+    built_in.chain(registered).collect()
 }
 
 fn built_in(name: &str) -> Option<(ToolDefinition, Tool)> {
