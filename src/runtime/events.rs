@@ -1,11 +1,10 @@
 //! The durable steps of a run as they are written, without gaps and without repetition.
 
 use super::Runtime;
-use impresario_actors::event_feed::Announcement;
+use impresario_actors::event_feed::{Announcement, Heard, Listener};
 use impresario_policies::domain::{RunId, Step};
 use impresario_policies::projection::RecordedStep;
 use std::collections::VecDeque;
-use tokio::sync::broadcast;
 
 /// A durable step of a run.
 pub type RunEvent = RecordedStep;
@@ -15,7 +14,7 @@ pub type RunEvent = RecordedStep;
 pub struct RunEvents {
     runtime: Runtime,
     run: RunId,
-    live: broadcast::Receiver<Announcement>,
+    live: Listener,
     read: VecDeque<RecordedStep>,
     seen: u64,
     begun: bool,
@@ -24,7 +23,7 @@ pub struct RunEvents {
 
 impl RunEvents {
     pub(super) fn new(runtime: Runtime, run: RunId) -> Self {
-        let live = runtime.0.listen();
+        let live = runtime.0.listen_to(&run);
         Self {
             runtime,
             run,
@@ -52,18 +51,16 @@ impl RunEvents {
                 self.catch_up().await?;
                 continue;
             }
-            match self.live.recv().await {
-                Ok(Announcement::Recorded { run, step }) if run == self.run => {
+            match self.live.next().await? {
+                Heard::Announced(Announcement::Recorded { step, .. }) => {
                     if step.sequence == self.seen + 1 {
                         self.read.push_back(step);
                     } else if step.sequence > self.seen {
                         self.catch_up().await?;
                     }
                 }
-                Ok(Announcement::Unwritable { run, .. }) if run == self.run => self.over = true,
-                Ok(_) => {}
-                Err(broadcast::error::RecvError::Lagged(_)) => self.catch_up().await?,
-                Err(broadcast::error::RecvError::Closed) => return None,
+                Heard::Announced(Announcement::Unwritable { .. }) => self.over = true,
+                Heard::Missed(_) => self.catch_up().await?,
             }
         }
     }

@@ -5,7 +5,7 @@ use super::sub_agent::Defaults;
 use crate::wiring::Ports;
 use futures_util::FutureExt;
 use futures_util::future::LocalBoxFuture;
-use impresario_actors::event_feed::{Announcement, EventFeed};
+use impresario_actors::event_feed::{EventFeed, Listener};
 use impresario_actors::gateways::{Entropy, SystemEntropy, SystemWallClock, WallClock, session_file};
 use impresario_actors::supervision::Root;
 use impresario_policies::domain::RunId;
@@ -14,7 +14,7 @@ use impresario_policies::projection::RunProjection;
 use std::fmt;
 use std::sync::Mutex;
 use std::time::Duration;
-use tokio::sync::{broadcast, mpsc, oneshot};
+use tokio::sync::{mpsc, oneshot};
 
 /// So many commands wait for the thread; more callers wait before it.
 pub(super) const COMMANDS_AHEAD_MAX: usize = 256;
@@ -57,8 +57,8 @@ impl Thread {
         RunId::new(SystemWallClock.now().0, SystemEntropy.next())
     }
 
-    pub(super) fn listen(&self) -> broadcast::Receiver<Announcement> {
-        self.feed.listen()
+    pub(super) fn listen_to(&self, run: &RunId) -> Listener {
+        self.feed.listen_to(run)
     }
 
     /// Copies the nested session of a parked run for the run that continues it, and says what it is told. Without a

@@ -1,15 +1,13 @@
 //! A wish from another process that a run be cancelled: a file named after the run, which the run's owner looks for.
 
 use super::inside::Inside;
-use impresario_actors::event_feed::Announcement;
+use impresario_actors::event_feed::{Announcement, Heard, Listener};
 use impresario_actors::messages::run::{CancelReply, CancelRun};
 use impresario_policies::domain::{RunId, Step};
 use std::collections::BTreeSet;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
-use tokio::sync::broadcast::Receiver;
-use tokio::sync::broadcast::error::RecvError;
 use tokio::time::MissedTickBehavior;
 
 /// How often an owner looks, while any run is under way.
@@ -37,7 +35,7 @@ pub(super) fn take_back(wishes: &Path, run: &RunId) {
 }
 
 /// Looks for wishes while any run is under way here, spawned or adopted, and does what they say.
-pub(super) async fn heed(inside: Inside, wishes: PathBuf, mut steps: Receiver<Announcement>) {
+pub(super) async fn heed(inside: Inside, wishes: PathBuf, mut steps: Listener) {
     let mut under_way = BTreeSet::new();
     let mut look = tokio::time::interval(LOOKED_EVERY);
     look.set_missed_tick_behavior(MissedTickBehavior::Delay);
@@ -49,11 +47,11 @@ pub(super) async fn heed(inside: Inside, wishes: PathBuf, mut steps: Receiver<An
                     cancel(&inside, &wishes, run).await;
                 }
             }
-            announced = steps.recv() => match announced {
-                Ok(announced) => note(&mut under_way, announced),
+            heard = steps.next() => match heard {
+                Some(Heard::Announced(announced)) => note(&mut under_way, announced),
                 // Whoever's end was missed costs a look now and then, no more.
-                Err(RecvError::Lagged(_)) => {}
-                Err(RecvError::Closed) => return,
+                Some(Heard::Missed(_)) => {}
+                None => return,
             },
         }
     }

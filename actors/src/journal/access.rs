@@ -2,6 +2,7 @@
 
 use super::store::last_sequence;
 use super::{Committed, JournalError, Row, SimulatedStore, Store, WriterHandle};
+use impresario_policies::domain::RunId;
 use std::cell::RefCell;
 use std::rc::Rc;
 use std::time::Duration;
@@ -58,6 +59,15 @@ impl JournalAccess {
                 Self::inline_work(&inline, |store| store.commit(&rows)).await?;
                 Ok(Committed { through })
             }
+        }
+    }
+
+    /// Makes this runtime the owner of a run.
+    pub(super) async fn claim(self, run: RunId, generation: u64) -> Result<u64, JournalError> {
+        match self.0 {
+            // The thread does these together with what else waits.
+            Way::Thread(handle) => handle.claim(run, generation).await,
+            Way::Inline(inline) => Self::inline_work(&inline, |store| store.claim(&run, generation)).await,
         }
     }
 

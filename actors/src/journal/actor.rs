@@ -112,7 +112,8 @@ impl Handles<ReadClaimable> for Journal {
 
 impl Handles<ClaimRun> for Journal {
     fn handle(&mut self, claim: ClaimRun, _: &mut Context<Self>) -> Answer<Self, Result<u64, JournalError>> {
-        self.with_store(move |store| store.claim(&claim.run, claim.generation))
+        let claimed = self.access.clone().claim(claim.run, claim.generation);
+        Answer::then(claimed, Self::look_at)
     }
 }
 

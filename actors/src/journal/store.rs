@@ -88,6 +88,12 @@ pub trait Store: Send {
     /// Gives the new generation. Whoever calls this has seen the old containment empty.
     fn claim(&mut self, run: &RunId, generation: u64) -> Result<u64, JournalError>;
 
+    /// The same for several runs, each with an answer of its own.
+    fn claim_all(&mut self, claims: &[(RunId, u64)]) -> Vec<Result<u64, JournalError>> {
+        let claims = claims.iter();
+        claims.map(|(run, generation)| self.claim(run, *generation)).collect()
+    }
+
     /// When a person was last told that this skill stopped working.
     fn last_alert(&mut self, of: &SkillOf) -> Result<Option<Alert>, JournalError>;
 

@@ -5,6 +5,7 @@
 
 use super::store::last_sequence;
 use super::{Committed, JournalError, Row, Store};
+use impresario_policies::domain::RunId;
 use std::thread::JoinHandle;
 use tokio::sync::{mpsc, oneshot};
 
@@ -20,6 +21,7 @@ type Work = Box<dyn FnOnce(&mut dyn Store) + Send>;
 
 enum Request {
     Commit(Waiting),
+    Claim(Claim),
     Work(Work),
     Close(oneshot::Sender<Answer<()>>),
 }
@@ -27,6 +29,12 @@ enum Request {
 struct Waiting {
     rows: Vec<Row>,
     reply: oneshot::Sender<Answer<Committed>>,
+}
+
+struct Claim {
+    run: RunId,
+    generation: u64,
+    reply: oneshot::Sender<Answer<u64>>,
 }
 
 /// The writing thread and its store. The thread ends on [`Writer::close`], or when nobody can ask it any more.
@@ -75,6 +83,7 @@ impl std::fmt::Debug for Request {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Self::Commit(waiting) => write!(f, "Commit({} rows)", waiting.rows.len()),
+            Self::Claim(claim) => write!(f, "Claim({})", claim.run),
             Self::Work(_) => f.write_str("Work"),
             Self::Close(_) => f.write_str("Close"),
         }
@@ -86,6 +95,18 @@ impl WriterHandle {
     pub async fn commit(&self, rows: Vec<Row>) -> Result<Committed, JournalError> {
         let (reply, answer) = oneshot::channel();
         self.send(Request::Commit(Waiting { rows, reply })).await?;
+        answer.await.map_err(|_| JournalError::Closed)?
+    }
+
+    /// Makes this runtime the owner of a run; see [`Store::claim`]. Several that wait are written together.
+    pub async fn claim(&self, run: RunId, generation: u64) -> Result<u64, JournalError> {
+        let (reply, answer) = oneshot::channel();
+        let claim = Claim {
+            run,
+            generation,
+            reply,
+        };
+        self.send(Request::Claim(claim)).await?;
         answer.await.map_err(|_| JournalError::Closed)?
     }
 
@@ -116,8 +137,13 @@ fn serve(mut store: impl Store, mut requests: mpsc::Receiver<Request>) {
     while let Some(request) = next.take() {
         match request {
             Request::Commit(first) => {
-                let (group, after) = gather(first, &mut requests);
+                let (group, after) = gather(first, &mut requests, Request::commit);
                 write_group(&mut store, group);
+                next = after;
+            }
+            Request::Claim(first) => {
+                let (group, after) = gather(first, &mut requests, Request::claim);
+                claim_group(&mut store, group);
                 next = after;
             }
             Request::Work(work) => work(&mut store),
@@ -133,17 +159,46 @@ fn serve(mut store: impl Store, mut requests: mpsc::Receiver<Request>) {
     let _ = store.close();
 }
 
-/// Takes the commits that wait behind `first`, and the request after them when it is of another kind.
-fn gather(first: Waiting, requests: &mut mpsc::Receiver<Request>) -> (Vec<Waiting>, Option<Request>) {
+impl Request {
+    fn commit(self) -> Result<Waiting, Self> {
+        match self {
+            Self::Commit(waiting) => Ok(waiting),
+            other => Err(other),
+        }
+    }
+
+    fn claim(self) -> Result<Claim, Self> {
+        match self {
+            Self::Claim(claim) => Ok(claim),
+            other => Err(other),
+        }
+    }
+}
+
+/// Takes what waits behind `first` and is of its kind, and the request after them when it is of another.
+fn gather<T>(
+    first: T,
+    requests: &mut mpsc::Receiver<Request>,
+    of_this_kind: fn(Request) -> Result<T, Request>,
+) -> (Vec<T>, Option<Request>) {
     let mut group = vec![first];
     while group.len() < GROUP_MAX {
-        match requests.try_recv() {
-            Ok(Request::Commit(waiting)) => group.push(waiting),
-            Ok(other) => return (group, Some(other)),
+        match requests.try_recv().map(of_this_kind) {
+            Ok(Ok(waiting)) => group.push(waiting),
+            Ok(Err(other)) => return (group, Some(other)),
             Err(_) => break,
         }
     }
     (group, None)
+}
+
+fn claim_group(store: &mut impl Store, group: Vec<Claim>) {
+    let claims = group.iter().map(|claim| (claim.run.clone(), claim.generation));
+    let answers = store.claim_all(&claims.collect::<Vec<_>>());
+    for (claim, answer) in group.into_iter().zip(answers) {
+        // Nobody waits any more when the asker died; what is ours stays ours, and is said when it is asked again.
+        let _ = claim.reply.send(answer);
+    }
 }
 
 fn write_group(store: &mut impl Store, mut group: Vec<Waiting>) {

@@ -3,6 +3,7 @@
 //! A mark is an environment variable, seen in `/proc/<pid>/environ`. Every signal goes through a pidfd that was opened
 //! before the mark was read a second time, so that a number used again by the system never hits a stranger.
 
+use super::looks::LOOKS;
 use super::{Mark, Part};
 use impresario_policies::domain::{Containment, Proof, RunId};
 use rustix::io::Errno;
@@ -120,9 +121,14 @@ pub fn sweep_stale(is_run_alive: &dyn Fn(&RunId) -> bool, within: Duration) -> B
 /// before everything with the mark is killed. `last` is what the keeper of the run's last process reported, if that
 /// is known: nobody else can see ECHILD, and the proof claims only what somebody saw.
 pub async fn contain(run: RunId, grace: Duration, last: Option<Proof>) -> Proof {
-    let contained = tokio::task::spawn_blocking(move || wait_and_sweep(run, grace)).await;
-    // A sweep that broke has seen nothing, and least of all an empty system.
-    let processes_left = contained.map_or(1, |report| report.processes_left);
+    let processes_left = match LOOKS.find_nothing_of(&run).await {
+        true => 0,
+        false => {
+            let contained = tokio::task::spawn_blocking(move || wait_and_sweep(run, grace)).await;
+            // A sweep that broke has seen nothing, and least of all an empty system.
+            contained.map_or(1, |report| report.processes_left)
+        }
+    };
     let (method, no_children) = last.map_or((Containment::Keeper, false), |proof| {
         (proof.method, proof.no_children)
     });

@@ -23,6 +23,8 @@ mod attendant;
 #[cfg(target_os = "linux")]
 pub mod descriptors;
 #[cfg(target_os = "linux")]
+mod looks;
+#[cfg(target_os = "linux")]
 mod marks;
 #[cfg(any(not(target_os = "linux"), test))]
 mod process_group;

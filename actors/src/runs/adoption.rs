@@ -5,9 +5,13 @@ use crate::journal::{RunFilter, RunProgress, RunSummary, RuntimeId};
 use crate::messages::journal::{ClaimRun, ReadClaimable, ReadRuns};
 use crate::messages::run::AdoptDue;
 use crate::supervision::{Answer, Context, Handles, Port};
+use futures_util::stream::{self, StreamExt};
 use impresario_policies::adoption::{AdoptionDecision, AdoptionFacts, decide_adoption};
 use impresario_policies::domain::{GroupId, Origin, Reason, RunId};
 use tokio::sync::oneshot;
+
+/// So many runs of dead runtimes are looked after together: they share looks at the system and writes to the disk.
+const TAKEOVERS_AT_ONCE: usize = 256;
 
 impl Handles<AdoptDue> for Runs {
     fn handle(&mut self, _: AdoptDue, _: &mut Context<Self>) -> Answer<Self, ()> {
@@ -45,38 +49,49 @@ async fn find_runs_to_adopt(ports: RunsPorts, tools: RunsTools) -> Result<Vec<Ad
     let orphans = orphans
         .map_err(|error| error.to_string())?
         .map_err(|error| error.to_string())?;
-    for orphan in orphans {
-        let summary = orphan.run;
-        let must_park = match decide_adoption(&adoption_facts(&summary, &tools)) {
-            AdoptionDecision::GoOn => None,
-            AdoptionDecision::Park(reason) => Some(reason),
-            AdoptionDecision::Leave => continue,
-        };
-        let proof = (tools.contain)(summary.run.clone()).await;
-        if proof.processes_left > 0 {
-            tracing::warn!(run.id = %summary.run, ?proof, "run left alone: its processes are not gone");
-            continue;
-        }
-        let claim = ClaimRun {
-            run: summary.run.clone(),
-            generation: summary.generation,
-        };
-        match ports
-            .claim
-            .ask_again(claim, ASK)
-            .await
-            .map_err(|error| error.to_string())?
-        {
-            Ok(generation) => adopted.push(Adopted {
-                run: summary.run,
-                group: summary.group,
-                generation,
-                must_park,
-            }),
-            Err(error) => tracing::info!(run.id = %summary.run, %error, "run not claimed"),
-        }
+    let takeovers = orphans
+        .into_iter()
+        .map(|orphan| take_over(orphan.run, &ports, &tools));
+    let mut takeovers = stream::iter(takeovers).buffered(TAKEOVERS_AT_ONCE);
+    while let Some(taken) = takeovers.next().await {
+        adopted.extend(taken?);
     }
     Ok(adopted)
+}
+
+/// None for a run that is left alone.
+async fn take_over(
+    summary: RunSummary,
+    ports: &RunsPorts,
+    tools: &RunsTools,
+) -> Result<Option<Adopted>, String> {
+    let must_park = match decide_adoption(&adoption_facts(&summary, tools)) {
+        AdoptionDecision::GoOn => None,
+        AdoptionDecision::Park(reason) => Some(reason),
+        AdoptionDecision::Leave => return Ok(None),
+    };
+    let proof = (tools.contain)(summary.run.clone()).await;
+    if proof.processes_left > 0 {
+        tracing::warn!(run.id = %summary.run, ?proof, "run left alone: its processes are not gone");
+        return Ok(None);
+    }
+    let claim = ClaimRun {
+        run: summary.run.clone(),
+        generation: summary.generation,
+    };
+    let claimed = ports.claim.ask_again(claim, ASK).await;
+    match claimed.map_err(|error| error.to_string())? {
+        Ok(generation) => Ok(Some(Adopted {
+            run: summary.run,
+            group: summary.group,
+            generation,
+            must_park,
+        })),
+        Err(error) => {
+            tracing::info!(run.id = %summary.run, %error, "run not claimed");
+            Ok(None)
+        }
+    }
 }
 
 fn adoption_facts(run: &RunSummary, tools: &RunsTools) -> AdoptionFacts {
@@ -158,12 +173,10 @@ impl Runs {
             generation: adopted.generation,
             group: adopted.group,
             tree: String::new(),
-            has_room: false,
-            had_room: false,
             closed: false,
             parking_tries: u32::from(adopted.must_park.is_some()),
             awaited_by: Vec::new(),
         };
-        self.grow(adopted.run, live, adopted.must_park, ctx);
+        self.grow(adopted.run, live, false, adopted.must_park, ctx);
     }
 }

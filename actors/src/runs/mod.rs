@@ -5,13 +5,15 @@
 
 mod admission;
 mod adoption;
+mod rooms;
 
 use self::adoption::Adopted;
+use self::rooms::Rooms;
 use crate::gateways::WallClock;
 use crate::journal::{Row, RunFilter, RuntimeId};
 use crate::messages::journal::{ClaimRun, Commit, ReadClaimable, ReadRuns};
 use crate::messages::run::{
-    AdoptDue, AskForRoom, AwaitRun, CancelReply, CancelRun, ParkRun, ParkRuns, Refusal, RunClosed,
+    AdoptDue, AwaitRun, CancelReply, CancelRun, ParkRun, ParkRuns, Refusal, RunClosed,
     StartGroup, StartRun,
 };
 use crate::supervision::{Actor, Answer, ChildExited, Context, Exit, Handles, Nursery, Port, Spec};
@@ -19,7 +21,7 @@ use futures_util::future::LocalBoxFuture;
 use impresario_policies::admission::AdmissionSettings;
 use impresario_policies::domain::{GroupId, Proof, Reason, ReasonCode, RunId, RunRequest, SessionId, Step};
 use std::cell::RefCell;
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::BTreeMap;
 use std::rc::Rc;
 use std::time::Duration;
 use tokio::sync::oneshot;
@@ -98,7 +100,9 @@ pub struct Runs {
     live: BTreeMap<RunId, Live>,
     doors: AllDoors,
     grown: u64,
-    waiting_for_room: VecDeque<(AskForRoom, oneshot::Sender<()>)>,
+    /// Which run a tree belongs to.
+    trees: BTreeMap<String, RunId>,
+    rooms: Rooms,
     adoption: Adoption,
 }
 
@@ -107,9 +111,6 @@ struct Live {
     generation: u64,
     /// How its tree is called. What is heard of another tree is old news.
     tree: String,
-    has_room: bool,
-    /// It had room once in this incarnation of the sub-agent supervisor.
-    had_room: bool,
     group: Option<GroupId>,
     closed: bool,
     parking_tries: u32,
@@ -160,7 +161,8 @@ impl Runs {
             live: BTreeMap::new(),
             doors: AllDoors::default(),
             grown: 0,
-            waiting_for_room: VecDeque::new(),
+            trees: BTreeMap::new(),
+            rooms: Rooms::default(),
             adoption: Adoption::UnderWay {
                 awaited_by: Vec::new(),
             },
@@ -170,7 +172,14 @@ impl Runs {
 
 impl Runs {
     /// Gives the run a tree, which has to ask for room by itself.
-    fn grow(&mut self, run: RunId, live: Live, must_park: Option<Reason>, ctx: &mut Context<Self>) {
+    fn grow(
+        &mut self,
+        run: RunId,
+        live: Live,
+        had_room: bool,
+        must_park: Option<Reason>,
+        ctx: &mut Context<Self>,
+    ) {
         self.grown += 1;
         let tree = format!("tree {run}~{}.{}", ctx.incarnation(), self.grown);
         let seed = TreeSeed {
@@ -183,12 +192,9 @@ impl Runs {
         self.doors
             .borrow_mut()
             .insert(run.clone(), Doors { cancel, park });
-        let live = Live {
-            tree,
-            has_room: false,
-            ..live
-        };
-        self.live.insert(run.clone(), live);
+        self.rooms.enter(&run, live.group.as_ref(), had_room);
+        self.trees.insert(tree.clone(), run.clone());
+        self.live.insert(run.clone(), Live { tree, ..live });
         let (trees, on_exit) = (self.ports.trees.clone(), self.ports.tree_exited.clone());
         ctx.spawn_then(
             async move { trees.start(spec, Some(on_exit)).await },
@@ -384,7 +390,7 @@ impl Handles<RunClosed> for Runs {
             return Answer::now(());
         };
         live.closed = true;
-        live.has_room = false;
+        self.rooms.close(&closed.run);
         let (trees, tree) = (self.ports.trees.clone(), live.tree.clone());
         self.give_room();
         ctx.spawn(async move {
@@ -396,18 +402,19 @@ impl Handles<RunClosed> for Runs {
 
 impl Handles<ChildExited> for Runs {
     fn handle(&mut self, exited: ChildExited, ctx: &mut Context<Self>) -> Answer<Self, ()> {
-        let of_this_tree = |(_, live): &(&RunId, &Live)| *live.tree == *exited.name;
-        let Some((run, _)) = self.live.iter().find(of_this_tree) else {
+        let Some(run) = self.trees.remove(&*exited.name) else {
             return Answer::now(());
         };
-        let run = run.clone();
+        if self.live.get(&run).is_none_or(|live| *live.tree != *exited.name) {
+            return Answer::now(());
+        }
         let Some(live) = self.live.remove(&run) else {
             return Answer::now(());
         };
         self.doors.borrow_mut().remove(&run);
-        self.waiting_for_room.retain(|(asked, _)| asked.run != run);
+        let had_room = self.rooms.leave(&run);
         if !live.closed {
-            self.bring_back(run, live, &exited.exit, ctx);
+            self.bring_back(run, live, had_room, &exited.exit, ctx);
         }
         self.give_room();
         Answer::now(())
@@ -416,11 +423,11 @@ impl Handles<ChildExited> for Runs {
 
 impl Runs {
     /// A tree that gave up has to park its run; one that was cut off goes on where it was.
-    fn bring_back(&mut self, run: RunId, live: Live, exit: &Exit, ctx: &mut Context<Self>) {
+    fn bring_back(&mut self, run: RunId, live: Live, had_room: bool, exit: &Exit, ctx: &mut Context<Self>) {
         match exit {
             Exit::Normal | Exit::Shutdown => {}
             Exit::Killed | Exit::Panicked { .. } | Exit::Failed(_) | Exit::Lost => {
-                self.grow(run, live, None, ctx);
+                self.grow(run, live, had_room, None, ctx);
             }
             Exit::Escalated { .. } if live.parking_tries < PARKING_TRIES_MAX => {
                 tracing::error!(run.id = %run, %exit, "tree of a run gave up");
@@ -428,7 +435,7 @@ impl Runs {
                     parking_tries: live.parking_tries + 1,
                     ..live
                 };
-                self.grow(run, live, Some(gave_up(exit)), ctx);
+                self.grow(run, live, had_room, Some(gave_up(exit)), ctx);
             }
             Exit::Escalated { .. } => {
                 tracing::error!(run.id = %run, %exit, "run cannot even be parked; the next start tries again");

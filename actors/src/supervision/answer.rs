@@ -1,11 +1,12 @@
 //! What a handler gives back: a reply now, or work that ends in one.
 
-use super::{Actor, Context, shell::Shell};
-use actix::fut::{ActorFuture, ActorFutureExt, wrap_future};
+use super::linked::Then;
+use super::{Actor, Context};
+use futures_util::FutureExt;
+use futures_util::future::LocalBoxFuture;
 use std::future::Future;
-use std::pin::Pin;
 
-pub(super) type AnswerTask<A, R> = Pin<Box<dyn ActorFuture<Shell<A>, Output = R>>>;
+pub(super) type AnswerTask<A, R> = LocalBoxFuture<'static, Then<A, R>>;
 
 /// A reply, or the linked work that leads to one. A panic in that work is the exit of its actor.
 #[must_use = "a handler's answer must be given back"]
@@ -24,7 +25,7 @@ impl<A: Actor, R: 'static> Answer<A, R> {
 
     /// The reply comes out of `work`; meanwhile the actor handles other messages.
     pub fn later(work: impl Future<Output = R> + 'static) -> Self {
-        Self(Form::Later(Box::pin(wrap_future(work))))
+        Self::then(work, |_, reply, _| reply)
     }
 
     /// When `work` is done, `then` sees the actor and makes the reply. Its first argument needs its type said:
@@ -33,11 +34,11 @@ impl<A: Actor, R: 'static> Answer<A, R> {
         work: impl Future<Output = T> + 'static,
         then: impl FnOnce(&mut A, T, &mut Context<A>) -> R + 'static,
     ) -> Self {
-        let task = wrap_future(work).map(move |output, shell: &mut Shell<A>, actix| {
-            let reply = then(&mut shell.actor, output, &mut shell.context);
-            shell.context.flush(actix);
-            reply
-        });
-        Self(Form::Later(Box::pin(task)))
+        let task = async move {
+            let output = work.await;
+            let then: Then<A, R> = Box::new(move |actor, ctx| then(actor, output, ctx));
+            then
+        };
+        Self(Form::Later(task.boxed_local()))
     }
 }

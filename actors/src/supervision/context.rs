@@ -3,15 +3,15 @@
 use super::answer::AnswerTask;
 use super::incarnation::Incarnation;
 use super::letter::{Letter, Manner, Opened};
+use super::linked::{LinkedTask, Then};
 use super::mailbox::Full;
 use super::shell::Shell;
 use super::slot::Slot;
 use super::surroundings::Surroundings;
 use super::{Actor, Exit, Handles, Message, Port, actor};
-use actix::fut::{ActorFuture, ActorFutureExt, wrap_future};
-use actix::{ActorContext, AsyncContext};
+use actix::ActorContext;
+use futures_util::FutureExt;
 use std::future::Future;
-use std::pin::Pin;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
@@ -22,10 +22,9 @@ pub struct Context<A: Actor> {
     pub(super) slot: Rc<Slot<A>>,
     pub(super) incarnation: Rc<Incarnation>,
     pub(super) surroundings: Rc<Surroundings>,
-    tasks: Vec<LinkedTask<A>>,
+    /// Linked work that nobody has polled yet.
+    pub(super) begun: Vec<LinkedTask<A>>,
 }
-
-type LinkedTask<A> = Pin<Box<dyn ActorFuture<Shell<A>, Output = ()>>>;
 
 /// Names a timer, so that it can be cancelled.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -44,7 +43,7 @@ impl<A: Actor> Context<A> {
             slot,
             incarnation,
             surroundings,
-            tasks: Vec::new(),
+            begun: Vec::new(),
         }
     }
 
@@ -110,12 +109,15 @@ impl<A: Actor> Context<A> {
         then: impl FnOnce(&mut A, T, &mut Context<A>) + 'static,
     ) {
         let farewell = self.shutting_down().then(|| self.incarnation.farewell());
-        let task = wrap_future(task).map(move |output, shell: &mut Shell<A>, actix| {
-            then(&mut shell.actor, output, &mut shell.context);
-            shell.context.flush(actix);
-            drop(farewell);
-        });
-        self.tasks.push(Box::pin(task));
+        let task = async move {
+            let output = task.await;
+            let then: Then<A, ()> = Box::new(move |actor, ctx| {
+                then(actor, output, ctx);
+                drop(farewell);
+            });
+            then
+        };
+        self.begun.push(task.boxed_local());
     }
 
     /// Runs `work`, which may compute for long, beside the actors; then `then` sees the actor and the output.
@@ -156,18 +158,19 @@ impl<A: Actor> Context<A> {
     }
 
     pub(super) fn link_answer<M: Message>(&mut self, task: AnswerTask<A, M::Reply>, opened: Opened<M>) {
-        let task = task.map(move |reply, shell: &mut Shell<A>, actix| {
-            opened.answer(reply, A::KIND);
-            shell.context.flush(actix);
-        });
-        self.tasks.push(Box::pin(task));
+        let task = async move {
+            let reply = task.await;
+            let then: Then<A, ()> = Box::new(move |actor, ctx| {
+                let reply = reply(actor, ctx);
+                opened.answer(reply, A::KIND);
+            });
+            then
+        };
+        self.begun.push(task.boxed_local());
     }
 
-    /// Hands over to actix what was asked for since the last time.
-    pub(super) fn flush(&mut self, actix: &mut actix::Context<Shell<A>>) {
-        for task in self.tasks.drain(..) {
-            actix.spawn(task);
-        }
+    /// Tells actix when this is over.
+    pub(super) fn leave_if_ending(&self, actix: &mut actix::Context<Shell<A>>) {
         if self.incarnation.is_ending() {
             actix.terminate();
         }

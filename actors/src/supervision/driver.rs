@@ -2,6 +2,7 @@
 
 use super::incarnation::{Incarnation, StopOrder};
 use super::letter::Manner;
+use super::linked::LinkedTasks;
 use super::mailbox::Full;
 use super::panic_hook::guard;
 use super::shell::{Bell, Leave, Shell};
@@ -10,7 +11,7 @@ use super::surroundings::Surroundings;
 use super::watchdog;
 use super::{Actor, Context, Event, Exit};
 use actix::dev::ContextFut;
-use actix::{ActorContext, Addr};
+use actix::{ActorContext, Addr, AsyncContext};
 use std::future::Future;
 use std::pin::Pin;
 use std::rc::Rc;
@@ -56,7 +57,8 @@ pub(super) fn start<A: Actor>(
             return Err(exit);
         }
     };
-    context.flush(&mut actix);
+    context.leave_if_ending(&mut actix);
+    actix.spawn(LinkedTasks::new());
     let future = actix.into_future(Shell { actor, context });
     let address = future.address();
     let number = incarnation.number;

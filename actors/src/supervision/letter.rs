@@ -14,6 +14,8 @@ use std::task::{Poll, Waker};
 pub(super) enum Manner {
     /// Somebody waits for the reply.
     Ask,
+    /// The same, and they would rather stand in a long line than be refused.
+    AskPatiently,
     /// Nobody waits.
     Tell,
     /// The actor said it to itself; it dies with the incarnation.
@@ -55,6 +57,15 @@ pub(super) trait Orphan {
     fn name(&self) -> &'static str;
     /// Gives back whether somebody was there to be told.
     fn died(&self, incarnation: u64, cause: &Exit) -> bool;
+}
+
+impl Manner {
+    fn is_awaited(self) -> bool {
+        match self {
+            Self::Ask | Self::AskPatiently => true,
+            Self::Tell | Self::Note => false,
+        }
+    }
 }
 
 impl<M: Message> Letter<M> {
@@ -138,7 +149,7 @@ impl<A: Handles<M>, M: Message> Deliver<A> for Letter<M> {
 
     fn go_down(&self, cause: &Exit) -> bool {
         self.settle(Fate::Down(cause.clone()));
-        self.manner == Manner::Ask
+        self.manner.is_awaited()
     }
 
     fn address(&self) -> *const () {
@@ -156,7 +167,7 @@ impl<M: Message> Orphan for Letter<M> {
             incarnation,
             cause: cause.clone(),
         });
-        self.manner == Manner::Ask
+        self.manner.is_awaited()
     }
 }
 

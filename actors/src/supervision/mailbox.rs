@@ -1,4 +1,7 @@
 //! The letters of one child. Bounded: who tells a full mailbox is refused, who asks it waits in line.
+//!
+//! The line of those who ask is bounded too. Whoever asks patiently holds the message anyway for as long as they wait,
+//! so their line is as long as a program may have callers, and ends only where something has gone wrong.
 
 use super::Actor;
 use super::letter::{Deliver, Manner};
@@ -7,6 +10,8 @@ use std::rc::Rc;
 
 /// How many may wait in line before a full mailbox, as a multiple of its size.
 const LINE_FACTOR: usize = 16;
+/// How many may wait patiently before a full mailbox, whatever its size.
+pub(super) const PATIENT_MAX: usize = 65_536;
 /// Notes to self that have not been handled; more is an actor flooding itself.
 const NOTES_MAX: usize = 65_536;
 
@@ -38,9 +43,10 @@ impl<A: Actor> Mailbox<A> {
     pub(super) fn admit(&mut self, letter: AnyLetter<A>, manner: Manner) -> Result<(), Full> {
         let has_room = self.letters.len() < self.size; // then nobody stands in line: see `let_in`
         match manner {
-            Manner::Ask | Manner::Tell if has_room => self.letters.push_back(letter),
+            Manner::Ask | Manner::AskPatiently | Manner::Tell if has_room => self.letters.push_back(letter),
             Manner::Ask if self.line.len() < self.size * LINE_FACTOR => self.line.push_back(letter),
-            Manner::Ask | Manner::Tell => return Err(Full),
+            Manner::AskPatiently if self.line.len() < PATIENT_MAX => self.line.push_back(letter),
+            Manner::Ask | Manner::AskPatiently | Manner::Tell => return Err(Full),
             Manner::Note if self.letters.len() < NOTES_MAX => self.letters.push_back(letter),
             Manner::Note => return Err(Full),
         }

@@ -61,6 +61,7 @@ mod driver;
 mod exit;
 mod incarnation;
 mod letter;
+mod linked;
 mod mailbox;
 mod nursery;
 mod observer;

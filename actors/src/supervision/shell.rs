@@ -41,7 +41,7 @@ impl<A: Actor> actix::Handler<Bell> for Shell<A> {
                 break;
             };
             letter.deliver(&mut self.actor, &mut self.context);
-            self.context.flush(actix);
+            self.context.leave_if_ending(actix);
         }
     }
 }
@@ -51,7 +51,7 @@ impl<A: Actor> actix::Handler<Leave> for Shell<A> {
 
     fn handle(&mut self, _: Leave, actix: &mut actix::Context<Self>) {
         self.actor.stopping(&mut self.context);
-        self.context.flush(actix);
+        self.context.leave_if_ending(actix);
         if let Some(order) = self.context.incarnation.order.get() {
             self.context.incarnation.order.set(Some(StopOrder {
                 said_goodbye: true,

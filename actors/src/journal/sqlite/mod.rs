@@ -126,6 +126,22 @@ impl Store for SqliteStore {
         self.write(|transaction, runtime| runtimes::claim(transaction, &locks, runtime, run, generation))
     }
 
+    /// One transaction for all: each would wait for the disk by itself.
+    fn claim_all(&mut self, claims: &[(RunId, u64)]) -> Vec<Result<u64, JournalError>> {
+        let locks = self.runtimes.clone();
+        let together = self.write(|transaction, runtime| {
+            let mut answers = Vec::new();
+            for (run, generation) in claims {
+                match runtimes::claim(transaction, &locks, runtime, run, *generation) {
+                    Err(error) if error.is_of_the_world() => return Err(error),
+                    answer => answers.push(answer),
+                }
+            }
+            Ok(answers)
+        });
+        together.unwrap_or_else(|error| claims.iter().map(|_| Err(error.clone())).collect())
+    }
+
     fn last_alert(&mut self, of: &SkillOf) -> Result<Option<Alert>, JournalError> {
         self.read(|connection| alerts::last(connection, of))
     }

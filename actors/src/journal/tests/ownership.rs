@@ -171,3 +171,22 @@ fn a_lock_file_that_somebody_removed_counts_as_free() -> Outcome {
     assert_eq!(second.claim(&run(1), 1), Ok(2));
     Ok(())
 }
+
+#[test]
+fn runs_that_are_claimed_together_are_answered_each_by_itself() -> Outcome {
+    check(|open| {
+        let mut first = open(&runtime(1))?;
+        for number in [1, 2, 3] {
+            first.commit(&rows(&run(number), [accepted()]))?;
+        }
+        drop(first);
+        let mut second = open(&runtime(2))?;
+        let claims = [(run(1), 1), (run(2), 7), (run(9), 1), (run(3), 1)];
+        let lost = JournalError::ClaimLost { run: run(2) };
+        let unknown = JournalError::UnknownRun { run: run(9) };
+        let answers = second.claim_all(&claims);
+        assert_eq!(answers, [Ok(2), Err(lost), Err(unknown), Ok(2)]);
+        assert_eq!(claimable_runs(&mut *second)?, [run(2)]);
+        Ok(())
+    })
+}

@@ -1,6 +1,7 @@
 //! The loop of an embedded sub-agent: ask the model, run the tools it calls, ask again, until it answers.
 
 use super::tools::{ToolOutcome, Toolbox};
+use super::session_file::Care;
 use super::{EmbeddedParts, session_file};
 use crate::gateways::{
     AttemptRequest, EndFacts, ModelError, ModelMessage, ModelReply, ModelRequest, ModelRole, RunnerEvent,
@@ -74,7 +75,7 @@ impl AgentLoop {
             self.take_up_again(call).await?;
         }
         if let Some(told) = self.told_first() {
-            self.remember(user_message(told)).await?;
+            self.remember(user_message(told), Care::Written).await?;
         }
         for turn in 1..=self.parts.turns_max {
             let is_last = turn == self.parts.turns_max;
@@ -85,7 +86,8 @@ impl AgentLoop {
             } else {
                 reply.tool_calls.clone()
             };
-            self.remember(assistant_message(answer.clone(), calls.clone()))
+            let care = self.care_for(&calls);
+            self.remember(assistant_message(answer.clone(), calls.clone()), care)
                 .await?;
             if calls.is_empty() {
                 return Ok(answer);
@@ -130,7 +132,8 @@ impl AgentLoop {
             return self.run_call(call).await;
         }
         let text = "Indeterminate: this call was cut off, and nobody knows whether it took effect. Look before you call it again.";
-        self.remember(tool_message(&call, text.to_string())).await
+        let care = self.care_for(std::slice::from_ref(&call));
+        self.remember(tool_message(&call, text.to_string()), care).await
     }
 
     async fn ask_model(&mut self, is_last: bool) -> Result<ModelReply, Stop> {
@@ -175,7 +178,7 @@ impl AgentLoop {
                 call.tool,
                 self.toolbox.names().join(", ")
             );
-            return self.remember(tool_message(&call, text)).await;
+            return self.remember(tool_message(&call, text), Care::Written).await;
         }
         let replay = self.toolbox.replay(&call.tool);
         let summary = summarise(&call.arguments);
@@ -196,7 +199,8 @@ impl AgentLoop {
         let preview: String = outcome.text.chars().take(PREVIEW_CHARACTERS_MAX).collect();
         let is_error = outcome.is_error;
         let (text, overflow) = self.review(&call, outcome).await?;
-        self.remember(tool_message(&call, text)).await?;
+        let care = self.care_for(std::slice::from_ref(&call));
+        self.remember(tool_message(&call, text), care).await?;
         self.tell(RunnerEvent::ToolEnded {
             call: call.id,
             is_error,
@@ -222,12 +226,21 @@ impl AgentLoop {
     }
 
     /// Keeps a message, first on disk.
-    async fn remember(&mut self, message: ModelMessage) -> Result<(), Stop> {
+    async fn remember(&mut self, message: ModelMessage, care: Care) -> Result<(), Stop> {
         let (path, kept) = (self.request.session_file.clone(), message.clone());
-        let written = self.aside(move || session_file::append(&path, &kept)).await?;
+        let written = self.aside(move || session_file::append(&path, &kept, care)).await?;
         written.map_err(|error| Stop::Broken(format!("write the session file: {error}")))?;
         self.messages.push(message);
         Ok(())
+    }
+
+    /// What tells of a call that must not run twice outlives even a power cut.
+    fn care_for(&self, calls: &[ToolCall]) -> Care {
+        let must_not_run_twice = |call: &ToolCall| self.toolbox.replay(&call.tool) == Replay::Unsafe;
+        match calls.iter().any(must_not_run_twice) {
+            true => Care::Synced,
+            false => Care::Written,
+        }
     }
 
     async fn aside<T: Send + 'static>(&self, work: impl FnOnce() -> T + Send + 'static) -> Result<T, Stop> {

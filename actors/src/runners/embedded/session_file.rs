@@ -1,4 +1,8 @@
-//! The conversation of an embedded sub-agent on disk: one JSON object a line, synced before anything builds on it.
+//! The conversation of an embedded sub-agent on disk: one JSON object a line, written before anything builds on it.
+//!
+//! What is written survives the death of every process. What must survive the machine's too is synced: a call that must
+//! not run twice, before it runs, and its result (adr/0021). A sync carries everything before it, so the
+//! messages between two such calls share theirs.
 
 use crate::gateways::{ModelMessage, ModelRole};
 use serde::{Deserialize, Serialize};
@@ -23,6 +27,15 @@ enum Entry {
     Message(ModelMessage),
 }
 
+/// What a message has to survive.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Care {
+    /// The death of processes: a sub-agent that is asked again after a power cut does no harm.
+    Written,
+    /// A power cut too.
+    Synced,
+}
+
 /// Begins a new session with these messages, in place of an earlier one.
 pub(super) fn begin(path: &Path, messages: &[ModelMessage]) -> io::Result<()> {
     if let Some(directory) = path.parent() {
@@ -39,15 +52,32 @@ pub(super) fn begin(path: &Path, messages: &[ModelMessage]) -> io::Result<()> {
     for message in messages {
         write_entry(&mut file, &Entry::Message(message.clone()))?;
     }
-    file.sync_data()?;
+    // A session that has just begun tells nothing that the journal does not.
+    if messages.len() > 1 {
+        sync(&file)?;
+    }
     std::fs::rename(&fresh, path)
 }
 
-/// Adds a message; it is on disk when this returns.
-pub(super) fn append(path: &Path, message: &ModelMessage) -> io::Result<()> {
+/// Adds a message, in one write.
+pub(super) fn append(path: &Path, message: &ModelMessage, care: Care) -> io::Result<()> {
     let mut file = OpenOptions::new().append(true).open(path)?;
     write_entry(&mut file, &Entry::Message(message.clone()))?;
+    match care {
+        Care::Written => Ok(()),
+        Care::Synced => sync(&file),
+    }
+}
+
+fn sync(file: &File) -> io::Result<()> {
+    #[cfg(test)]
+    SYNCS.set(SYNCS.get() + 1);
     file.sync_data()
+}
+
+#[cfg(test)]
+thread_local! {
+    pub(super) static SYNCS: std::cell::Cell<u32> = const { std::cell::Cell::new(0) };
 }
 
 fn write_entry(file: &mut File, entry: &Entry) -> io::Result<()> {
@@ -130,7 +160,7 @@ mod tests {
             message(ModelRole::Assistant, "two\nlines"),
         ];
         begin(&path, &messages[..1]).expect("a session");
-        append(&path, &messages[1]).expect("a message");
+        append(&path, &messages[1], Care::Synced).expect("a message");
         let mut torn = OpenOptions::new().append(true).open(&path).expect("the file");
         torn.write_all(b"{\"line\":\"message\",\"role\":\"us")
             .expect("half a line");
@@ -146,7 +176,7 @@ mod tests {
         torn.write_all(b"{\"line\":").expect("half a line");
         let kept = read(&path).expect("the session");
         begin(&path, &kept).expect("the session again");
-        append(&path, &message(ModelRole::User, "two")).expect("a message");
+        append(&path, &message(ModelRole::User, "two"), Care::Written).expect("a message");
         assert_eq!(read(&path).expect("the session").len(), 2);
     }
 

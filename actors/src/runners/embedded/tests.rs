@@ -1,4 +1,4 @@
-use super::{EmbeddedParts, EmbeddedRunner, EmbeddedTool, RegisteredTool, ToolContext};
+use super::{EmbeddedParts, EmbeddedRunner, EmbeddedTool, RegisteredTool, ToolContext, session_file};
 use crate::context::local::{HeavyWork, LocalContextEngine, SearchLimits};
 use crate::gateways::{
     AttemptHandle, AttemptRequest, ContextEngine, EndFacts, ModelClient, ModelError, ModelReply,
@@ -535,4 +535,28 @@ async fn the_overflow_memory_is_read_through_the_gate() {
     stage.play().await;
     assert_eq!(stage.model.requests.borrow()[1].messages[2].text, "overflow read");
     assert_eq!(*stage.gate.seen.borrow(), ["start a overflow_read Safe"]);
+}
+
+/// How often the disk was waited for while a sub-agent called this tool three times in one reply, and then once more.
+async fn syncs_with(replay: Replay) -> u32 {
+    let three = ["a", "b", "c"].map(|id| calls(id, "count", json!({})));
+    let mut first = calls("a", "count", json!({})).expect("a reply");
+    first.tool_calls = three.into_iter().flat_map(|reply| reply.expect("a reply").tool_calls).collect();
+    let mut stage = stage(vec![Ok(first), calls("d", "count", json!({})), says("done")]);
+    stage.counting = Arc::new(Counting {
+        calls: AtomicU32::new(0),
+        replay,
+        hangs: false,
+    });
+    let before = session_file::SYNCS.get();
+    let (_, facts) = stage.play().await;
+    assert_eq!(facts.answer, "done");
+    assert_eq!(session(stage.place.path()).lines().count(), 1 + 1 + 4 + 2 + 1);
+    session_file::SYNCS.get() - before
+}
+
+#[tokio::test]
+async fn a_session_waits_for_the_disk_where_a_call_must_not_run_twice_and_nowhere_else() {
+    assert_eq!(syncs_with(Replay::Safe).await, 0);
+    assert_eq!(syncs_with(Replay::Unsafe).await, 2 + 4, "each reply with calls, and each result");
 }

@@ -73,7 +73,7 @@ impl Nursery {
         spec: Spec,
         on_exit: Option<Port<ChildExited>>,
     ) -> impl Future<Output = Result<(), StartError>> + use<> + 'static {
-        let asked = self.start.ask(StartChild { spec, on_exit }, START_WITHIN);
+        let asked = self.start.ask_patiently(StartChild { spec, on_exit }, START_WITHIN);
         async {
             asked.await.unwrap_or_else(|error| {
                 Err(match no_reply(error) {
@@ -86,7 +86,8 @@ impl Nursery {
 
     /// Tells a child to go, and waits until it is gone. Says how it ended.
     pub fn stop(&self, name: &str) -> impl Future<Output = Result<Exit, StopError>> + use<> + 'static {
-        let asked = self.stop.ask(StopChild { name: name.into() }, STOP_WITHIN);
+        let stop = StopChild { name: name.into() };
+        let asked = self.stop.ask_patiently(stop, STOP_WITHIN);
         async {
             asked.await.unwrap_or_else(|error| {
                 Err(match no_reply(error) {

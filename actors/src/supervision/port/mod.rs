@@ -57,8 +57,26 @@ impl<M: Message> Port<M> {
         message: M,
         within: Duration,
     ) -> impl Future<Output = Result<M::Reply, AskError<M>>> + use<M> + 'static {
+        self.ask_as(Manner::Ask, message, within)
+    }
+
+    /// The same for those who are many and come all at once: they stand in a longer line before they are refused.
+    pub fn ask_patiently(
+        &self,
+        message: M,
+        within: Duration,
+    ) -> impl Future<Output = Result<M::Reply, AskError<M>>> + use<M> + 'static {
+        self.ask_as(Manner::AskPatiently, message, within)
+    }
+
+    fn ask_as(
+        &self,
+        manner: Manner,
+        message: M,
+        within: Duration,
+    ) -> impl Future<Output = Result<M::Reply, AskError<M>>> + use<M> + 'static {
         let deadline = Instant::now().checked_add(within);
-        let letter = Letter::new(message, Manner::Ask);
+        let letter = Letter::new(message, manner);
         match self.0.post(&letter) {
             Posted::Queued => {}
             Posted::Busy => letter.settle(Fate::Busy),
@@ -73,7 +91,7 @@ impl<M: Message> Port<M> {
         )
     }
 
-    /// The same for a message that may be handled twice: it is also sent again after `Died`, until the time is up.
+    /// Asks patiently with a message that may be handled twice: it is also sent again after `Died`, until the time is up.
     pub fn ask_again(
         &self,
         message: M,
@@ -84,11 +102,11 @@ impl<M: Message> Port<M> {
     {
         let port = self.clone();
         let until = Instant::now().checked_add(within);
-        let mut first = Some(port.ask(message.clone(), within));
+        let mut first = Some(port.ask_patiently(message.clone(), within));
         async move {
             loop {
                 let left = until.map_or(within, |until| until.saturating_duration_since(Instant::now()));
-                let asked = first.take().unwrap_or_else(|| port.ask(message.clone(), left));
+                let asked = first.take().unwrap_or_else(|| port.ask_patiently(message.clone(), left));
                 match asked.await {
                     Err(AskError::Died { .. }) if until.is_none_or(|until| Instant::now() < until) => {}
                     settled => return settled,

@@ -2,7 +2,10 @@
 
 use super::cast::*;
 use crate::supervision::*;
+use std::cell::Cell;
+use std::future::Future;
 use std::rc::Rc;
+use std::task::Poll;
 
 async fn one_worker(log: &Log) -> (Root, Port<Work>, Port<Slow>, Port<Count>) {
     let child = worker("a", log);
@@ -194,4 +197,68 @@ fn blocking_work_is_linked_too_on_threads_and_inline() {
     ];
     assert_eq!(blocking_story(Blocking::Inline)[..3], expected);
     assert_eq!(blocking_story(Blocking::Threads)[..3], expected);
+}
+
+/// Waits for a signal that never comes, and counts how often somebody looks.
+fn counted(polls: &Rc<Cell<u32>>) -> impl Future<Output = ()> + 'static {
+    let polls = polls.clone();
+    std::future::poll_fn(move |_| {
+        polls.set(polls.get() + 1);
+        Poll::Pending
+    })
+}
+
+#[test]
+fn a_wake_up_looks_at_what_was_woken_and_not_at_everything_that_waits() {
+    const WAITING: u32 = 1_000;
+    tell_story(async {
+        let log = Log::default();
+        let (_root, port, slow, count) = one_worker(&log).await;
+        let polls = Rc::new(Cell::new(0));
+        let seen = polls.clone();
+        let spawn = move |_: &mut Worker, ctx: &mut Context<Worker>| {
+            for _ in 0..WAITING {
+                ctx.spawn(counted(&seen));
+            }
+        };
+        port.ask(work(spawn), SOON).await.unwrap();
+        for _ in 0..20 {
+            count.ask(Count, SOON).await.unwrap();
+            let soon = Slow {
+                millis: 1,
+                then_panic: false,
+            };
+            slow.ask(soon, SOON).await.unwrap();
+        }
+        assert_eq!(polls.get(), WAITING, "each was looked at once, when it began");
+    });
+}
+
+#[test]
+fn those_who_wait_are_told_of_a_death_in_the_order_in_which_they_came() {
+    tell_story(async {
+        let log = Log::default();
+        let (_root, port, slow, _) = one_worker(&log).await;
+        for number in 0..5 {
+            let asked = slow.ask(
+                Slow {
+                    millis: 5000,
+                    then_panic: false,
+                },
+                SOON,
+            );
+            let log = log.clone();
+            tokio::task::spawn_local(async move {
+                let died = matches!(asked.await, Err(AskError::Died { .. }));
+                log.write(format!("{number} died: {died}"));
+            });
+        }
+        pass(1).await;
+        let _ = port.ask(work(|_, _| panic!("boom")), SOON).await;
+        pass(1).await;
+        let told = log.take();
+        let told = told.iter().filter(|line| line.contains("died"));
+        let expected = (0..5).map(|number| format!("{number} died: true"));
+        assert_eq!(told.cloned().collect::<Vec<_>>(), expected.collect::<Vec<_>>());
+    });
 }

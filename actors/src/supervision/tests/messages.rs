@@ -43,6 +43,23 @@ fn asks_wait_in_line_before_a_full_mailbox_and_beyond_the_line_they_are_refused(
 }
 
 #[test]
+fn patient_asks_stand_in_a_long_line_that_ends_too() {
+    tell_story(async {
+        let log = Log::default();
+        let child = worker("a", &log);
+        let count = child.port::<Count>();
+        let places = 16 + crate::supervision::mailbox::PATIENT_MAX;
+        let asks: Vec<_> = (0..places).map(|_| count.ask_patiently(Count, SOON)).collect();
+        let refused = count.ask_patiently(Count, SOON).await;
+        assert!(matches!(refused, Err(AskError::Busy(Count))), "{refused:?}");
+        let _root = start(&log, settings(Strategy::OneForOne), vec![child.spec()]).await;
+        for (ask, place) in asks.into_iter().zip(1..) {
+            assert_eq!(ask.await.unwrap().1, place);
+        }
+    });
+}
+
+#[test]
 fn asks_and_tells_keep_their_order_full_or_not_and_across_a_crash() {
     tell_story(async {
         let log = Log::default();
