@@ -24,6 +24,7 @@ pub mod router;
 pub mod run;
 pub mod runners;
 pub mod runs;
+mod shared_work;
 pub mod supervision;
 pub mod trace_files;
 pub mod trace_recorder;

@@ -76,6 +76,9 @@ pub enum RuntimeError {
     /// It was shut down, or it died.
     #[error("reach the runtime: it is gone")]
     Gone,
+    /// Tens of thousands of callers stand in line already (docs/ARCHITECTURE.md, limits). Nothing was done: ask later.
+    #[error("reach the runtime: it has more callers than it can hold, ask again later")]
+    Busy,
     /// Somebody inside did not answer; the text says who and why.
     #[error("get an answer from the runtime: {0}")]
     Inside(String),
@@ -260,9 +263,10 @@ impl Runtime {
         let asked = self.0.call(move |inside| {
             let asked = ask(inside);
             async move {
-                asked
-                    .await
-                    .map_err(|error| RuntimeError::Inside(error.to_string()))
+                asked.await.map_err(|error| match error {
+                    AskError::Busy(_) => RuntimeError::Busy,
+                    other => RuntimeError::Inside(other.to_string()),
+                })
             }
         });
         asked.await?

@@ -3,6 +3,7 @@
 use super::tools::{ToolOutcome, Toolbox};
 use super::session_file::Care;
 use super::{EmbeddedParts, session_file};
+use crate::context::local::HeavyWork;
 use crate::gateways::{
     AttemptRequest, EndFacts, ModelError, ModelMessage, ModelReply, ModelRequest, ModelRole, RunnerEvent,
     RunnerEvents, ToolCall, ToolGate, ToolVerdict,
@@ -24,6 +25,7 @@ enum Stop {
 pub(super) struct AgentLoop {
     request: AttemptRequest,
     parts: EmbeddedParts,
+    writes: Rc<session_file::Writes>,
     toolbox: Toolbox,
     events: RunnerEvents,
     gate: Rc<dyn ToolGate>,
@@ -35,6 +37,7 @@ impl AgentLoop {
     pub(super) fn new(
         request: AttemptRequest,
         parts: EmbeddedParts,
+        writes: Rc<session_file::Writes>,
         toolbox: Toolbox,
         events: RunnerEvents,
         gate: Rc<dyn ToolGate>,
@@ -43,6 +46,7 @@ impl AgentLoop {
         Self {
             request,
             parts,
+            writes,
             toolbox,
             events,
             gate,
@@ -228,7 +232,12 @@ impl AgentLoop {
     /// Keeps a message, first on disk.
     async fn remember(&mut self, message: ModelMessage, care: Care) -> Result<(), Stop> {
         let (path, kept) = (self.request.session_file.clone(), message.clone());
-        let written = self.aside(move || session_file::append(&path, &kept, care)).await?;
+        let written = match (care, self.parts.heavy_work) {
+            (Care::Written, HeavyWork::Aside) => self.writes.append(path, kept).await,
+            (Care::Synced, _) | (_, HeavyWork::Inline) => {
+                self.aside(move || session_file::append(&path, &kept, care)).await?
+            }
+        };
         written.map_err(|error| Stop::Broken(format!("write the session file: {error}")))?;
         self.messages.push(message);
         Ok(())

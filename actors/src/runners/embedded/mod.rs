@@ -62,12 +62,14 @@ impl EmbeddedParts {
 /// Runs sub-agents in this process.
 pub struct EmbeddedRunner {
     parts: EmbeddedParts,
+    writes: Rc<session_file::Writes>,
 }
 
 impl EmbeddedRunner {
     /// A runner with its parts.
     pub fn new(parts: EmbeddedParts) -> Self {
-        Self { parts }
+        let writes = Rc::new(session_file::Writes::new());
+        Self { parts, writes }
     }
 }
 
@@ -100,7 +102,15 @@ impl SubAgentRunner for EmbeddedRunner {
         let cancel = CancellationToken::new();
         let toolbox = Toolbox::new(&request, &self.parts, Rc::clone(&gate))
             .map_err(|why| SpawnError(format!("open the workspace: {why}")))?;
-        let agent = AgentLoop::new(request, self.parts.clone(), toolbox, events, gate, cancel.clone());
+        let agent = AgentLoop::new(
+            request,
+            self.parts.clone(),
+            self.writes.clone(),
+            toolbox,
+            events,
+            gate,
+            cancel.clone(),
+        );
         let task = tokio::task::spawn_local(agent.run());
         Ok(Box::new(EmbeddedAttempt { cancel, task }))
     }

@@ -5,11 +5,14 @@
 //! messages between two such calls share theirs.
 
 use crate::gateways::{ModelMessage, ModelRole};
+use crate::shared_work::SharedWork;
 use serde::{Deserialize, Serialize};
 use std::fs::{File, OpenOptions};
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::os::unix::fs::OpenOptionsExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use tokio::sync::oneshot;
 
 /// A longer file is not read back.
 const FILE_BYTES_MAX: u64 = 64 * 1024 * 1024;
@@ -66,6 +69,36 @@ pub(super) fn append(path: &Path, message: &ModelMessage, care: Care) -> io::Res
     match care {
         Care::Written => Ok(()),
         Care::Synced => sync(&file),
+    }
+}
+
+/// Messages that are only written, of all sub-agents: under load a thread that is at it writes what came meanwhile, and
+/// nobody is woken for each.
+pub(super) struct Writes(Arc<SharedWork<Append>>);
+
+struct Append {
+    path: PathBuf,
+    message: ModelMessage,
+    done: oneshot::Sender<io::Result<()>>,
+}
+
+impl Writes {
+    pub(super) fn new() -> Self {
+        Self(SharedWork::new(append_all))
+    }
+
+    /// Returns when the message is written.
+    pub(super) async fn append(&self, path: PathBuf, message: ModelMessage) -> io::Result<()> {
+        let (done, written) = oneshot::channel();
+        self.0.ask(Append { path, message, done });
+        let broke = || io::Error::other("what writes sessions broke");
+        written.await.unwrap_or_else(|_| Err(broke()))
+    }
+}
+
+fn append_all(round: Vec<Append>) {
+    for Append { path, message, done } in round {
+        let _ = done.send(append(&path, &message, Care::Written));
     }
 }
 
@@ -165,6 +198,30 @@ mod tests {
         torn.write_all(b"{\"line\":\"message\",\"role\":\"us")
             .expect("half a line");
         assert_eq!(read(&path).expect("the session"), messages);
+    }
+
+    #[tokio::test]
+    async fn messages_of_many_sessions_are_written_in_few_rounds() {
+        const SESSIONS: u32 = 200;
+        let place = tempfile::tempdir().expect("a directory");
+        let path = |number: u32| place.path().join(format!("{number}.jsonl"));
+        for number in 0..SESSIONS {
+            begin(&path(number), &[]).expect("a session");
+        }
+        let writes = Writes::new();
+        let written = (0..SESSIONS).map(|number| {
+            let message = message(ModelRole::User, &number.to_string());
+            writes.append(path(number), message)
+        });
+        for written in futures_util::future::join_all(written).await {
+            written.expect("written");
+        }
+        for number in 0..SESSIONS {
+            let kept = read(&path(number)).expect("the session");
+            assert_eq!(kept, [message(ModelRole::User, &number.to_string())]);
+        }
+        let rounds = writes.0.rounds();
+        assert!(rounds <= SESSIONS / 4, "{rounds} rounds for {SESSIONS} messages");
     }
 
     #[test]
