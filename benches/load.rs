@@ -47,7 +47,9 @@ fn main() -> ExitCode {
                 .worker_threads(2)
                 .enable_all()
                 .build();
-            threads.expect("a tokio runtime").block_on(be(row, runs, Path::new(directory)));
+            threads
+                .expect("a tokio runtime")
+                .block_on(be(row, runs, Path::new(directory)));
             ExitCode::SUCCESS
         }
         chosen => compare(chosen),
@@ -63,8 +65,7 @@ struct Chosen {
 impl Chosen {
     fn of(words: &[&str]) -> Self {
         let words = words.iter().filter(|word| !word.starts_with('-'));
-        let (counts, rows): (Vec<&str>, Vec<&str>) =
-            words.partition(|word| word.parse::<usize>().is_ok());
+        let (counts, rows): (Vec<&str>, Vec<&str>) = words.partition(|word| word.parse::<usize>().is_ok());
         Self {
             rows: rows.into_iter().map(str::to_string).collect(),
             counts: counts.into_iter().filter_map(|word| word.parse().ok()).collect(),
@@ -132,7 +133,11 @@ fn compare(words: &[&str]) -> ExitCode {
 }
 
 fn compare_steps(row: &str, counts: &[usize]) -> bool {
-    let whom = if row == "steps" { "nobody listens" } else { "a listener for each run" };
+    let whom = if row == "steps" {
+        "nobody listens"
+    } else {
+        "a listener for each run"
+    };
     println!("\nruns of {STEPS} steps, spawned at once, width {WIDTH}, {whom}");
     println!("    runs   CPU ms/1000 steps   runs/s   accept p50 ms   accept p99 ms   first step p50 ms");
     let (mut cpu_all, mut is_kept) = (Vec::new(), true);
@@ -161,9 +166,13 @@ fn verdict(name: &str, measured: f64, unit: &str, most: f64) -> bool {
 }
 
 fn numbers<const N: usize>(said: &str) -> [f64; N] {
-    let numbers = said.split_whitespace().map(|word| word.parse().expect("a number"));
+    let numbers = said
+        .split_whitespace()
+        .map(|word| word.parse().expect("a number"));
     let numbers = numbers.collect::<Vec<f64>>();
-    numbers.try_into().unwrap_or_else(|_| panic!("{N} numbers: {said:?}"))
+    numbers
+        .try_into()
+        .unwrap_or_else(|_| panic!("{N} numbers: {said:?}"))
 }
 
 // ---- a process for each row
@@ -184,7 +193,10 @@ fn start(row: &str, runs: usize, directory: &Path) -> (Child, String) {
 fn ask(row: &str, runs: usize) -> String {
     let place = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).expect("a directory");
     let (mut child, said) = start(row, runs, place.path());
-    assert!(child.wait().expect("it ends").success(), "row {row} of {runs} broke");
+    assert!(
+        child.wait().expect("it ends").success(),
+        "row {row} of {runs} broke"
+    );
     said
 }
 
@@ -285,7 +297,10 @@ async fn steps(runs: usize, directory: &Path, listens: bool) {
     let total = (runs * rounds) as f64;
     if listens {
         let heard = heard.load(Ordering::Relaxed) as f64;
-        assert!(heard > total * (STEPS as f64 - 5.0), "only {heard} steps were heard");
+        assert!(
+            heard > total * (STEPS as f64 - 5.0),
+            "only {heard} steps were heard"
+        );
     }
     let thousands = total * STEPS as f64 / 1_000.0;
     println!(
@@ -364,7 +379,11 @@ async fn queue(waiting: usize, directory: &Path) {
         runs.push(runtime.spawn(silent()).await.expect("accepted"));
         accepts.push(asked.elapsed());
     }
-    println!("{} {} {kilobytes}", share(&mut accepts, 0.5), share(&mut accepts, 0.99));
+    println!(
+        "{} {} {kilobytes}",
+        share(&mut accepts, 0.5),
+        share(&mut accepts, 0.99)
+    );
     // Parking them is no part of this row.
     std::process::exit(0);
 }
@@ -393,9 +412,9 @@ async fn wait_for(runtime: &Runtime, count: usize) {
             ..RunFilter::default()
         };
         let all = runtime.runs(filter).await.expect("a list");
-        let settled = all.iter().filter(|run| {
-            matches!(run.state, RunState::Briefed | RunState::Running)
-        });
+        let settled = all
+            .iter()
+            .filter(|run| matches!(run.state, RunState::Briefed | RunState::Running));
         if settled.count() >= count {
             return;
         }
@@ -430,7 +449,10 @@ async fn recover(runs: usize, directory: &Path) {
         ..RunFilter::default()
     };
     let unfinished = runtime.runs(filter).await.expect("a list");
-    assert!(unfinished.len() + 1 >= runs, "all but one are still to be finished");
+    assert!(
+        unfinished.len() + 1 >= runs,
+        "all but one are still to be finished"
+    );
     println!("{}", took.as_secs_f64());
     std::future::pending().await
 }
@@ -446,8 +468,15 @@ impl ModelClient for Busy {
         if request.model == "silent" {
             return std::future::pending().await;
         }
-        let has_results = request.messages.iter().any(|message| message.role == ModelRole::Tool);
-        let calls = if has_results || request.model == "brief" { 0 } else { CALLS };
+        let has_results = request
+            .messages
+            .iter()
+            .any(|message| message.role == ModelRole::Tool);
+        let calls = if has_results || request.model == "brief" {
+            0
+        } else {
+            CALLS
+        };
         let text = if calls == 0 { "It is all noted." } else { "" };
         Ok(ModelReply {
             text: text.to_string(),

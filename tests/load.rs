@@ -22,7 +22,9 @@ async fn all_who_spawn_at_once_are_accepted_and_hear_how_it_ended() {
     let spawned = (0..AT_ONCE).map(|_| {
         let runtime = runtime.clone();
         tokio::spawn(async move {
-            let question = SubAgent::explore("What is the answer?").unjudged().chain(["sure"]);
+            let question = SubAgent::explore("What is the answer?")
+                .unjudged()
+                .chain(["sure"]);
             runtime.spawn(question).await
         })
     });
@@ -30,7 +32,9 @@ async fn all_who_spawn_at_once_are_accepted_and_hear_how_it_ended() {
     for accepted in spawned.collect::<Vec<_>>() {
         runs.push(accepted.await.expect("no panic").expect("accepted"));
     }
-    let outcomes = runs.into_iter().map(|run| tokio::spawn(async move { run.outcome().await }));
+    let outcomes = runs
+        .into_iter()
+        .map(|run| tokio::spawn(async move { run.outcome().await }));
     for outcome in outcomes.collect::<Vec<_>>() {
         let outcome = outcome.await.expect("no panic").expect("an outcome");
         assert_eq!(outcome.state, TerminalState::Succeeded, "{:?}", outcome.reason);

@@ -228,7 +228,9 @@ mod tests {
         const RUNS: u64 = 1_000;
         let feed = EventFeed::default();
         let woken = Arc::new(Woken::default());
-        let mut listeners = (0..RUNS).map(|number| feed.listen_to(&run(number))).collect::<Vec<_>>();
+        let mut listeners = (0..RUNS)
+            .map(|number| feed.listen_to(&run(number)))
+            .collect::<Vec<_>>();
         for listener in &mut listeners {
             assert!(poll(listener, &woken).is_pending());
         }

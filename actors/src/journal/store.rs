@@ -91,7 +91,9 @@ pub trait Store: Send {
     /// The same for several runs, each with an answer of its own.
     fn claim_all(&mut self, claims: &[(RunId, u64)]) -> Vec<Result<u64, JournalError>> {
         let claims = claims.iter();
-        claims.map(|(run, generation)| self.claim(run, *generation)).collect()
+        claims
+            .map(|(run, generation)| self.claim(run, *generation))
+            .collect()
     }
 
     /// When a person was last told that this skill stopped working.

@@ -13,8 +13,7 @@ use crate::gateways::WallClock;
 use crate::journal::{Row, RunFilter, RuntimeId};
 use crate::messages::journal::{ClaimRun, Commit, ReadClaimable, ReadRuns};
 use crate::messages::run::{
-    AdoptDue, AwaitRun, CancelReply, CancelRun, ParkRun, ParkRuns, Refusal, RunClosed,
-    StartGroup, StartRun,
+    AdoptDue, AwaitRun, CancelReply, CancelRun, ParkRun, ParkRuns, Refusal, RunClosed, StartGroup, StartRun,
 };
 use crate::supervision::{Actor, Answer, ChildExited, Context, Exit, Handles, Nursery, Port, Spec};
 use futures_util::future::LocalBoxFuture;

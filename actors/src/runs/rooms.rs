@@ -254,7 +254,13 @@ mod tests {
         fn ask(&mut self, number: u64, group_width: Option<usize>) {
             let (admitted, waiting) = oneshot::channel();
             self.waiting.insert(number, waiting);
-            self.rooms.ask(&run(number), Asked { group_width, admitted });
+            self.rooms.ask(
+                &run(number),
+                Asked {
+                    group_width,
+                    admitted,
+                },
+            );
             self.rooms.give(WIDTH);
         }
 
@@ -299,7 +305,11 @@ mod tests {
         assert_eq!(house.rooms.running, 1);
         house.ask(2, None);
         let forgotten = house.waiting.get_mut(&2).expect("it asked");
-        assert!(forgotten.try_recv().is_err_and(|error| error == oneshot::error::TryRecvError::Closed));
+        assert!(
+            forgotten
+                .try_recv()
+                .is_err_and(|error| error == oneshot::error::TryRecvError::Closed)
+        );
     }
 
     #[test]
@@ -342,7 +352,9 @@ mod tests {
     fn who_comes_and_who_goes_is_looked_at_and_not_everybody_who_waits() {
         const RUNS: u64 = 4_000;
         let mut house = House::default();
-        let groups = (0..20).map(|number| GroupId::new(number, number)).collect::<Vec<_>>();
+        let groups = (0..20)
+            .map(|number| GroupId::new(number, number))
+            .collect::<Vec<_>>();
         for number in 0..RUNS {
             let group = (number % 2 == 0).then(|| &groups[number as usize / 2 % groups.len()]);
             house.enter(number, group);

@@ -1,7 +1,7 @@
 //! The loop of an embedded sub-agent: ask the model, run the tools it calls, ask again, until it answers.
 
-use super::tools::{ToolOutcome, Toolbox};
 use super::session_file::Care;
+use super::tools::{ToolOutcome, Toolbox};
 use super::{EmbeddedParts, session_file};
 use crate::context::local::HeavyWork;
 use crate::gateways::{
@@ -235,7 +235,8 @@ impl AgentLoop {
         let written = match (care, self.parts.heavy_work) {
             (Care::Written, HeavyWork::Aside) => self.writes.append(path, kept).await,
             (Care::Synced, _) | (_, HeavyWork::Inline) => {
-                self.aside(move || session_file::append(&path, &kept, care)).await?
+                self.aside(move || session_file::append(&path, &kept, care))
+                    .await?
             }
         };
         written.map_err(|error| Stop::Broken(format!("write the session file: {error}")))?;

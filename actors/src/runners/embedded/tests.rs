@@ -541,7 +541,10 @@ async fn the_overflow_memory_is_read_through_the_gate() {
 async fn syncs_with(replay: Replay) -> u32 {
     let three = ["a", "b", "c"].map(|id| calls(id, "count", json!({})));
     let mut first = calls("a", "count", json!({})).expect("a reply");
-    first.tool_calls = three.into_iter().flat_map(|reply| reply.expect("a reply").tool_calls).collect();
+    first.tool_calls = three
+        .into_iter()
+        .flat_map(|reply| reply.expect("a reply").tool_calls)
+        .collect();
     let mut stage = stage(vec![Ok(first), calls("d", "count", json!({})), says("done")]);
     stage.counting = Arc::new(Counting {
         calls: AtomicU32::new(0),
@@ -558,5 +561,9 @@ async fn syncs_with(replay: Replay) -> u32 {
 #[tokio::test]
 async fn a_session_waits_for_the_disk_where_a_call_must_not_run_twice_and_nowhere_else() {
     assert_eq!(syncs_with(Replay::Safe).await, 0);
-    assert_eq!(syncs_with(Replay::Unsafe).await, 2 + 4, "each reply with calls, and each result");
+    assert_eq!(
+        syncs_with(Replay::Unsafe).await,
+        2 + 4,
+        "each reply with calls, and each result"
+    );
 }

@@ -73,7 +73,9 @@ impl Nursery {
         spec: Spec,
         on_exit: Option<Port<ChildExited>>,
     ) -> impl Future<Output = Result<(), StartError>> + use<> + 'static {
-        let asked = self.start.ask_patiently(StartChild { spec, on_exit }, START_WITHIN);
+        let asked = self
+            .start
+            .ask_patiently(StartChild { spec, on_exit }, START_WITHIN);
         async {
             asked.await.unwrap_or_else(|error| {
                 Err(match no_reply(error) {

@@ -106,7 +106,9 @@ impl<M: Message> Port<M> {
         async move {
             loop {
                 let left = until.map_or(within, |until| until.saturating_duration_since(Instant::now()));
-                let asked = first.take().unwrap_or_else(|| port.ask_patiently(message.clone(), left));
+                let asked = first
+                    .take()
+                    .unwrap_or_else(|| port.ask_patiently(message.clone(), left));
                 match asked.await {
                     Err(AskError::Died { .. }) if until.is_none_or(|until| Instant::now() < until) => {}
                     settled => return settled,
