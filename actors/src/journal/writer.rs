@@ -201,34 +201,25 @@ fn claim_group(store: &mut impl Store, group: Vec<Claim>) {
     }
 }
 
-fn write_group(store: &mut impl Store, mut group: Vec<Waiting>) {
-    if let [only] = group.as_mut_slice() {
-        let outcome = store.commit(&only.rows);
-        return answer_all(group, &outcome);
+fn write_group(store: &mut impl Store, group: Vec<Waiting>) {
+    let mut rows = Vec::new();
+    let mut askers = Vec::new();
+    for waiting in group {
+        let first = rows.len();
+        rows.extend(waiting.rows);
+        askers.push((first..rows.len(), waiting.reply));
     }
-    let rows: Vec<Row> = group
-        .iter_mut()
-        .flat_map(|waiting| waiting.rows.iter().cloned())
-        .collect();
-    match store.commit(&rows) {
-        // Each of them would wait for the lock as long again.
-        outcome @ (Ok(()) | Err(JournalError::Busy)) => answer_all(group, &outcome),
-        // Somebody's rows are bad; they fail alone.
-        Err(_) => group.into_iter().for_each(|waiting| {
-            let outcome = store.commit(&waiting.rows);
-            answer(waiting, &outcome);
-        }),
+    let together = store.commit(&rows);
+    // Somebody's rows are bad; they fail alone. When the file is busy, each of them would wait for it as long again.
+    let is_of_one = askers.len() > 1 && !matches!(together, Ok(()) | Err(JournalError::Busy));
+    for (place, reply) in askers {
+        let rows = &rows[place];
+        let outcome = match is_of_one {
+            true => store.commit(rows),
+            false => together.clone(),
+        };
+        let through = last_sequence(rows);
+        // Nobody waits any more when the asker died; what is written stays written.
+        let _ = reply.send(outcome.map(|()| Committed { through }));
     }
-}
-
-fn answer_all(group: Vec<Waiting>, outcome: &Answer<()>) {
-    group.into_iter().for_each(|waiting| answer(waiting, outcome));
-}
-
-fn answer(waiting: Waiting, outcome: &Answer<()>) {
-    let through = last_sequence(&waiting.rows);
-    // Nobody waits any more when the asker died; what is written stays written.
-    let _ = waiting
-        .reply
-        .send(outcome.clone().map(|()| Committed { through }));
 }
