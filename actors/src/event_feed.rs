@@ -36,6 +36,10 @@ pub enum Announcement {
 
 /// What a listener hears.
 #[derive(Debug, Clone, PartialEq)]
+#[expect(
+    clippy::large_enum_variant,
+    reason = "taken apart as soon as it is heard, and never kept"
+)]
 pub enum Heard {
     /// An announcement.
     Announced(Announcement),
