@@ -170,9 +170,9 @@ impl Handles<StartDue> for Attempt {
 
 impl Handles<RunnerSaid> for Attempt {
     fn handle(&mut self, said: RunnerSaid, ctx: &mut Context<Self>) -> Answer<Self, ()> {
-        let allowed_before = self.silence.allowed(&self.clocks);
+        let before = self.silence.clock(&self.clocks);
         self.silence.heard(&said.event);
-        if self.silence.allowed(&self.clocks) != allowed_before {
+        if self.silence.clock(&self.clocks) != before {
             self.arm_clock(ctx);
         }
         match said.event {

@@ -48,6 +48,11 @@ impl Silence {
         }
     }
 
+    /// The clock that runs: how long, and how the attempt ends when it is over. Two that are as long are not the same.
+    pub(super) fn clock(&self, clocks: &Clocks) -> (Duration, AttemptEnding) {
+        (self.allowed(clocks), self.ending())
+    }
+
     pub(super) fn ending(&self) -> AttemptEnding {
         if self.active {
             AttemptEnding::Inactivity
