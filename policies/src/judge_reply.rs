@@ -12,6 +12,8 @@ pub const REPLY_BYTES_MAX: usize = 256 * 1024;
 pub const ROUTE_REASON_UNITS_MAX: usize = 500;
 /// How many braces in prose are tried as the start of the reply.
 const STARTS_TRIED_MAX: usize = 16;
+/// What a reply may be fenced with.
+const FENCES: [&str; 2] = ["```", "~~~"];
 
 const BRIEF_KEYS: [&str; 3] = ["userGoal", "constraints", "knownContext"];
 const VERDICT_KEYS: [&str; 5] = [
@@ -121,12 +123,13 @@ fn read_json(reply: &str, keys: &[&str]) -> Option<Json> {
         return None;
     }
     let reply = trim(reply);
-    let inner = without_fence(reply);
+    let fence = FENCES.into_iter().find(|fence| reply.starts_with(fence));
+    let inner = fence.map_or(reply, |fence| without_fence(reply, fence));
     if let Ok(value) = Json::parse(inner) {
         return Some(value);
     }
     // Still behind a fence: it is labelled as something else.
-    let foreign = reply.starts_with("```") && !inner.starts_with(['{', '[']);
+    let foreign = fence.is_some() && !inner.starts_with(['{', '[']);
     if foreign {
         None
     } else {
@@ -134,16 +137,14 @@ fn read_json(reply: &str, keys: &[&str]) -> Option<Json> {
     }
 }
 
-fn without_fence(reply: &str) -> &str {
-    let Some(inner) = reply.strip_prefix("```") else {
-        return reply;
-    };
+fn without_fence<'a>(reply: &'a str, fence: &str) -> &'a str {
+    let inner = &reply[fence.len()..];
     let inner = match inner.get(..4) {
         Some(label) if label.eq_ignore_ascii_case("json") => &inner[4..],
         _ => inner,
     };
     let inner = trim(inner);
-    trim(inner.strip_suffix("```").unwrap_or(inner))
+    trim(inner.strip_suffix(fence).unwrap_or(inner))
 }
 
 /// The first object in the text that has one of the keys.
@@ -173,6 +174,15 @@ mod tests {
     }
 
     #[test]
+    fn a_fence_of_tildes_is_a_fence() {
+        for fence in ["~~~json", "~~~JSON", "~~~", "```json", "```"] {
+            let close = &fence[..3];
+            check_goal(&format!("{fence}\n{{\"userGoal\":\"g\"}}\n{close}"), Some("g"));
+            check_goal(&format!("{fence}\r\n{{\"userGoal\":\"g\"}}"), Some("g"));
+        }
+    }
+
+    #[test]
     fn prose_around_the_reply_is_forgiven() {
         check_goal(r#"Here is: {"userGoal":"g"} Good luck!"#, Some("g"));
         check_goal("Sure.\n```json\n{\"userGoal\":\"g\"}\n```\nThanks", Some("g"));
@@ -183,6 +193,8 @@ mod tests {
     fn another_language_is_not_the_reply() {
         check_goal("```js\n{\"userGoal\":\"g\"}\n```", None);
         check_goal("````json\n{\"userGoal\":\"g\"}\n````", None);
+        check_goal("~~~js\n{\"userGoal\":\"g\"}\n~~~", None);
+        check_goal("~~~~json\n{\"userGoal\":\"g\"}\n~~~~", None);
         check_goal("no braces", None);
     }
 

@@ -2,12 +2,11 @@
 //!
 //! The format is the peer's, so that either reads the other's files; what we add stands behind its fields.
 
-use crate::compat::{Json, cut_units, trim, units};
+use crate::compat::{Json, cut_units, is_space, trim, units};
 use crate::domain::{Brief, Route};
 use crate::execution_route::{complexity_word, risk_word, tier_word};
 use crate::judge_reply::coerce_route;
 use crate::redact::redact;
-use crate::skill_lookup::is_skill_name;
 
 /// A trace file larger than this is not read.
 pub const TRACE_FILE_BYTES_MAX: usize = 16 * 1024 * 1024;
@@ -258,11 +257,13 @@ pub fn numbered_trace_file_name(skill: &str, timestamp_ms: u64, number: u32) -> 
     }
 }
 
-/// The same, told apart from a trace of the same millisecond.
-pub fn free_trace_file_name(skill: &str, timestamp_ms: u64, taken: impl Fn(&str) -> bool) -> String {
-    let mut numbered = (1u32..).map(|number| numbered_trace_file_name(skill, timestamp_ms, number));
-    let free = numbered.find(|name| !taken(name));
-    free.unwrap_or_else(|| trace_file_name(skill, timestamp_ms))
+/// Where a trace lies below its workspace, as it is shown: `./traces//x.json` is `traces/x.json`.
+pub fn trace_path(directory: &str, name: &str) -> String {
+    let steps = directory
+        .split('/')
+        .filter(|step| !matches!(*step, "" | "."))
+        .chain([name]);
+    steps.collect::<Vec<_>>().join("/")
 }
 
 /// The start of a result, with its length where it was cut.
@@ -340,12 +341,6 @@ fn redacted_member(key: &str, value: &Json) -> Json {
     }
 }
 
-/// The skill a file name speaks of, as the peer reads it: everything before the last underscore.
-pub fn skill_of_file_name(name: &str) -> Option<&str> {
-    let stem = name.strip_suffix(".json")?;
-    stem.rfind('_').map(|at| &stem[..at])
-}
-
 /// The skill and time of a file that is surely a trace: `<skill>_<digits>.json`, perhaps with a number that
 /// tells apart those of one millisecond.
 pub fn parse_trace_file_name(name: &str) -> Option<(&str, u64)> {
@@ -353,14 +348,25 @@ pub fn parse_trace_file_name(name: &str) -> Option<(&str, u64)> {
 }
 
 fn parse_numbered_name(name: &str) -> Option<(&str, u64, u64)> {
-    let stem = name.strip_suffix(".json")?;
-    let (skill, time) = stem.rsplit_once('_')?;
-    let (time, number) = time.split_once('-').unwrap_or((time, "0"));
+    let (skill, moment) = name.strip_suffix(".json")?.rsplit_once('_')?;
+    let (time, number) = moment_of(moment)?;
+    is_plain(skill).then_some((skill, time, number))
+}
+
+/// `<digits>`, or `<digits>-<digits>`.
+fn moment_of(text: &str) -> Option<(u64, u64)> {
+    let (time, number) = text.split_once('-').unwrap_or((text, "0"));
     let digits = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
-    if !is_skill_name(skill) || !digits(time) || !digits(number) {
-        return None;
+    match digits(time) && digits(number) {
+        true => Some((time.parse().ok()?, number.parse().ok()?)),
+        false => None,
     }
-    Some((skill, time.parse().ok()?, number.parse().ok()?))
+}
+
+/// A name in any script, and surely no file that a system or a tool named: those have dots or blanks.
+fn is_plain(name: &str) -> bool {
+    let foreign = |c: char| c.is_control() || is_space(c) || matches!(c, '.' | '/' | '\\');
+    !name.is_empty() && !name.contains(foreign)
 }
 
 /// Whether a name may be opened in the trace directory.
@@ -371,8 +377,11 @@ pub fn is_safe_trace_name(name: &str) -> bool {
 /// The files of exactly one skill, the newest first.
 pub fn files_of_skill<'a>(skill: &str, names: &[&'a str]) -> Vec<&'a str> {
     let of_skill = |name: &&'a str| {
-        let (of, time, number) = parse_numbered_name(name)?;
-        (of == skill).then_some((time, number, *name))
+        let moment = name
+            .strip_suffix(".json")?
+            .strip_prefix(skill)?
+            .strip_prefix('_')?;
+        moment_of(moment).map(|(time, number)| (time, number, *name))
     };
     let mut mine: Vec<(u64, u64, &'a str)> = names.iter().filter_map(of_skill).collect();
     mine.sort_by(|a, b| b.cmp(a));
@@ -603,6 +612,31 @@ mod tests {
             files_of_skill("demo", &names),
             ["demo_1000-2.json", "demo_1000.json", "demo_999.json"]
         );
+    }
+
+    #[test]
+    fn a_name_in_any_script_has_its_traces() {
+        for skill in ["é", "e\u{301}", "über_suche", "検索", "поиск", "🚀"] {
+            let of_other = format!("{skill}{skill}_7.json");
+            let (older, newer) = (trace_file_name(skill, 9), trace_file_name(skill, 10));
+            let names = [older.as_str(), &newer, &of_other, "e_8.json"];
+            assert_eq!(files_of_skill(skill, &names), [newer.as_str(), &older], "{skill}");
+            assert_eq!(parse_trace_file_name(&newer), Some((skill, 10)));
+        }
+        for foreign in [".hidden_1.json", "my notes_1.json", "a.b_1.json", "_1.json"] {
+            assert_eq!(parse_trace_file_name(foreign), None, "{foreign}");
+        }
+    }
+
+    #[test]
+    fn a_path_is_shown_without_detours() {
+        for directory in [".", "./", "", "./.", ".//"] {
+            assert_eq!(trace_path(directory, "a_1.json"), "a_1.json", "{directory:?}");
+        }
+        for directory in ["x/y", "./x/y/", "x//y", "x/./y/."] {
+            assert_eq!(trace_path(directory, "a_1.json"), "x/y/a_1.json", "{directory:?}");
+        }
+        assert_eq!(trace_path(".pi/traces", "a_1.json"), ".pi/traces/a_1.json");
     }
 
     #[test]

@@ -16,7 +16,7 @@ use crate::supervision::{Actor, Answer, Context, Handles, Port};
 use impresario_policies::domain::RunId;
 use impresario_policies::projection::{RecordedStep, RunProjection};
 use impresario_policies::router_log;
-use impresario_policies::trace_file::Trace;
+use impresario_policies::trace_file::{Trace, trace_path};
 use std::rc::Rc;
 use std::time::Duration;
 
@@ -110,7 +110,7 @@ fn place_of(run: &RunProjection) -> Option<TracePlace> {
 async fn keep(tools: &TraceTools, place: &TracePlace, trace: Trace) -> Result<(), String> {
     let kept = tools.shelf.keep(place, trace.clone()).await;
     let name = kept.map_err(|error| format!("write the trace: {error}"))?;
-    let path = format!("{}/{name}", place.directory);
+    let path = trace_path(&place.directory, &name);
     log_event(&router_log::trace_written(&trace, &path));
     Ok(())
 }
