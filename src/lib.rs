@@ -12,7 +12,7 @@ mod preflight;
 pub mod runtime;
 pub mod settings;
 pub mod skills;
-mod traces;
+pub mod traces;
 pub mod wiring;
 
 #[cfg(target_os = "linux")]

@@ -20,23 +20,23 @@ const LISTED_MAX: usize = 100;
 
 /// The traces of a workspace, as its settings have them.
 #[derive(Debug, Clone)]
-pub(crate) struct Traces {
+pub struct Traces {
     workspace: PathBuf,
     settings: TraceSettings,
 }
 
 /// What the traces of a skill say together.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Reported {
+pub struct Reported {
     /// For the person.
-    pub(crate) report: TraceReport,
+    pub report: TraceReport,
     /// What it was made of, and what was left out.
-    pub(crate) found: TracesFound,
+    pub found: TracesFound,
 }
 
 /// Why nothing can be shown.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub(crate) enum NotShown {
+pub enum NotShown {
     /// A setting says so.
     #[error("{OBSERVABILITY_OFF}")]
     Off,
@@ -53,7 +53,7 @@ pub(crate) enum NotShown {
 
 impl Traces {
     /// Reads the settings. Waits for files.
-    pub(crate) fn of(places: &SettingsPlaces) -> Self {
+    pub fn of(places: &SettingsPlaces) -> Self {
         let settings = Settings::read(places);
         Self {
             workspace: places.workspace.clone(),
@@ -62,7 +62,7 @@ impl Traces {
     }
 
     /// Reports on a skill. Waits for files.
-    pub(crate) fn report(&self, skill: &str) -> Result<Reported, NotShown> {
+    pub fn report(&self, skill: &str) -> Result<Reported, NotShown> {
         if !self.settings.observed {
             return Err(NotShown::Off);
         }
@@ -87,7 +87,7 @@ impl Traces {
     }
 
     /// Shows one trace. Waits for files.
-    pub(crate) fn view(&self, file: &str) -> Result<(Trace, TraceVerdict), NotShown> {
+    pub fn view(&self, file: &str) -> Result<(Trace, TraceVerdict), NotShown> {
         if !self.settings.observed {
             return Err(NotShown::Off);
         }
@@ -105,7 +105,7 @@ impl Traces {
     }
 
     /// The report as a page.
-    pub(crate) fn report_page(&self, skill: &str, reported: &Reported) -> String {
+    pub fn report_page(&self, skill: &str, reported: &Reported) -> String {
         let traces = reported.found.traces.iter();
         let traces = traces.map(|found| (found.file.clone(), found.trace.clone()));
         let skipped = reported.found.skipped.iter().map(|(file, why)| LeftOut {
@@ -117,12 +117,12 @@ impl Traces {
     }
 
     /// One trace as a page.
-    pub(crate) fn run_page(file: &str, trace: &Trace, verdict: &TraceVerdict) -> String {
+    pub fn run_page(file: &str, trace: &Trace, verdict: &TraceVerdict) -> String {
         run_page(file, trace, verdict)
     }
 
     /// The newest traces of all skills. Waits for files.
-    pub(crate) fn list(&self) -> Result<Vec<(String, String, u64)>, NotShown> {
+    pub fn list(&self) -> Result<Vec<(String, String, u64)>, NotShown> {
         match self.files()? {
             Some(files) if self.settings.observed => files.newest(LISTED_MAX).map_err(unreadable),
             Some(_) | None => Ok(Vec::new()),
@@ -136,7 +136,7 @@ impl Traces {
 
 impl Reported {
     /// The report, and below it what was left out.
-    pub(crate) fn text(&self) -> String {
+    pub fn text(&self) -> String {
         let mut text = self.report.text.clone();
         if !self.found.skipped.is_empty() {
             text.push_str("\n\n  Left out:");
@@ -156,6 +156,6 @@ fn unreadable(error: io::Error) -> NotShown {
 }
 
 /// The view of a trace as text.
-pub(crate) fn viewed(file: &str, trace: &Trace, verdict: &TraceVerdict) -> String {
+pub fn viewed(file: &str, trace: &Trace, verdict: &TraceVerdict) -> String {
     view_trace(file, trace, verdict, &ViewSettings::default())
 }

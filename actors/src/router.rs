@@ -10,7 +10,7 @@ use crate::messages::session::{RecoverDue, SkillOrder, SkillOver, StartSkill};
 use crate::supervision::{Actor, Answer, Context, Handles, Port};
 use futures_util::future::LocalBoxFuture;
 use impresario_policies::domain::{Reason, ReasonCode, RunId, RunRequest, RunState, SessionId, WhatToRun};
-use impresario_policies::router_phase::RouterPhase;
+use impresario_policies::user_lines;
 use std::collections::BTreeMap;
 use std::rc::Rc;
 use std::time::Duration;
@@ -188,17 +188,8 @@ impl Router {
     }
 }
 
-/// In the peer's words (pi-auggie-router 1.4.1), with what to do.
 fn busy(state: RunState) -> Refusal {
-    let phase = match state {
-        RunState::Accepted => RouterPhase::Evaluating,
-        _ => RouterPhase::Executing,
-    };
-    let message = format!(
-        "Router busy ({}). Wait for the current skill to finish, or cancel it with /skill:cancel.",
-        phase.word()
-    );
-    refusal(ReasonCode::Busy, &message)
+    refusal(ReasonCode::Busy, &user_lines::busy(state))
 }
 
 fn refusal(code: ReasonCode, message: &str) -> Refusal {

@@ -8,7 +8,7 @@ use crate::domain::{
     TerminalState, Verdict, WhatToRun,
 };
 use crate::fallback::{FallbackDecision, FallbackFacts, FallbackSettings, StartFrom, decide_fallback};
-use crate::judge_loop::brief_with_goal;
+use crate::judge_loop::{DEFAULT_QUESTION, brief_with_goal};
 use crate::model_choice::{ChoiceDecision, choose_models};
 use crate::projection::{AttemptProjection, JudgedPass, RunProjection, ToolFate};
 use std::time::Duration;
@@ -316,13 +316,11 @@ fn keep_brief(brief: Brief, verdict: Option<Verdict>, request: &RunRequest) -> M
     }
 }
 
-/// The question when the judge has none, in the peer's words (pi-auggie-router 1.4.1).
+/// The judge's own question, else one in its place.
 fn question_of(verdict: &Verdict) -> String {
     let given = verdict.missing_requirement_question.as_deref().map(str::trim);
     let given = given.filter(|question| !question.is_empty());
-    given
-        .unwrap_or("Could you clarify what this skill should do?")
-        .to_string()
+    given.unwrap_or(DEFAULT_QUESTION).to_string()
 }
 
 fn unanswered(question: &str, failure: QuestionFailure, request: &RunRequest) -> Move {

@@ -44,31 +44,6 @@ holds the result, not the way to it.
 the retrieval engine, `/skill:trace-report <name>`. Never try again silently, and never do the work yourself or \
 with another skill without saying so.";
 
-/// The system prompt with the block; none for something that is no text.
-pub fn with_delegation_block(system_prompt: Option<&str>) -> Option<String> {
-    system_prompt.map(|prompt| format!("{prompt}\n\n{DELEGATION_BLOCK}"))
-}
-
-/// Whether the hook that adds the block is put in.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum HookDecision {
-    /// Yes.
-    Install,
-    /// It is there already.
-    AlreadyThere,
-    /// The host has no such hook.
-    NotPossible,
-}
-
-/// Decides about the hook: once for a host, and only where there is one.
-pub fn decide_hook(host_has_hooks: bool, installed: bool) -> HookDecision {
-    match (host_has_hooks, installed) {
-        (false, _) => HookDecision::NotPossible,
-        (true, true) => HookDecision::AlreadyThere,
-        (true, false) => HookDecision::Install,
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -77,6 +52,5 @@ mod tests {
     fn the_block_says_how_to_delegate_and_names_no_peer() {
         assert!(DELEGATION_BLOCK.contains(&format!("the tool `{DELEGATE_TOOL}`")));
         assert!(!DELEGATION_BLOCK.to_lowercase().contains("auggie"));
-        assert_eq!(with_delegation_block(None), None);
     }
 }

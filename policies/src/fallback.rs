@@ -1,7 +1,7 @@
 //! What follows an attempt that did not answer?
 
 use crate::attempt_ending::says_no_such_model;
-use crate::domain::{AttemptEnding, Clock, Reason, ReasonCode};
+use crate::domain::{AttemptEnding, Reason, ReasonCode};
 use std::time::Duration;
 
 /// What was seen of the attempts so far.
@@ -244,27 +244,6 @@ pub fn reason_of(facts: &FallbackFacts) -> Reason {
         false => format!("On {model}, {sentence}: {detail}"),
     };
     Reason { code, message }
-}
-
-/// Names the clock that fired, for the reason of a run.
-pub fn clock_of(ending: AttemptEnding) -> Option<Clock> {
-    match ending {
-        AttemptEnding::StartUpSilence => Some(Clock::StartUp),
-        AttemptEnding::Inactivity => Some(Clock::Inactivity),
-        AttemptEnding::Deadline => Some(Clock::Total),
-        AttemptEnding::Answered
-        | AttemptEnding::Unavailable
-        | AttemptEnding::RateLimited
-        | AttemptEnding::Authentication
-        | AttemptEnding::ContextOverflow
-        | AttemptEnding::Refused
-        | AttemptEnding::SpawnFailed
-        | AttemptEnding::ProtocolError
-        | AttemptEnding::Crashed
-        | AttemptEnding::Lost
-        | AttemptEnding::Cancelled
-        | AttemptEnding::EmptyAnswer => None,
-    }
 }
 
 #[cfg(test)]

@@ -6,7 +6,7 @@
 use crate::compat::trim;
 use crate::domain::{GroupMember, Reason, ReasonCode, RunId, RunState, TerminalState};
 use crate::output_sanitizer::sanitize_output;
-use crate::parallel::{WorkerResult, clip_output, synthesize_with};
+use crate::parallel::{WorkerResult, clip_output, synthesize};
 use crate::projection::{RunEnd, RunProjection};
 use std::collections::BTreeMap;
 
@@ -91,7 +91,7 @@ impl GroupProjection {
     pub fn synthesis(&self) -> String {
         let results = self.members.iter().filter_map(|member| member.result.as_ref());
         let workers = results.map(|result| result.worker.clone()).collect::<Vec<_>>();
-        synthesize_with(&workers, WorkerResult::all_reasons)
+        synthesize(&workers)
     }
 }
 

@@ -1,15 +1,13 @@
 //! Which model does a name mean, and may it be used?
 
 use crate::compat::trim;
+use crate::offline::OFFLINE_MODEL;
 use serde::{Deserialize, Serialize};
 
 /// What stands behind a provider when nobody names a model.
 const DEFAULT_MODEL: &str = "anthropic/claude-3-5-sonnet";
 /// Whose model a bare name is.
 const DEFAULT_VENDOR: &str = "anthropic";
-
-/// The model that has no provider and costs nothing.
-pub const OFFLINE_MODEL: &str = "offline";
 
 /// Why a name gives no model.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]

@@ -52,22 +52,6 @@ pub struct OverflowFacts {
     pub bytes: usize,
 }
 
-/// What is known of a result that was kept.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct OverflowEntry {
-    /// Its handle.
-    pub id: String,
-    /// Its size in UTF-8.
-    pub byte_length: usize,
-    /// When it was kept, in ms since 1970.
-    pub timestamp: u64,
-    /// Where it came from.
-    pub server_name: String,
-    /// Which tool gave it.
-    pub tool_name: String,
-}
-
 /// Whether a result is kept.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum KeepDecision {

@@ -73,11 +73,6 @@ pub fn review_tool_result(facts: &ToolResultFacts<'_>, ceilings: &[ToolCeiling])
     }
 }
 
-/// Asks one reviewer after the other; the first replacement wins and nobody after it is asked.
-pub fn first_replacement<R>(reviews: impl IntoIterator<Item = Option<R>>) -> Option<R> {
-    reviews.into_iter().flatten().next()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;

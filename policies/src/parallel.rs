@@ -204,14 +204,8 @@ impl WorkerResult {
 
 const COMPLETED: &str = "completed";
 
-/// Puts the results of all workers into one text, in the order of the tasks. A cut is all that is said of one (as the
-/// peer says it).
+/// Puts the results of all workers into one text, in the order of the tasks. `completed` is not shown.
 pub fn synthesize(workers: &[WorkerResult]) -> String {
-    synthesize_with(workers, |worker| worker.shown_reason().to_string())
-}
-
-/// The same with other words for why a worker stopped; `completed` is not shown.
-pub fn synthesize_with(workers: &[WorkerResult], reason_of: impl Fn(&WorkerResult) -> String) -> String {
     if workers.is_empty() {
         return String::new();
     }
@@ -223,7 +217,7 @@ pub fn synthesize_with(workers: &[WorkerResult], reason_of: impl Fn(&WorkerResul
             error if failed => text.push_str(&format!("_Worker failed: {error}._")),
             _ => {
                 text.push_str(trim(&worker.text));
-                let reason = reason_of(worker);
+                let reason = worker.all_reasons();
                 if reason != COMPLETED {
                     text.push_str(&format!("\n\n_Stopped reason: {reason}._"));
                 }

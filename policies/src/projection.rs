@@ -278,11 +278,6 @@ impl RunProjection {
         let partial = || self.latest_attempt()?.ended.as_ref()?.partial.as_deref();
         self.answer.as_deref().or_else(partial)
     }
-
-    /// There is a result that the host does not have for good.
-    pub fn awaits_delivery(&self) -> bool {
-        self.ended.is_some() && !self.acknowledged
-    }
 }
 
 impl AttemptProjection {

@@ -2,9 +2,6 @@
 
 use crate::compat::{is_space, trim, trim_start};
 
-/// Names that are commands of ours and so cannot be skills.
-pub const RESERVED_NAMES: [&str; 3] = ["cancel", "trace-report", "trace-view"];
-
 /// What typed text asks for.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum TypedInput {
@@ -77,11 +74,6 @@ pub fn read_colon_form(text: &str) -> TypedInput {
         Some(rest) => read_words(rest).unwrap_or(TypedInput::Pass),
         None => TypedInput::Pass,
     }
-}
-
-/// Reads `/skill:<name> <task>` without regard to reserved names; `None` when there is no name.
-pub fn read_skill_command(text: &str) -> Option<SkillCommand> {
-    command_in(trim_start(text).strip_prefix("/skill:")?)
 }
 
 fn read_words(rest: &str) -> Option<TypedInput> {
@@ -236,7 +228,7 @@ mod tests {
     proptest::proptest! {
         #[test]
         fn any_line_is_read(text in "(/skill[: ])?.*") {
-            let _ = (read_typed_input(&text), read_skill_command(&text));
+            let _ = read_typed_input(&text);
         }
     }
 }

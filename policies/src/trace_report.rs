@@ -40,21 +40,7 @@ pub fn judge_traces(traces: &[Trace], count: usize, window: usize) -> Vec<TraceV
     traces.iter().enumerate().take(count).map(judge).collect()
 }
 
-/// Writes the report of a skill; traces are the newest first, each in the file that its time names.
-pub fn report_traces(skill: &str, traces: &[Trace], settings: &ReportSettings) -> TraceReport {
-    let name = |trace: &Trace| {
-        let time = crate::compat::number_text(trace.timestamp);
-        format!("{}_{time}.json", trace.skill_name)
-    };
-    let files = traces
-        .iter()
-        .map(name)
-        .take(settings.inline_max)
-        .collect::<Vec<_>>();
-    report_files(skill, traces, &files, settings)
-}
-
-/// The same for traces whose files are known by name.
+/// Writes the report of a skill; traces are the newest first, and `files` are called as their files are.
 pub fn report_files(
     skill: &str,
     traces: &[Trace],

@@ -15,7 +15,9 @@ use impresario_policies::domain::{
     Briefing, GroupId, GroupMember, RunId, RunRequest, RunState, TerminalState,
 };
 use impresario_policies::group::{GroupProjection, MemberProjection};
-use impresario_policies::parallel::{ParallelSettings, SUBTASKS_MAX, Subtask, plan_parallel};
+use impresario_policies::parallel::{
+    ParallelRefusal, ParallelSettings, SUBTASKS_MAX, Subtask, plan_parallel,
+};
 use impresario_policies::projection::RunProjection;
 use std::time::Duration;
 
@@ -123,31 +125,48 @@ impl SubAgentGroup {
     }
 
     fn into_requests(self, group: &GroupId, defaults: &Defaults) -> Result<Vec<RunRequest>, RuntimeError> {
-        let plan = plan_parallel(&self.subtasks, &self.settings)?;
         let like = match self.like {
             Like::Request(request) => *request,
             Like::SubAgent(sub_agent) => sub_agent.into_request(defaults).map_err(RuntimeError::Refused)?,
         };
-        let members = count(self.subtasks.len());
-        let with_limits = self.subtasks.into_iter().zip(plan.output_units_max);
-        let requests = (0..)
-            .zip(with_limits)
-            .map(|(place, (subtask, units_max))| RunRequest {
-                task: format!("{} — {}", subtask.id, subtask.goal),
-                briefing: Briefing::Direct,
-                group: Some(GroupMember {
-                    group: group.clone(),
-                    place,
-                    members,
-                    concurrency: count(plan.concurrency),
-                    total: self.total,
-                    subtask,
-                    answer_units_max: units_max,
-                }),
-                ..like.clone()
-            });
-        Ok(requests.collect())
+        Ok(member_requests(
+            &like,
+            self.subtasks,
+            &self.settings,
+            self.total,
+            group,
+        )?)
     }
+}
+
+/// The requests of a group's members, in the order of their sub-tasks; alike but for these.
+pub fn member_requests(
+    like: &RunRequest,
+    subtasks: Vec<Subtask>,
+    settings: &ParallelSettings,
+    total: Duration,
+    group: &GroupId,
+) -> Result<Vec<RunRequest>, ParallelRefusal> {
+    let plan = plan_parallel(&subtasks, settings)?;
+    let members = count(subtasks.len());
+    let with_limits = subtasks.into_iter().zip(plan.output_units_max);
+    let requests = (0..)
+        .zip(with_limits)
+        .map(|(place, (subtask, units_max))| RunRequest {
+            task: format!("{} — {}", subtask.id, subtask.goal),
+            briefing: Briefing::Direct,
+            group: Some(GroupMember {
+                group: group.clone(),
+                place,
+                members,
+                concurrency: count(plan.concurrency),
+                total,
+                subtask,
+                answer_units_max: units_max,
+            }),
+            ..like.clone()
+        });
+    Ok(requests.collect())
 }
 
 fn count(number: usize) -> u32 {

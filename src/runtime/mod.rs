@@ -30,7 +30,7 @@ mod wish;
 
 pub use builder::{RuntimeBuilder, StartError};
 pub use events::{RunEvent, RunEvents};
-pub use group::{Group, GroupEvents, GroupOutcome, SubAgentGroup};
+pub use group::{Group, GroupEvents, GroupOutcome, SubAgentGroup, member_requests};
 pub use run::{Outcome, Run, RunError};
 pub use state_directory::{StateDirectoryError, state_directory};
 pub use sub_agent::{EMBEDDED_RUNNER, OFFLINE_MODEL, PI_RUNNER, SubAgent};

@@ -7,6 +7,7 @@ use impresario_policies::domain::{
     SessionId, WhatToRun,
 };
 use impresario_policies::fallback::CutTool;
+pub use impresario_policies::offline::OFFLINE_MODEL;
 use impresario_policies::overflow_memory::OverflowSettings;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -15,8 +16,6 @@ use std::time::Duration;
 const OVERFLOW_CEILING_BYTES: u64 = 25_000;
 /// The cap of an answer (the peer's `finalOutputMaxChars`).
 const ANSWER_CHARS_MAX: usize = 120_000;
-/// The model that needs no key and no network.
-pub const OFFLINE_MODEL: &str = "offline";
 /// The runner that needs nothing installed.
 pub const EMBEDDED_RUNNER: &str = "embedded";
 

@@ -9,6 +9,7 @@ mod extension;
 mod files;
 mod mentions;
 mod policies;
+mod reach;
 mod sources;
 
 /// Fails with every violation of an invariant, one a line.

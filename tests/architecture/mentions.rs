@@ -22,6 +22,16 @@ pub fn mentions(path: &str, text: &str) -> Vec<Mention> {
     reader.found
 }
 
+/// The paths and macros that stand in a part of a file.
+pub fn paths_of(path: &str, tokens: TokenStream) -> Vec<String> {
+    let mut reader = Reader {
+        module: module_of(path),
+        found: Vec::new(),
+    };
+    reader.read(tokens);
+    reader.found.into_iter().map(|mention| mention.path).collect()
+}
+
 struct Reader {
     module: Vec<String>,
     found: Vec<Mention>,
@@ -131,7 +141,7 @@ fn is_path_separator(tokens: &[TokenTree], index: usize) -> bool {
 }
 
 /// Whether `#[test]`, `#[cfg(test)]` or the like stands here.
-fn is_test_attribute(tokens: &[TokenTree], index: usize) -> bool {
+pub fn is_test_attribute(tokens: &[TokenTree], index: usize) -> bool {
     let [TokenTree::Punct(hash), TokenTree::Group(attribute), ..] = &tokens[index..] else {
         return false;
     };
@@ -141,7 +151,7 @@ fn is_test_attribute(tokens: &[TokenTree], index: usize) -> bool {
 }
 
 /// The index behind the item that begins here: behind its body, or behind its semicolon.
-fn behind_item(tokens: &[TokenTree], begin: usize) -> usize {
+pub fn behind_item(tokens: &[TokenTree], begin: usize) -> usize {
     for (index, token) in tokens.iter().enumerate().skip(begin) {
         match token {
             TokenTree::Group(body) if body.delimiter() == Delimiter::Brace => return index + 1,

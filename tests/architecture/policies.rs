@@ -78,10 +78,6 @@ fn policies_answer_instead_of_failing() {
             "policies/src/preflight.rs",
             "a peer's rule: recorded cases expect its error where the engine is not ready",
         ),
-        (
-            "policies/src/router_phase.rs",
-            "a peer's rule: recorded cases expect its error at a phase that cannot follow",
-        ),
     ];
     hold(
         "a decision says \"I cannot tell\" in a variant, not as an error",

@@ -9,7 +9,6 @@ use impresario_policies::execution_route::{
 use impresario_policies::history::{
     ChatMessage, HistorySettings, HistoryStrategy, MiddleMode, ShortNewest, assemble_history,
 };
-use impresario_policies::judge_loop::{JudgeMove, PassSoFar, decide_judge_move};
 use impresario_policies::judge_reply::{read_brief, read_verdict};
 use impresario_policies::model_mapping::{ModelNaming, map_model};
 use impresario_policies::output_sanitizer::{Sanitized, SanitizerSettings, sanitize_output};
@@ -19,8 +18,10 @@ use impresario_policies::overflow_review::{OverflowReview, ToolResultFacts, revi
 use impresario_policies::prompts::{BriefFacts, JudgeFacts, Prompt, brief_prompt, judge_prompt};
 use impresario_policies::redact::redact;
 use impresario_policies::trace_classify::{TraceVerdict, classify_trace};
-use impresario_policies::trace_file::{Trace, TraceCall, files_of_skill, result_preview, traced_args};
-use impresario_policies::trace_report::{ReportSettings, report_traces};
+use impresario_policies::trace_file::{
+    Trace, TraceCall, files_of_skill, result_preview, trace_file_name, traced_args,
+};
+use impresario_policies::trace_report::{ReportSettings, report_files};
 use impresario_policies::trace_view::{ViewSettings, view_trace};
 use std::path::Path;
 
@@ -269,7 +270,11 @@ fn reported(traces: &[Trace]) -> String {
         trend_window: 10,
         regression_window: 10,
     };
-    report_traces(SKILL, traces, &settings).text
+    let files: Vec<String> = traces
+        .iter()
+        .map(|trace| trace_file_name(SKILL, trace.timestamp as u64))
+        .collect();
+    report_files(SKILL, traces, &files, &settings).text
 }
 
 fn loaded(directory: &Path) -> Vec<Trace> {
@@ -344,10 +349,6 @@ fn judged(inputs: &Inputs) -> (Prompt, Prompt, bool) {
         clarifications: &[],
         brief: &brief,
     });
-    let pass = PassSoFar {
-        brief: Some(brief),
-        verdict: read_verdict(VERDICT_REPLY),
-    };
-    let settled = matches!(decide_judge_move(&[pass], 2), JudgeMove::Settle(settled) if settled.passed());
-    (first, second, settled)
+    let passed = read_verdict(VERDICT_REPLY).is_some_and(|verdict| verdict.passed());
+    (first, second, passed)
 }

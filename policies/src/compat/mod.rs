@@ -9,8 +9,8 @@ mod number;
 mod text;
 
 pub use json::{Json, JsonError, string_of};
-pub use number::{grouped, grouped_digits, number_of, number_text, round_half_up, to_fixed};
+pub use number::{grouped, grouped_digits, number_text, round_half_up, to_fixed};
 pub use text::{
-    SPACE_CLASS, collapse_spaces, compare_names, cut_units, is_line_end, is_space, last_units, trim,
-    trim_end, trim_start, units, units_between, units_starting_in,
+    SPACE_CLASS, collapse_spaces, cut_units, is_line_end, is_space, last_units, trim, trim_end, trim_start,
+    units, units_starting_in,
 };

@@ -1,7 +1,5 @@
 //! Numbers as JavaScript reads, rounds and prints them.
 
-use super::trim;
-
 /// Below this every whole number is exact.
 const EXACT: f64 = 9_007_199_254_740_992.0;
 
@@ -104,27 +102,6 @@ pub fn number_text(value: f64) -> String {
     }
 }
 
-/// `Number(text)`: not a number for what is none, 0 for nothing but white space.
-pub fn number_of(text: &str) -> f64 {
-    let text = trim(text);
-    let radix = |digits: &str, radix: u32| match u64::from_str_radix(digits, radix) {
-        Ok(number) if !digits.starts_with('+') => number as f64,
-        _ => f64::NAN,
-    };
-    let plain = |text: &str| {
-        let unsigned = text.strip_prefix(['+', '-']).unwrap_or(text);
-        unsigned == "Infinity" || unsigned.starts_with(|c: char| c.is_ascii_digit() || c == '.')
-    };
-    match text.get(..2) {
-        _ if text.is_empty() => 0.0,
-        Some("0x" | "0X") => radix(&text[2..], 16),
-        Some("0o" | "0O") => radix(&text[2..], 8),
-        Some("0b" | "0B") => radix(&text[2..], 2),
-        _ if plain(text) => text.parse().unwrap_or(f64::NAN),
-        _ => f64::NAN,
-    }
-}
-
 /// With a comma between every three digits.
 pub fn grouped(value: u64) -> String {
     grouped_digits(&value.to_string())
@@ -178,27 +155,6 @@ mod tests {
         assert_eq!(number_text(1e-7), "1e-7");
         assert_eq!(number_text(0.1 + 0.2), "0.30000000000000004");
         assert_eq!(number_text(1.5e300), "1.5e+300");
-    }
-
-    #[test]
-    fn texts_are_numbers_as_there() {
-        let cases = [
-            ("", 0.0),
-            (" 7\u{FEFF}", 7.0),
-            ("0x1F", 31.0),
-            ("1e3", 1_000.0),
-            (".5", 0.5),
-            ("5.", 5.0),
-            ("-Infinity", f64::NEG_INFINITY),
-        ];
-        for (text, number) in cases {
-            assert_eq!(number_of(text), number, "{text:?}");
-        }
-        for text in [
-            "x", "inf", "nan", "1_000", "1 2", "-", "+", ".", "0x", "-0x1", "12px",
-        ] {
-            assert!(number_of(text).is_nan(), "{text:?}");
-        }
     }
 
     #[test]

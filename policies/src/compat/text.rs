@@ -1,7 +1,5 @@
 //! Text as JavaScript sees it: lengths in UTF-16 units, its own idea of white space.
 
-use std::cmp::Ordering;
-
 /// What `\s` matches there, as the inside of a bracketed class of the `regex` crate.
 pub const SPACE_CLASS: &str =
     r"\t\n\x0B\x0C\r \u{A0}\u{1680}\u{2000}-\u{200A}\u{2028}\u{2029}\u{202F}\u{205F}\u{3000}\u{FEFF}";
@@ -22,19 +20,6 @@ pub fn is_space(c: char) -> bool {
             | '\u{3000}'
             | '\u{FEFF}'
     )
-}
-
-/// `a.localeCompare(b)` for names of ASCII letters, digits, `-` and `_`: `_` and `-` before digits before letters,
-/// and only where all of that is equal, small letters before capital ones.
-pub fn compare_names(a: &str, b: &str) -> Ordering {
-    let rank = |byte: u8| match byte {
-        b'_' => (0, 0),
-        b'-' => (1, 0),
-        b'0'..=b'9' => (2, byte),
-        _ => (3, byte.to_ascii_lowercase()),
-    };
-    let ranks = |name: &str| name.bytes().map(rank).collect::<Vec<_>>();
-    ranks(a).cmp(&ranks(b)).then_with(|| b.cmp(a))
 }
 
 /// Whether `^` and `$` stop here in multi-line patterns.
@@ -108,20 +93,6 @@ pub fn last_units(text: &str, limit: usize) -> &str {
     &text[start..]
 }
 
-/// What lies between two positions counted in units; a pair cut by either end is left out.
-pub fn units_between(text: &str, from: usize, to: usize) -> &str {
-    if to <= from {
-        return "";
-    }
-    let end = offset_of(text, to);
-    let mut start = offset_of(text, from);
-    // `offset_of` stops before a pair that straddles the position; at the start such a pair is dropped.
-    if start < end && units(&text[..start]) < from {
-        start += text[start..].chars().next().map_or(0, char::len_utf8);
-    }
-    if start >= end { "" } else { &text[start..end] }
-}
-
 /// The code points that begin at or after `from` and before `to`, counted in units. Neighbouring ranges share
 /// none and miss none, so that pages put together are the whole; a pair that begins in the range is whole.
 pub fn units_starting_in(text: &str, from: usize, to: usize) -> &str {
@@ -172,9 +143,6 @@ mod tests {
         assert_eq!(cut_units("a😀b", 2), "a");
         assert_eq!(cut_units("a😀b", 3), "a😀");
         assert_eq!(last_units("a😀b", 2), "b");
-        assert_eq!(units_between("a😀b", 2, 4), "b");
-        assert_eq!(units_between("a😀b", 1, 2), "");
-        assert_eq!(units_between("a😀b", 1, 4), "😀b");
     }
 
     #[test]
@@ -183,21 +151,9 @@ mod tests {
     }
 
     #[test]
-    fn names_are_ordered_as_in_a_dictionary() {
-        let mut names = ["b", "B", "a", "A", "ab", "a1", "a-1", "a_2", "9", "_", "Ab", "aB"];
-        names.sort_by(|a, b| compare_names(a, b));
-        assert_eq!(
-            names,
-            ["_", "9", "a", "A", "a_2", "a-1", "a1", "ab", "aB", "Ab", "b", "B"]
-        );
-    }
-
-    #[test]
     fn limits_beyond_the_end_give_the_whole() {
         assert_eq!(cut_units("漢字", 99), "漢字");
         assert_eq!(last_units("漢字", 99), "漢字");
-        assert_eq!(units_between("漢字", 1, 99), "字");
-        assert_eq!(units_between("漢字", 5, 99), "");
     }
 
     proptest::proptest! {
@@ -217,7 +173,6 @@ mod tests {
         fn cuts_keep_their_limit(text in ".*", limit in 0usize..40) {
             assert!(units(cut_units(&text, limit)) <= limit);
             assert!(units(last_units(&text, limit)) <= limit);
-            assert!(units(units_between(&text, limit / 2, limit)) <= limit - limit / 2);
         }
     }
 }

@@ -61,18 +61,6 @@ impl AttemptEnding {
     }
 }
 
-/// The three clocks of an attempt, all on by default.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Clock {
-    /// Until the first event.
-    StartUp,
-    /// Between events; paused while a tool or an announced retry runs.
-    Inactivity,
-    /// From admission to the terminal state.
-    Total,
-}
-
 /// What was seen when an attempt ended; a policy reads the ending from it.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct EndFacts {

@@ -10,7 +10,7 @@ mod run;
 mod terms;
 
 pub use brief::{Brief, Complexity, ROUTE_UNAVAILABLE, Risk, Route, Tier, Verdict};
-pub use ending::{AttemptEnding, Clock, EndFacts};
+pub use ending::{AttemptEnding, EndFacts};
 pub use group::{GroupId, GroupMember};
 pub use id::{AttemptNumber, RunId, RunIdError, SessionId};
 pub use request::{Briefing, Clocks, Persistence, RunRequest};

@@ -359,15 +359,6 @@ fn cancellation_remembers_who_asked_first() {
 }
 
 #[test]
-fn a_result_awaits_delivery_until_it_is_acknowledged() {
-    let run = whole_run();
-    let awaits: Vec<bool> = (16..=19)
-        .map(|length| project(run[..length].to_vec()).awaits_delivery())
-        .collect();
-    assert_eq!(awaits, [false, true, true, false]);
-}
-
-#[test]
 fn a_result_may_be_delivered_often() {
     check_state(
         with(whole_run()[..17].to_vec(), vec![Step::Delivered, Step::Delivered]),

@@ -1,13 +1,17 @@
 //! Actor and judge, and what they read and write.
 
+use super::stage::{LONG, Script, Stage, play};
 use crate::vectors::{Answer, Case};
+use impresario_actors::gateways::{ModelMessage, ModelRole};
+use impresario_actors::messages::run::AwaitRun;
+use impresario_actors::messages::session::StartSkill;
 use impresario_policies::compat::{Json, units};
 use impresario_policies::domain::{Brief, Route, Verdict};
 use impresario_policies::history::{
     ChatMessage, HistorySettings, HistoryStrategy, MiddleMode, ShortNewest, assemble_history,
 };
-use impresario_policies::judge_loop::{JudgeMove, PassSoFar, Settled, decide_judge_move, missing_verdict};
-use impresario_policies::judge_reply::{coerce_route, read_brief, read_verdict};
+use impresario_policies::judge_reply::coerce_route;
+use impresario_policies::projection::RunProjection;
 use impresario_policies::render_brief::{cut_with_mark, render_brief as render};
 use impresario_policies::sub_agent_prompt::{fingerprint, system_prompt};
 use serde_json::{Value, json};
@@ -23,62 +27,106 @@ pub fn route_value(route: &Route) -> Value {
     serde_json::to_value(route).expect("a route is JSON")
 }
 
-/// What the routing model does when it is called.
-enum Reply {
-    Text(String),
-    TimedOut,
-    Rejected(String),
-}
-
-fn reply_at(case: &Case, call: usize) -> Reply {
-    match case.list("responses").get(call) {
-        None => Reply::Text(String::new()),
-        Some(Json::String(text)) => Reply::Text(text.clone()),
-        Some(other) => match other.get("error").and_then(Json::as_str) {
-            Some(message) => Reply::Rejected(message.to_string()),
-            None => Reply::TimedOut,
-        },
-    }
-}
-
+/// A skill is run until its brief is settled; the sub-agent that follows does not matter. Whether a call can be
+/// aborted is not to be seen from here.
 pub fn actor_judge(case: &Case) -> Answer {
-    let passes_max = case.count("max_judge_iterations") as u32;
-    let mut passes: Vec<PassSoFar> = Vec::new();
-    let mut calls: Vec<Value> = Vec::new();
-    let has_signal = case.get("routing_timeout_ms") != &Json::Number(0.0);
-    loop {
-        let (who, revises) = match decide_judge_move(&passes, passes_max) {
-            JudgeMove::Settle(settled) => return Answer::value(settled_value(&settled, calls)),
-            JudgeMove::WriteBrief { revise, .. } => ("actor", revise.is_some()),
-            JudgeMove::Judge { .. } => ("judge", false),
-        };
-        let reply = reply_at(case, calls.len());
-        calls.push(json!({
-            "who": who, "has_revision": revises, "model": "anthropic/claude-3-5-haiku", "temperature": 0,
-            "response_format": "json", "message_roles": ["system", "user"], "has_signal": has_signal,
-        }));
-        let (text, timed_out) = match reply {
-            Reply::Text(text) => (text, false),
-            Reply::TimedOut => (String::new(), true),
-            Reply::Rejected(message) => return Answer::error(message),
-        };
-        match (who, passes.last_mut()) {
-            ("judge", Some(pass)) => {
-                pass.verdict = Some(read_verdict(&text).unwrap_or_else(|| missing_verdict(timed_out)));
-            }
-            _ => passes.push(PassSoFar {
-                brief: read_brief(&text),
-                verdict: None,
-            }),
-        }
+    let mut settings = vec![(
+        "maxJudgeIterations".to_string(),
+        case.get("max_judge_iterations").clone(),
+    )];
+    // The peer's 0 is no limit; ours always has one.
+    if let Some(limit) = case
+        .get("routing_timeout_ms")
+        .as_number()
+        .filter(|limit| *limit > 0.0)
+    {
+        settings.push(("routingTimeoutMs".to_string(), Json::Number(limit)));
     }
+    let script = Script {
+        settings: Some(Json::Object(settings)),
+        skills: vec![("demo".to_string(), "Do it.".to_string())],
+        replies: case.list("responses").to_vec(),
+        ..Script::default()
+    };
+    play(script, async |stage| {
+        let run = stage.new_run();
+        let start = StartSkill {
+            run: run.clone(),
+            order: stage.order("demo", "The task."),
+        };
+        let accepted = stage.ports.start_skill.ask_again(start, LONG).await;
+        accepted.expect("an answer").expect("accepted");
+        let await_run = AwaitRun { run: run.clone() };
+        tokio::select! {
+            biased;
+            over = stage.ports.await_run.ask_again(await_run, LONG) => over.expect("its end"),
+            () = stage.asked() => {}
+        }
+        settled(case, &RunProjection::of(&stage.steps(&run)), &calls_of(stage))
+    })
 }
 
-fn settled_value(settled: &Settled, calls: Vec<Value>) -> Value {
-    json!({
-        "brief": settled.brief, "rubric": rubric_value(&settled.verdict), "passed": settled.passed(),
-        "iterations": settled.iterations, "route": route_value(&settled.verdict.execution_route), "calls": calls,
-    })
+fn calls_of(stage: &Stage) -> Vec<Value> {
+    let role = |message: &ModelMessage| match message.role {
+        ModelRole::User => "user",
+        ModelRole::Assistant => "assistant",
+        ModelRole::Tool => "tool",
+    };
+    let calls = stage.world.routing_calls.borrow();
+    let calls = calls.iter().map(|call| {
+        let request = &call.request;
+        let mut roles = vec!["system"];
+        roles.extend(request.messages.iter().map(role));
+        json!({
+            "who": if call.judge { "judge" } else { "actor" }, "has_revision": call.revises,
+            "model": request.model, "temperature": request.temperature,
+            "response_format": if request.json { "json" } else { "text" }, "message_roles": roles,
+        })
+    });
+    calls.collect()
+}
+
+fn settled(case: &Case, run: &RunProjection, calls: &[Value]) -> Answer {
+    let failure = run.ended.as_ref().and_then(|end| end.reason.as_ref());
+    if let (Answer::Error { name, message }, Some(reason)) = (&case.expected, failure) {
+        // Ours names the model too.
+        let says_it = reason.message.contains(message.as_str());
+        return Answer::Error {
+            name: name.clone(),
+            message: if says_it {
+                message.clone()
+            } else {
+                reason.message.clone()
+            },
+        };
+    }
+    let Some(last) = run.passes.last() else {
+        return Answer::error("nothing was judged");
+    };
+    let judged = case.count("max_judge_iterations") > 0;
+    Answer::value(json!({
+        "brief": last.brief, "rubric": rubric_value(&last.verdict), "passed": last.verdict.passed(),
+        "iterations": if judged { run.passes.len() } else { 0 },
+        "route": route_value(&last.verdict.execution_route), "calls": calls,
+    }))
+}
+
+/// Whether a call can be aborted is not covered.
+pub fn covered(recorded: &Json) -> Json {
+    let entries = recorded.as_object().unwrap_or_default().iter();
+    let entries = entries.map(|(key, item)| match (key.as_str(), item) {
+        ("calls", Json::Array(calls)) => (
+            key.clone(),
+            Json::Array(calls.iter().map(without_signal).collect()),
+        ),
+        _ => (key.clone(), item.clone()),
+    });
+    Json::Object(entries.collect())
+}
+
+fn without_signal(call: &Json) -> Json {
+    let entries = call.as_object().unwrap_or_default().iter();
+    Json::Object(entries.filter(|(key, _)| key != "has_signal").cloned().collect())
 }
 
 fn rubric_value(verdict: &Verdict) -> Value {

@@ -1,8 +1,10 @@
 //! The functions of pi-auggie-router 1.4.1.
 
 mod defects;
+mod differences;
 mod host;
 mod judging;
+pub mod not_covered;
 mod overflow;
 mod parallel;
 mod routing;
@@ -10,11 +12,13 @@ mod scenario;
 mod scenario_defects;
 mod settings;
 mod skills;
+mod stage;
 mod texts;
 mod traces;
 
 use crate::Function;
 use crate::vectors::{Answer, Case};
+use impresario_policies::compat::Json;
 
 /// Every function of it that we have a counterpart of.
 pub fn functions() -> Vec<Function> {
@@ -24,15 +28,12 @@ pub fn functions() -> Vec<Function> {
         ("bar_chart", traces::bar_chart),
         ("child_stderr", texts::child_stderr),
         ("coerce_route", judging::coerce_route_of),
-        ("compose_middleware", overflow::compose_middleware),
         ("config", settings::config),
         ("context_budget", routing::context_budget),
         ("context_memory", overflow::context_memory),
-        ("context_memory_mcp", overflow::context_memory_mcp),
         ("degradation_alert", traces::degradation_alert),
         ("execution_message", routing::execution_message),
         ("execution_router", routing::execution_router),
-        ("extension_commands", host::extension_commands),
         ("history_assembler", judging::history_assembler),
         ("input_dispatch", skills::input_dispatch),
         ("model_mapper", texts::model_mapper),
@@ -43,7 +44,6 @@ pub fn functions() -> Vec<Function> {
         ("parallel_run", parallel::parallel_run),
         ("parallel_synthesis", parallel::parallel_synthesis),
         ("preflight", host::preflight),
-        ("prompt_injection", host::prompt_injection),
         ("prompt_prefix", judging::prompt_prefix),
         ("redact_secrets", texts::redact_secrets),
         ("render_brief", judging::render_brief),
@@ -53,8 +53,6 @@ pub fn functions() -> Vec<Function> {
         ("skill_command", skills::skill_command),
         ("skill_lookup", skills::skill_lookup),
         ("skill_parse", skills::skill_parse),
-        ("skill_suggest_side_branch", skills::skill_suggest),
-        ("state_machine", routing::state_machine),
         ("trace_classify", traces::trace_classify),
         ("trace_cleanup", traces::trace_cleanup),
         ("trace_duration", traces::trace_duration),
@@ -74,6 +72,13 @@ pub fn functions() -> Vec<Function> {
             name,
             replay,
             accepts: defects::accepts,
+            differs: differences::ours,
+            covered: match name {
+                "actor_judge" => judging::covered,
+                "parallel_run" => parallel::covered,
+                "router_scenario" => scenario::covered,
+                _ => Json::clone,
+            },
         })
         .collect()
 }

@@ -2,24 +2,27 @@
 
 use crate::vectors::{Answer, Case};
 use impresario_policies::compat::Json;
-use impresario_policies::context_memory_mcp::{
-    McpStep, MemoryAnswer, MemoryQuestion, ToolNames, answer_question, read_mcp_line,
-};
-use impresario_policies::overflow_memory::{
-    KeepDecision, OverflowEntry, OverflowFacts, OverflowSettings, decide_keep,
-};
+use impresario_policies::overflow_memory::{KeepDecision, OverflowFacts, OverflowSettings, decide_keep};
 use impresario_policies::overflow_preview::{OverflowPreview, TOO_LARGE, preview_of};
 use impresario_policies::overflow_read::read_page;
 use impresario_policies::overflow_review::{
-    OverflowReview, ToolCeiling, ToolResultFacts, first_replacement, review_tool_result,
+    OverflowReview, ToolCeiling, ToolResultFacts, review_tool_result,
 };
 use serde_json::{Value, json};
+
+/// What is known of a result that was kept.
+struct Entry {
+    id: String,
+    byte_length: usize,
+    server_name: String,
+    tool_name: String,
+}
 
 /// The smallest memory that can hold what the policies decide about.
 struct Memory {
     settings: OverflowSettings,
     facts: OverflowFacts,
-    entries: Vec<(OverflowEntry, String)>,
+    entries: Vec<(Entry, String)>,
 }
 
 impl Memory {
@@ -43,10 +46,9 @@ impl Memory {
         let KeepDecision::Keep { id } = decide_keep(payload.len(), &self.facts, &self.settings) else {
             return None;
         };
-        let entry = OverflowEntry {
+        let entry = Entry {
             id: id.clone(),
             byte_length: payload.len(),
-            timestamp: 1,
             server_name: server.into(),
             tool_name: tool.into(),
         };
@@ -128,7 +130,7 @@ pub fn context_memory(case: &Case) -> Answer {
     Answer::value(Value::Array(results))
 }
 
-fn listed(entry: &OverflowEntry) -> Value {
+fn listed(entry: &Entry) -> Value {
     json!({
         "id": entry.id, "byteLength": entry.byte_length, "serverName": entry.server_name,
         "toolName": entry.tool_name,
@@ -177,92 +179,4 @@ pub fn overflow_middleware(case: &Case) -> Answer {
         });
     }
     Answer::value(Value::Array(results))
-}
-
-pub fn compose_middleware(case: &Case) -> Answer {
-    let mut called: Vec<usize> = Vec::new();
-    let results = case.texts("results");
-    let reviews = results.iter().enumerate().map(|(at, result)| {
-        called.push(at);
-        result.strip_prefix("block:").map(str::to_string)
-    });
-    let replacement = first_replacement(reviews);
-    let mut answer = json!({"block": replacement.is_some(), "called": called});
-    if let Some(replacement) = replacement {
-        answer["replacement"] = json!(replacement);
-    }
-    Answer::value(answer)
-}
-
-pub fn context_memory_mcp(case: &Case) -> Answer {
-    let settings = json!({
-        "enabled": true, "max_entries": 1000, "max_bytes_per_run": 1_000_000_000,
-        "preview_head_chars": 0, "preview_tail_chars": 0,
-    });
-    let mut memory = Memory::new(&Json::from(&settings));
-    for entry in case.list("entries") {
-        let text = |key: &str, default: &str| {
-            entry
-                .get(key)
-                .and_then(Json::as_str)
-                .unwrap_or(default)
-                .to_string()
-        };
-        memory.store(
-            &text("payload", ""),
-            &text("server", "auggie"),
-            &text("tool", "codebase-retrieval"),
-        );
-    }
-    let mut responses: Vec<Json> = Vec::new();
-    for line in case.list("lines") {
-        let line = line.as_str().map_or_else(|| line.to_text(), str::to_string);
-        match read_mcp_line(&line, ToolNames::Peer) {
-            McpStep::Silent => {}
-            McpStep::Answer(answer) => responses.push(reduced(&answer)),
-            McpStep::Ask { id, question } => {
-                let entries: Vec<OverflowEntry> =
-                    memory.entries.iter().map(|(entry, _)| entry.clone()).collect();
-                let answer = match &question {
-                    MemoryQuestion::List => MemoryAnswer::Entries(&entries),
-                    MemoryQuestion::Read {
-                        handle,
-                        offset,
-                        limit,
-                    } => match memory.text(handle) {
-                        Some(text) => MemoryAnswer::Page(read_page(text, *offset, *limit)),
-                        None => MemoryAnswer::Unknown,
-                    },
-                    MemoryQuestion::Search { .. } => MemoryAnswer::Unknown,
-                };
-                responses.push(reduced(&answer_question(id, &question, &answer, ToolNames::Peer)));
-            }
-        }
-    }
-    Answer::Value(Json::Object(vec![("responses".into(), Json::Array(responses))]))
-}
-
-/// As the records are reduced: no descriptions, texts parsed, timestamps by their type.
-fn reduced(value: &Json) -> Json {
-    match value {
-        Json::Array(items) => Json::Array(items.iter().map(reduced).collect()),
-        Json::Object(entries) => {
-            let entries = entries.iter().filter(|(key, _)| key != "description");
-            Json::Object(entries.map(|(key, item)| reduced_member(key, item)).collect())
-        }
-        other => other.clone(),
-    }
-}
-
-fn reduced_member(key: &str, item: &Json) -> (String, Json) {
-    match (key, item) {
-        ("text", Json::String(text)) => (
-            "text_json".into(),
-            reduced(&Json::parse(text).unwrap_or(Json::Null)),
-        ),
-        ("timestamp", Json::Number(number)) => {
-            ("timestamp_is_integer".into(), Json::Bool(number.fract() == 0.0))
-        }
-        _ => (key.into(), reduced(item)),
-    }
 }

@@ -1,13 +1,17 @@
 //! Sub-tasks side by side.
 
+use super::stage::{LONG, Script, Stage, play};
 use crate::vectors::{Answer, Case};
+use impresario::runtime::member_requests;
+use impresario_actors::messages::run::{AwaitRun, CancelRun, StartGroup, StartRun};
 use impresario_policies::compat::Json;
+use impresario_policies::domain::{GroupId, RunId, RunRequest};
+use impresario_policies::group::GroupProjection;
 use impresario_policies::parallel::{
-    ParallelRefusal, ParallelSettings, Subtask, WorkerResult, clip_output, plan_parallel, synthesize,
-    worker_task_text,
+    ParallelRefusal, ParallelSettings, Subtask, WorkerResult, clip_output, synthesize, worker_task_text,
 };
+use impresario_policies::projection::RunProjection;
 use serde_json::{Value, json};
-use std::collections::BTreeSet;
 
 fn limit_of(cap: f64) -> Option<usize> {
     (cap > 0.0).then_some(cap as usize)
@@ -56,9 +60,12 @@ pub fn parallel_synthesis(case: &Case) -> Answer {
             id: optional(worker, "id").unwrap_or_default(),
             goal: optional(worker, "goal").unwrap_or_default(),
             text: optional(worker, "text").unwrap_or_default(),
-            // The peer has the cut in the reason.
+            // The peer has the cut in the reason, in place of how the run ended.
             truncated: optional(worker, "stopped_reason").as_deref() == Some("cap"),
-            stopped_reason: optional(worker, "stopped_reason").unwrap_or_default(),
+            stopped_reason: match optional(worker, "stopped_reason").as_deref() {
+                Some("cap") => "completed".to_string(),
+                reason => reason.unwrap_or_default().to_string(),
+            },
             error: optional(worker, "error")
                 .filter(|_| optional(worker, "stopped_reason").as_deref() == Some("error")),
         })
@@ -71,6 +78,7 @@ fn refusal(refusal: &ParallelRefusal) -> Answer {
     Answer::error(format!("pi-auggie-router: {refusal}"))
 }
 
+/// The group is run by the tree; who works when is what was seen. A sub-agent has tools here, and not servers.
 pub fn parallel_run(case: &Case) -> Answer {
     let tasks: Vec<Subtask> = case.list("subtasks").iter().map(subtask).collect();
     let settings = ParallelSettings {
@@ -80,55 +88,115 @@ pub fn parallel_run(case: &Case) -> Answer {
         output_units_max: case.number("char_cap") as i64,
         call_output_units_max: case.get("call_char_cap").as_number().map(|cap| cap as i64),
     };
-    let plan = match plan_parallel(&tasks, &settings) {
-        Ok(plan) => plan,
-        Err(why) => return refusal(&why),
+    let script = Script {
+        skills: vec![("demo".to_string(), "Do it.".to_string())],
+        by_subtask: results_of(case, &tasks),
+        ..Script::default()
     };
-    let result_of = |task: &Subtask| case.get("results").get(&task.id).cloned().unwrap_or(Json::Null);
-    let workers: Vec<WorkerResult> = tasks
-        .iter()
-        .zip(&plan.output_units_max)
-        .map(|(task, limit)| finished(task, &result_of(task), *limit))
-        .collect();
-    let delays: Vec<f64> = tasks
-        .iter()
-        .map(|task| {
-            result_of(task)
-                .get("delay_ms")
-                .and_then(Json::as_number)
-                .unwrap_or(5.0)
-        })
-        .collect();
-    let order = start_order(&delays, plan.concurrency);
-    let memory = case.get("context_memory").get("enabled") == Some(&Json::Bool(true))
-        || case.get("context_memory") == &Json::Bool(true);
-    let servers = if memory { "auggie,context-memory" } else { "auggie" };
-    let sets: BTreeSet<&str> = tasks.iter().map(|_| servers).collect();
-    let ids: Vec<&str> = order.iter().map(|at| tasks[*at].id.as_str()).collect();
-    Answer::value(json!({
-        "workers": workers.iter().map(worker_value).collect::<Vec<_>>(),
-        "synthesized_text": synthesize(&workers), "max_concurrent": plan.concurrency,
-        "start_order": ids, "mcp_sets": sets,
-    }))
+    play(script, async |stage| {
+        let like = stage.world.resolve(stage.order("demo", "")).expect("a request");
+        let group = GroupId::new(1, 1);
+        match member_requests(&like, tasks, &settings, LONG, &group) {
+            Ok(requests) => Answer::value(side_by_side(case, stage, requests).await),
+            Err(why) => refusal(&why),
+        }
+    })
 }
 
-fn finished(task: &Subtask, result: &Json, limit: Option<usize>) -> WorkerResult {
-    let error = optional(result, "error");
-    let default = if error.is_some() {
-        String::new()
-    } else {
-        format!("done {}", task.id)
+/// With what the peer takes where a record is silent.
+fn results_of(case: &Case, tasks: &[Subtask]) -> Vec<(String, Json)> {
+    let result = |task: &Subtask| {
+        let given = case.get("results").get(&task.id).cloned();
+        let mut entries = given
+            .as_ref()
+            .and_then(Json::as_object)
+            .unwrap_or_default()
+            .to_vec();
+        let given = |key: &str| entries.iter().any(|(name, _)| name == key);
+        let (no_text, no_delay) = (!given("text") && !given("error"), !given("delay_ms"));
+        if no_text {
+            entries.push(("text".into(), Json::String(format!("done {}", task.id))));
+        }
+        if no_delay {
+            entries.push(("delay_ms".into(), Json::Number(5.0)));
+        }
+        (task.id.clone(), Json::Object(entries))
     };
-    let (text, truncated) = clip_output(&optional(result, "text").unwrap_or(default), limit);
-    let reason = if error.is_some() { "error" } else { "completed" };
-    WorkerResult {
-        id: task.id.clone(),
-        goal: task.goal.clone(),
-        text,
-        truncated,
-        stopped_reason: optional(result, "stopped_reason").unwrap_or_else(|| reason.into()),
-        error,
+    tasks.iter().map(result).collect()
+}
+
+async fn side_by_side(case: &Case, stage: &Stage, requests: Vec<RunRequest>) -> Value {
+    let starts = requests.into_iter().map(|request| StartRun {
+        run: stage.new_run(),
+        request: Box::new(request),
+    });
+    let runs: Vec<StartRun> = starts.collect();
+    let ids: Vec<RunId> = runs.iter().map(|start| start.run.clone()).collect();
+    if !runs.is_empty() {
+        let accepted = stage.ports.start_group.ask_again(StartGroup { runs }, LONG).await;
+        accepted.expect("an answer").expect("accepted");
     }
+    for run in &ids {
+        let over = AwaitRun { run: run.clone() };
+        tokio::select! {
+            biased;
+            over = stage.ports.await_run.ask_again(over, LONG) => over.expect("its end"),
+            () = cancel_who_asks(stage) => {}
+        }
+    }
+    let members = ids
+        .iter()
+        .map(|run| (run.clone(), RunProjection::of(&stage.steps(run))));
+    let group = GroupProjection::of(members);
+    let results = group.members.iter().filter_map(|member| member.result.as_ref());
+    let workers: Vec<Value> = results.map(|result| worker_value(&result.worker)).collect();
+    let (most, begun) = (stage.world.most_at_work.get(), stage.world.begun.borrow().clone());
+    let played = json!({
+        "workers": workers, "synthesized_text": group.synthesis(), "max_concurrent": most, "start_order": begun,
+    });
+    aligned(case, played)
+}
+
+async fn cancel_who_asks(stage: &Stage) {
+    while let Some(run) = stage.to_be_cancelled().await {
+        let by = "the caller".to_string();
+        let _ = stage.ports.cancel.ask_again(CancelRun { run, by }, LONG).await;
+    }
+}
+
+/// Where the error of ours names the cause with the model, the cause alone counts.
+fn aligned(case: &Case, mut played: Value) -> Value {
+    let errors: Vec<(String, String)> = match played["workers"].as_array_mut() {
+        Some(workers) => workers
+            .iter_mut()
+            .filter_map(|worker| named_cause(case, worker))
+            .collect(),
+        None => Vec::new(),
+    };
+    if let Some(text) = played["synthesized_text"].as_str() {
+        let text = errors.iter().fold(text.to_string(), |text, (ours, cause)| {
+            text.replace(ours.as_str(), cause)
+        });
+        played["synthesized_text"] = json!(text);
+    }
+    played
+}
+
+fn named_cause(case: &Case, worker: &mut Value) -> Option<(String, String)> {
+    let ours = worker["error"].as_str()?.to_string();
+    let recorded = case.get("results").get(worker["id"].as_str()?)?;
+    let cause = recorded.get("error")?.as_str()?.to_string();
+    if !ours.contains(&cause) {
+        return None;
+    }
+    worker["error"] = json!(cause);
+    Some((ours, cause))
+}
+
+/// Servers are not covered.
+pub fn covered(recorded: &Json) -> Json {
+    let entries = recorded.as_object().unwrap_or_default().iter();
+    Json::Object(entries.filter(|(key, _)| key != "mcp_sets").cloned().collect())
 }
 
 fn worker_value(worker: &WorkerResult) -> Value {
@@ -140,17 +208,4 @@ fn worker_value(worker: &WorkerResult) -> Value {
         value["error"] = json!(error);
     }
     value
-}
-
-/// Lanes take the tasks in order, each as soon as it is free.
-fn start_order(delays: &[f64], lanes: usize) -> Vec<usize> {
-    let mut free_at = vec![0.0_f64; lanes];
-    let mut order = Vec::new();
-    for (task, delay) in delays.iter().enumerate() {
-        if let Some(lane) = free_at.iter_mut().min_by(|a, b| a.total_cmp(b)) {
-            *lane += delay;
-            order.push(task);
-        }
-    }
-    order
 }

@@ -11,9 +11,8 @@ use impresario_policies::execution_route::{
 };
 use impresario_policies::judge_reply::tier_named;
 use impresario_policies::model_mapping::ModelNaming;
-use impresario_policies::router_phase::{RouterEvent, RouterPhase, decide_phase};
 use impresario_policies::trace_file::route_from;
-use serde_json::{Value, json};
+use serde_json::json;
 
 fn pool(models: &Json) -> ModelPool {
     let model = |tier: &str| models.get(tier).and_then(Json::as_str).map(str::to_string);
@@ -102,27 +101,4 @@ pub fn context_budget(case: &Case) -> Answer {
         "overflowCeilingBytes": budget.ceiling_bytes, "tier": tier_word(budget.tier),
         "active": budget.active, "source": budget.source.word(),
     }))
-}
-
-pub fn state_machine(case: &Case) -> Answer {
-    let mut phase = RouterPhase::default();
-    let mut steps: Vec<Value> = Vec::new();
-    for op in case.texts("ops") {
-        let event = match op.split(':').next().unwrap_or("") {
-            "evaluate" => RouterEvent::BeginEvaluation,
-            "wait" => RouterEvent::BeginWaitForUser,
-            "answer" => RouterEvent::ConsumeUserAnswer,
-            "reject" => RouterEvent::RejectPending,
-            "execute" => RouterEvent::BeginExecution,
-            _ => RouterEvent::Reset,
-        };
-        let decided = decide_phase(phase, event);
-        phase = decided.unwrap_or(phase);
-        let mut step = json!({"phase": phase.word(), "busy": phase.is_busy()});
-        if let Err(error) = decided {
-            step["error"] = json!(error.to_string());
-        }
-        steps.push(step);
-    }
-    Answer::value(Value::Array(steps))
 }

@@ -74,10 +74,9 @@ fn with_parts(expected: &Json, ours: &Json, parts: &[&str]) -> Json {
     )
 }
 
-const PARTS: [&str; 8] = [
+const PARTS: [&str; 7] = [
     "steps",
     "messages",
-    "locks",
     "logs",
     "llm_calls",
     "sub_agent_calls",
@@ -85,16 +84,16 @@ const PARTS: [&str; 8] = [
     "remaining_seed_traces",
 ];
 
-fn part<'a>(value: &'a Json, key: &str) -> &'a [Json] {
+pub fn part<'a>(value: &'a Json, key: &str) -> &'a [Json] {
     value.get(key).and_then(Json::as_array).unwrap_or_default()
 }
 
-fn text<'a>(value: &'a Json, key: &str) -> &'a str {
+pub fn text<'a>(value: &'a Json, key: &str) -> &'a str {
     value.get(key).and_then(Json::as_str).unwrap_or("")
 }
 
 /// Every part but these is as recorded.
-fn same_but(expected: &Json, ours: &Json, but: &[&str]) -> bool {
+pub fn same_but(expected: &Json, ours: &Json, but: &[&str]) -> bool {
     let parts = PARTS.iter().filter(|key| !but.contains(key));
     let empty = Json::Array(Vec::new());
     parts.into_iter().all(|key| {

@@ -1,18 +1,23 @@
 //! Typed input, lookup and files of skills.
 
 use crate::vectors::{Answer, Case};
-use impresario_policies::compat::Json;
-use impresario_policies::skill_command::{TypedInput, read_colon_form, read_skill_command};
-use impresario_policies::skill_completion::{KnownSkill, suggest_skills};
+use impresario_policies::skill_command::{TypedInput, read_colon_form};
 use impresario_policies::skill_file::read_skill_file;
 use impresario_policies::skill_lookup::{SkillLookupError, SkillPlace, skill_candidates};
 use serde_json::{Value, json};
 
 pub fn skill_command(case: &Case) -> Answer {
-    Answer::value(match read_skill_command(case.text("text")) {
-        None => Value::Null,
-        Some(command) if command.is_well_formed() => json!({"name": command.name, "remainder": command.task}),
-        Some(command) => json!({"refused": command.typed}),
+    Answer::value(match read_colon_form(case.text("text")) {
+        TypedInput::Pass | TypedInput::PickSkill => Value::Null,
+        TypedInput::Skill(command) if command.is_well_formed() => {
+            json!({"name": command.name, "remainder": command.task})
+        }
+        TypedInput::Skill(command) => json!({"refused": command.typed}),
+        // Commands of ours are no skills.
+        TypedInput::Cancel => json!({"command": "cancel"}),
+        TypedInput::TraceReport { skill } => json!({"command": "trace-report", "argument": skill}),
+        TypedInput::TraceView { file } => json!({"command": "trace-view", "argument": file}),
+        TypedInput::Usage { usage } => json!({"usage": usage}),
     })
 }
 
@@ -71,31 +76,4 @@ pub fn skill_parse(case: &Case) -> Answer {
         Ok(skill) => json!({"raw_model": skill.model, "instructions": skill.instructions}),
         Err(_) => json!({"parse_error": true}),
     })
-}
-
-pub fn skill_suggest(case: &Case) -> Answer {
-    let known = ["workspace_skills", "home_skills"]
-        .into_iter()
-        .flat_map(|place| case.list(place));
-    let skills: Vec<KnownSkill> = known
-        .filter_map(|skill| match skill.as_array() {
-            Some([Json::String(name), Json::String(file)]) => Some(KnownSkill {
-                name: name.clone(),
-                description: read_skill_file(file).ok().and_then(|skill| skill.description),
-            }),
-            _ => None,
-        })
-        .collect();
-    let found = suggest_skills(case.text("input"), &skills);
-    let suggestions: Vec<Value> = found
-        .into_iter()
-        .map(|found| {
-            let mut suggestion = json!({"value": found.line, "label": found.skill.name});
-            if let Some(description) = &found.skill.description {
-                suggestion["description"] = json!(description);
-            }
-            suggestion
-        })
-        .collect();
-    Answer::value(json!({"suggestions": suggestions}))
 }

@@ -8,10 +8,11 @@ use impresario_policies::trace_classify::{
     Denials, Outcome, TraceVerdict, classify_trace, classify_trace_with,
 };
 use impresario_policies::trace_file::{
-    Trace, TraceCall, files_of_skill, is_safe_trace_name, result_preview, skill_of_file_name, trace_file_name,
+    Trace, TraceCall, files_of_skill, is_safe_trace_name, parse_trace_file_name, result_preview,
+    trace_file_name, trace_path,
 };
 use impresario_policies::trace_regression::detect_regression;
-use impresario_policies::trace_report::{ReportSettings, judge_traces, mini_report, report_traces};
+use impresario_policies::trace_report::{ReportSettings, judge_traces, mini_report, report_files};
 use impresario_policies::trace_retention::{RetentionSettings, TraceEntry, choose_deletions};
 use impresario_policies::trace_text::{bar_chart as bar, duration_text, signal_prefix as prefix};
 use impresario_policies::trace_view::{ViewSettings, view_trace};
@@ -178,7 +179,9 @@ pub fn trace_report(case: &Case) -> Answer {
         regression_window: case.count("regression_window"),
     };
     let traces = report_input(case);
-    let report = report_traces(case.text("skill"), &traces, &settings);
+    let name = |trace: &Trace| trace_file_name(&trace.skill_name, trace.timestamp as u64);
+    let files: Vec<String> = traces.iter().map(name).collect();
+    let report = report_files(case.text("skill"), &traces, &files, &settings);
     let verdicts = judge_traces(&traces, traces.len(), settings.regression_window);
     let outcomes: Vec<&str> = verdicts.iter().map(|verdict| verdict.outcome.word()).collect();
     Answer::value(json!({"text": report.text, "outcomes": outcomes}))
@@ -214,7 +217,7 @@ pub fn trace_view(case: &Case) -> Answer {
 pub fn trace_file(case: &Case) -> Answer {
     let trace = trace_of(case.get("trace"));
     let name = trace_file_name(&trace.skill_name, trace.timestamp as u64);
-    let path = format!("{}/{name}", case.text("trace_directory"));
+    let path = trace_path(case.text("trace_directory"), &name);
     Answer::value(json!({"relative_path": path, "content": trace.to_file_text()}))
 }
 
@@ -236,7 +239,7 @@ pub fn trace_record(case: &Case) -> Answer {
 }
 
 pub fn trace_skill_name(case: &Case) -> Answer {
-    Answer::value(json!({"skill": skill_of_file_name(case.text("filename"))}))
+    Answer::value(json!({"skill": parse_trace_file_name(case.text("filename")).map(|(skill, _)| skill)}))
 }
 
 pub fn trace_cleanup(case: &Case) -> Answer {
