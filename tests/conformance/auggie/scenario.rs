@@ -28,7 +28,7 @@ pub fn covered(recorded: &Json) -> Json {
             "logs" => Some(filtered(item, |log| log.get("event").is_some())),
             "messages" => Some(filtered(item, |message| !is_empty_answer(message))),
             "sub_agent_calls" => Some(each(item, |call| without(call, &["mcp_servers", "auggie_args"]))),
-            "traces" => Some(each(item, |trace| without_servers(trace))),
+            "traces" => Some(each(item, without_servers)),
             _ => Some(item.clone()),
         }
     };
