@@ -8,8 +8,8 @@
 //! meets both.
 
 use impresario::bridge::wire::{
-    Delegation, InputDecisionKind, MarkerPlan, MarkerSkeleton, ObservedEvent, QuestionAnswer, SessionEnd,
-    SessionStart, SkillCancel, SkillRun, SkillSummary, TraceName, TypedInput,
+    Delegation, HostSkill, InputReading, MarkerPlan, MarkerSkeleton, ObservedEvent, QuestionAnswer,
+    SessionEnd, SessionStart, SkillCancel, SkillRun, SkillSummary, TraceName, TypedInput,
 };
 use impresario::bridge::{Bridge, BridgeSettings, HostEvents, Refused};
 use impresario_policies::domain::{Reason, ReasonCode, RunId, SessionId};
@@ -100,7 +100,7 @@ fn print_typed(bridge: &mut Other) {
         r#"{{"jsonrpc":"2.0","id":1,"method":"hello","params":{hello}}}"#
     ));
     let text = "abcdefgh ".repeat(100 * 1024 / 9);
-    let params = format!(r#"{{"session":"s","text":"{text}","source":"interactive"}}"#);
+    let params = format!(r#"{{"session":"s","text":"{text}"}}"#);
     let line = format!(r#"{{"jsonrpc":"2.0","id":1,"method":"input","params":{params}}}"#);
     let rounds = (0..1000).map(|_| {
         let (took, answered) = bridge.round_trip(&line);
@@ -195,8 +195,8 @@ impl HostEvents for Nobody {
     async fn session_started(&self, _: SessionStart) {}
     async fn session_ended(&self, _: SessionEnd) {}
     async fn host_gone(&self) {}
-    async fn input(&self, _: TypedInput) -> InputDecisionKind {
-        InputDecisionKind::Continue
+    async fn input(&self, _: TypedInput) -> InputReading {
+        InputReading::Pass
     }
     async fn run_skill(&self, _: SkillRun) -> Result<RunId, Refused> {
         let reason = Reason {
@@ -220,7 +220,7 @@ impl HostEvents for Nobody {
         Delegation { taught: None }
     }
 
-    async fn skills(&self, _: &SessionId) -> Vec<SkillSummary> {
+    async fn skills(&self, _: &SessionId, _: Vec<HostSkill>) -> Vec<SkillSummary> {
         Vec::new()
     }
 

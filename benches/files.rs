@@ -147,6 +147,7 @@ fn order(workspace: &Path) -> SkillOrder {
         workspace: workspace.to_path_buf(),
         workspace_trusted: true,
         model: None,
+        ..SkillOrder::default()
     }
 }
 

@@ -4,5 +4,7 @@ use clap::Parser;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
+    // Before anything else: this program is its own keeper.
+    impresario::keeper_main();
     impresario::cli::Cli::parse().execute()
 }

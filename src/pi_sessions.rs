@@ -1,9 +1,9 @@
 //! Where a host behind the bridge meets the runtime: its sessions, its skills, its own model credentials.
 
 use crate::bridge::wire::{
-    Delegation, DelegationLesson, InputDecisionKind, MarkerEdit, MarkerPlan, MarkerSkeleton, MarkerTtl,
-    ObservedEvent, QuestionAnswer, SessionEnd, SessionStart, SkillCancel, SkillRun, SkillSummary, TraceName,
-    TypedInput,
+    Delegation, DelegationLesson, HostSkill, HostSkillScope, InputReading, MarkerEdit, MarkerPlan,
+    MarkerSkeleton, MarkerTtl, ObservedEvent, QuestionAnswer, SessionEnd, SessionStart, SkillCancel,
+    SkillRun, SkillSummary, TraceName, TypedInput,
 };
 use crate::bridge::{Bridge, BridgeError, BridgeSettings, HostEvents, PiHost, Refused, log_to_file};
 use crate::models::OfflineOr;
@@ -14,7 +14,7 @@ use crate::traces::{Traces, viewed};
 use async_trait::async_trait;
 use impresario_actors::gateways::Host;
 use impresario_actors::journal::{RunFilter, RunSummary};
-use impresario_actors::messages::session::SkillOrder;
+use impresario_actors::messages::session::{ListedScope, ListedSkill, SkillOrder};
 use impresario_policies::cache_markers::{Lifetime, Marker, MarkerEdit as PlannedEdit, Section};
 use impresario_policies::domain::{Reason, ReasonCode, RunId, RunState, SessionId};
 use impresario_policies::settings::RouterSettings;
@@ -122,6 +122,7 @@ impl PiSessions {
             workspace: start.map_or_else(|| PathBuf::from("."), |start| PathBuf::from(&start.cwd)),
             workspace_trusted: start.is_none_or(is_trusted),
             model: start.and_then(|start| start.model.clone()),
+            ..SkillOrder::default()
         }
     }
 
@@ -131,12 +132,6 @@ impl PiSessions {
         if let Some(notice) = read.ok().and_then(|settings| settings.notice()) {
             self.host.warn(notice);
         }
-    }
-
-    /// Shows a text as soon as there is one; whoever typed does not wait for it.
-    fn show(&self, text: impl Future<Output = String> + Send + 'static) {
-        let host = self.host.clone();
-        tokio::spawn(async move { host.notice(text.await) });
     }
 
     /// The workspace of a session, and whether it is trusted.
@@ -196,31 +191,17 @@ impl HostEvents for PiSessions {
         }
     }
 
-    async fn input(&self, input: TypedInput) -> InputDecisionKind {
-        match read_typed_input(&input.text) {
-            ReadInput::Skill(command) if command.is_well_formed() => {
-                let run = self.runtime.new_run_id();
-                let order = self.order(&input.session, command.name, command.task);
-                if let Err(error) = self.runtime.spawn_skill_as(run, order).await {
-                    self.host.warn(format!("[System]: {}", in_words(&error)));
-                }
-                InputDecisionKind::Handled
-            }
-            ReadInput::TraceReport { skill } => {
-                self.show(report_text(self.places(&input.session), skill));
-                InputDecisionKind::Handled
-            }
-            ReadInput::TraceView { file } => {
-                self.show(view_text(self.places(&input.session), file));
-                InputDecisionKind::Handled
-            }
-            _ => InputDecisionKind::Continue,
-        }
+    async fn input(&self, input: TypedInput) -> InputReading {
+        reading_of(&input.text)
     }
 
     async fn run_skill(&self, request: SkillRun) -> Result<RunId, Refused> {
         let run = self.run_id_of(&request.request);
-        let order = self.order(&request.session, request.name, request.task);
+        let order = SkillOrder {
+            hosts_form: request.hosts_form,
+            listed: listed_skills(request.listed),
+            ..self.order(&request.session, request.name, request.task)
+        };
         match self.runtime.spawn_skill_as(run.clone(), order).await {
             Ok(_) => Ok(run),
             Err(RuntimeError::Refused(reason)) => Err(Refused { reason, hint: None }),
@@ -316,14 +297,22 @@ impl HostEvents for PiSessions {
         }
     }
 
-    async fn skills(&self, session: &SessionId) -> Vec<SkillSummary> {
-        let order = self.order(session, String::new(), String::new());
+    async fn skills(&self, session: &SessionId, listed: Vec<HostSkill>) -> Vec<SkillSummary> {
+        let order = SkillOrder {
+            listed: listed_skills(listed),
+            ..self.order(session, String::new(), String::new())
+        };
         let settings = self.skills.clone();
         let listed = tokio::task::spawn_blocking(move || list_skills(&settings, &order)).await;
         listed
             .unwrap_or_default()
             .into_iter()
-            .map(|(name, description)| SkillSummary { name, description })
+            .map(|skill| SkillSummary {
+                name: skill.name,
+                description: skill.description,
+                problem: skill.problem,
+                of_host: skill.of_host,
+            })
             .collect()
     }
 
@@ -343,6 +332,48 @@ impl HostEvents for PiSessions {
             .map(|(file, skill, at_ms)| TraceName { file, skill, at_ms })
             .collect()
     }
+}
+
+/// What a line asks for, as the host is told.
+fn reading_of(text: &str) -> InputReading {
+    match read_typed_input(text) {
+        ReadInput::Pass => InputReading::Pass,
+        ReadInput::Skill(command) if command.is_well_formed() => InputReading::Skill {
+            name: command.name,
+            task: command.task,
+            hosts_form: text.trim_start().starts_with("/skill:"),
+        },
+        ReadInput::Skill(command) => InputReading::NoName { typed: command.typed },
+        ReadInput::PickSkill => InputReading::PickSkill,
+        ReadInput::Cancel => InputReading::Cancel,
+        ReadInput::TraceReport { skill } => InputReading::TraceReport { skill },
+        ReadInput::TraceView { file } => InputReading::TraceView { file },
+        // As the host completes it.
+        ReadInput::Usage { usage } => InputReading::Usage {
+            usage: usage.replacen("/skill ", "/skill:", 1),
+        },
+    }
+}
+
+/// Skills of the host that are looked at; more would not fit into a list.
+const LISTED_MAX: usize = 500;
+
+fn listed_skills(listed: Vec<HostSkill>) -> Vec<ListedSkill> {
+    let listed = listed.into_iter().take(LISTED_MAX);
+    listed
+        .map(|skill| ListedSkill {
+            name: skill.name,
+            description: skill.description,
+            file: PathBuf::from(skill.file),
+            scope: match skill.scope {
+                HostSkillScope::User => ListedScope::User,
+                HostSkillScope::Project => ListedScope::Project,
+                HostSkillScope::Package => ListedScope::Package,
+                HostSkillScope::Session => ListedScope::Session,
+            },
+            base: skill.base.map(PathBuf::from),
+        })
+        .collect()
 }
 
 async fn report_text(places: SettingsPlaces, skill: String) -> String {

@@ -1,26 +1,25 @@
 //! From the order of a skill to a complete request: finds the file, reads it, fills in the settings.
 
 use crate::preflight;
+use crate::project_files::{ProjectPlaces, project_instructions};
 use crate::runtime::{EMBEDDED_RUNNER, OFFLINE_MODEL};
 use crate::settings::{Settings, SettingsPlaces};
+use crate::skill_files::find_skill;
+pub use crate::skill_files::{SkillEntry, list_skills};
 use futures_util::FutureExt;
 use impresario_actors::context::mcp::EngineSettings;
 use impresario_actors::messages::session::SkillOrder;
 use impresario_actors::router::Resolve;
 use impresario_policies::domain::{
     AnswerTerms, Briefing, Clocks, HistoryTerms, Origin, Persistence, Reason, ReasonCode, ResultTerms,
-    Retrieval, RoutingTerms, RunRequest, RunTerms, TierCeilings, TraceTerms, WhatToRun,
+    Retrieval, RoutingTerms, RunRequest, RunTerms, Surroundings, TierCeilings, TraceTerms, WhatToRun,
 };
 use impresario_policies::execution_route::{ModelPool, RoutePreference, RouteSettings, SkillModelPolicy};
 use impresario_policies::model_choice::refuse_models;
 use impresario_policies::model_mapping::ModelNaming;
 use impresario_policies::overflow_memory::MEMORY_TOOLS;
-use impresario_policies::skill_file::{SKILL_FILE_BYTES_MAX, SkillFile, read_skill_file};
-use impresario_policies::skill_lookup::{SkillLookupError, SkillPlace, is_skill_name, skill_candidates};
 use impresario_policies::sub_agent_prompt::RETRIEVAL_TOOL;
-use std::fs::File;
-use std::io::{self, Read};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::rc::Rc;
 
 /// What skills run with.
@@ -28,6 +27,8 @@ use std::rc::Rc;
 pub struct SkillSettings {
     /// The home directory, for the user's own skills; none looks in the workspace only.
     pub home: Option<PathBuf>,
+    /// Pi's directory of the user, where it is not `.pi/agent` in the home directory.
+    pub agent_directory: Option<PathBuf>,
     /// The runner.
     pub runner: String,
     /// The models where the skill names none.
@@ -86,6 +87,9 @@ impl Default for SkillSettings {
             home: std::env::var_os("HOME")
                 .map(PathBuf::from)
                 .filter(|home| home.is_absolute()),
+            agent_directory: std::env::var_os("PI_CODING_AGENT_DIR")
+                .map(PathBuf::from)
+                .filter(|directory| directory.is_absolute()),
             runner: EMBEDDED_RUNNER.to_string(),
             chain: vec![OFFLINE_MODEL.to_string()],
             models_chosen: false,
@@ -172,7 +176,17 @@ pub fn resolve(settings: &SkillSettings, host: &str, order: SkillOrder) -> Resul
         let places = SettingsPlaces::of(&order.workspace, order.workspace_trusted);
         Settings::read(&places).apply(&mut settings);
     }
-    let skill = find_skill(&settings, &order)?;
+    let found = find_skill(&settings, &order)?;
+    let skill = found.skill;
+    let surroundings = Surroundings {
+        skill_directory: Some(found.directory),
+        project_instructions: project_instructions(&ProjectPlaces {
+            workspace: order.workspace.clone(),
+            trusted: order.workspace_trusted,
+            agent_directory: agent_directory(&settings),
+            home: settings.home.clone(),
+        }),
+    };
     let routing = routing_of(&settings, &order, skill.model);
     let briefing = briefing_of(&settings, order.model);
     let request = RunRequest {
@@ -205,6 +219,7 @@ pub fn resolve(settings: &SkillSettings, host: &str, order: SkillOrder) -> Resul
             trace: settings.trace,
             log_prompt_prefix: settings.log_prompt_prefix,
             results: settings.results,
+            surroundings,
         },
         retrieval: settings.retrieval,
     };
@@ -212,6 +227,12 @@ pub fn resolve(settings: &SkillSettings, host: &str, order: SkillOrder) -> Resul
         Some(reason) => Err(reason),
         None => Ok(request),
     }
+}
+
+/// Where Pi keeps what the user says in every workspace.
+fn agent_directory(settings: &SkillSettings) -> Option<PathBuf> {
+    let own = settings.agent_directory.clone();
+    own.or_else(|| settings.home.as_ref().map(|home| home.join(".pi/agent")))
 }
 
 /// Without a choice the session's own model holds, else the first of the settings'; then those to go on with.
@@ -263,83 +284,4 @@ fn briefing_of(settings: &SkillSettings, of_session: Option<String>) -> Briefing
         },
         Briefing::Direct => Briefing::Direct,
     }
-}
-
-fn find_skill(settings: &SkillSettings, order: &SkillOrder) -> Result<SkillFile, Reason> {
-    let unknown = |error: SkillLookupError| Reason {
-        code: ReasonCode::UnknownSkill,
-        message: error.to_string(),
-    };
-    let candidates = skill_candidates(&order.name, order.workspace_trusted).map_err(unknown)?;
-    for candidate in candidates {
-        let base = match candidate.place {
-            SkillPlace::Workspace => Some(&order.workspace),
-            SkillPlace::Home => settings.home.as_ref(),
-        };
-        let Some(base) = base else { continue };
-        match read_bounded(&base.join(&candidate.path)) {
-            Ok(text) => {
-                return read_skill_file(&text).map_err(|error| broken(&order.name, &error.to_string()));
-            }
-            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
-            Err(error) => {
-                // The place as the person knows it, without the directories above.
-                let why = format!("{} cannot be read ({})", candidate.path, error.kind());
-                return Err(broken(&order.name, &why));
-            }
-        }
-    }
-    Err(unknown(SkillLookupError::NotFound(order.name.clone())))
-}
-
-fn broken(name: &str, why: &str) -> Reason {
-    Reason {
-        code: ReasonCode::BrokenSkill,
-        message: format!("Skill \"{name}\" cannot be used: {why}."),
-    }
-}
-
-/// One byte more than allowed is enough to know.
-fn read_bounded(path: &Path) -> io::Result<String> {
-    let file = File::open(path)?;
-    if file.metadata()?.is_dir() {
-        return Err(io::Error::from(io::ErrorKind::IsADirectory));
-    }
-    let mut bytes = Vec::new();
-    file.take(SKILL_FILE_BYTES_MAX as u64 + 1)
-        .read_to_end(&mut bytes)?;
-    Ok(String::from_utf8_lossy(&bytes).into_owned())
-}
-
-/// So many skills are offered at most.
-const SKILLS_MAX: usize = 500;
-
-/// The skills a person can choose, by name: the workspace's shadow the user's. Broken files are offered too, so that
-/// choosing one says what is wrong with it.
-pub fn list_skills(settings: &SkillSettings, order: &SkillOrder) -> Vec<(String, String)> {
-    let home = settings.home.as_ref().map(|home| home.join(".pi/agent/skills"));
-    let workspace = order
-        .workspace_trusted
-        .then(|| order.workspace.join(".pi/skills"));
-    let mut skills = std::collections::BTreeMap::new();
-    for directory in [home, workspace].into_iter().flatten() {
-        let Ok(entries) = std::fs::read_dir(directory) else {
-            continue;
-        };
-        for entry in entries.flatten().take(SKILLS_MAX) {
-            let name = entry.file_name().to_string_lossy().into_owned();
-            if !is_skill_name(&name) {
-                continue;
-            }
-            let Ok(text) = read_bounded(&entry.path().join("SKILL.md")) else {
-                continue;
-            };
-            let description = read_skill_file(&text)
-                .ok()
-                .and_then(|skill| skill.description)
-                .unwrap_or_default();
-            skills.insert(name, description);
-        }
-    }
-    skills.into_iter().take(SKILLS_MAX).collect()
 }

@@ -46,8 +46,9 @@ use impresario_actors::trace_recorder::{TracePorts, TraceRecorder, TraceTools};
 use impresario_policies::admission::AdmissionSettings;
 use impresario_policies::domain::{Containment, Proof, Reason, ReasonCode, RunId, RunRequest, SessionId};
 use impresario_policies::parallel::worker_prompt;
+use impresario_policies::prompts::refuse_task;
 use impresario_policies::render_brief::render_brief;
-use impresario_policies::sub_agent_prompt::{RETRIEVAL_TOOL, system_prompt};
+use impresario_policies::sub_agent_prompt::{surroundings_prompt, system_prompt};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::rc::Rc;
@@ -473,6 +474,13 @@ fn attempt_request(seed: AttemptSeed, settings: &TreeSettings) -> AttemptRequest
         attempt: seed.number,
         model: seed.model,
         system_prompt: system_prompt_of(&seed.request),
+        readable: seed
+            .request
+            .terms
+            .surroundings
+            .skill_directory
+            .into_iter()
+            .collect(),
         tools: seed.request.tools,
         workspace: seed.request.workspace,
         resume: seed.resume,
@@ -492,9 +500,11 @@ fn user_prompt_of(seed: &AttemptSeed) -> String {
 
 /// The same bytes for every run of an agent or skill. Retrieval is spoken of only where there is such a tool.
 fn system_prompt_of(request: &RunRequest) -> String {
-    match request.tools.iter().any(|tool| tool == RETRIEVAL_TOOL) {
-        true => system_prompt(&request.instructions, None),
-        false => request.instructions.clone(),
+    let surroundings = surroundings_prompt(&request.terms.surroundings);
+    match (request.retrieves(), surroundings) {
+        (true, surroundings) => system_prompt(&request.instructions, surroundings.as_deref()),
+        (false, Some(surroundings)) => format!("{}\n\n{surroundings}", request.instructions),
+        (false, None) => request.instructions.clone(),
     }
 }
 
@@ -509,11 +519,13 @@ fn clear_away(settings: &TreeSettings) -> Rc<dyn Fn(&RunId, KeepSession)> {
     })
 }
 
-/// A request is accepted only if there is a runner for it.
+/// A request is accepted only if there is a runner for it, and if its task is seen whole.
 fn check(outside: &Outside) -> Rc<dyn Fn(&RunRequest) -> Result<(), Reason>> {
     let runners = outside.runners.clone();
     Rc::new(move |request| match runners.get(&request.runner) {
-        Some(runner) => has_tools(&**runner, request),
+        Some(runner) => has_tools(&**runner, request)
+            .and_then(|()| runner.ready())
+            .and_then(|()| refuse_task(request).map_or(Ok(()), Err)),
         None => Err(Reason {
             code: ReasonCode::SpawnFailed,
             message: format!(

@@ -2,9 +2,9 @@
 
 use async_trait::async_trait;
 use impresario::bridge::wire::{
-    self, Delegation, DelegationLesson, ErrorCode, InputDecisionKind, LINE_BYTES_MAX, MarkerEdit, MarkerPlan,
-    MarkerSkeleton, MarkerTtl, ObservedEvent, QuestionAnswer, SessionEnd, SessionStart, SkillCancel,
-    SkillRun, SkillSummary, TraceName, TypedInput,
+    self, Delegation, DelegationLesson, ErrorCode, HostSkill, InputReading, LINE_BYTES_MAX, MarkerEdit,
+    MarkerPlan, MarkerSkeleton, MarkerTtl, ObservedEvent, QuestionAnswer, SessionEnd, SessionStart,
+    SkillCancel, SkillRun, SkillSummary, TraceName, TypedInput,
 };
 use impresario::bridge::{Bridge, BridgeSettings, HostEvents, Refused};
 use impresario_actors::gateways::{
@@ -51,16 +51,16 @@ impl HostEvents for RecordingEvents {
         self.note("host gone");
     }
 
-    async fn input(&self, input: TypedInput) -> InputDecisionKind {
+    async fn input(&self, input: TypedInput) -> InputReading {
         self.note(format!("input {}", input.text));
         match input.text.as_str() {
             "panic" => panic!("told to"),
             "wait" => {
                 self.release.notified().await;
-                InputDecisionKind::Handled
+                InputReading::PickSkill
             }
-            "mine" => InputDecisionKind::Handled,
-            _ => InputDecisionKind::Continue,
+            "mine" => InputReading::PickSkill,
+            _ => InputReading::Pass,
         }
     }
 
@@ -115,10 +115,12 @@ impl HostEvents for RecordingEvents {
         }
     }
 
-    async fn skills(&self, _session: &SessionId) -> Vec<SkillSummary> {
+    async fn skills(&self, _session: &SessionId, _listed: Vec<HostSkill>) -> Vec<SkillSummary> {
         vec![SkillSummary {
             name: "demo".into(),
             description: "shows".into(),
+            problem: None,
+            of_host: false,
         }]
     }
 
@@ -430,10 +432,7 @@ fn a_line_that_is_not_json_is_answered_and_the_next_one_works() {
                 code_of(&host.read()),
                 i64::from(ErrorCode::InvalidRequest.number())
             );
-            assert_eq!(
-                host.call(2, "input", typed("hi"))["result"]["decision"],
-                json!("continue")
-            );
+            assert_eq!(host.call(2, "input", typed("hi"))["result"]["is"], json!("pass"));
         },
         |bridge| {
             let peer = bridge.peer();
@@ -454,10 +453,7 @@ fn a_line_above_the_limit_is_answered_and_the_next_one_works() {
     converse(|host| {
         host.hello();
         host.call_too_long();
-        assert_eq!(
-            host.call(2, "input", typed("hi"))["result"]["decision"],
-            json!("continue")
-        );
+        assert_eq!(host.call(2, "input", typed("hi"))["result"]["is"], json!("pass"));
     });
 }
 
@@ -513,7 +509,7 @@ fn half_a_line_at_the_end_is_not_obeyed() {
 // --- what the host says ----------------------------------------------------------------------------------------
 
 fn typed(text: &str) -> Value {
-    json!({"session": "S1", "text": text, "source": "interactive"})
+    json!({"session": "S1", "text": text})
 }
 
 #[test]
@@ -580,8 +576,8 @@ fn a_panic_in_the_runtime_answers_that_request_only() {
             i64::from(ErrorCode::Internal.number())
         );
         assert_eq!(
-            host.call(3, "input", typed("mine"))["result"]["decision"],
-            json!("handled")
+            host.call(3, "input", typed("mine"))["result"]["is"],
+            json!("pick_skill")
         );
     });
 }

@@ -219,6 +219,69 @@ fn a_skill_file_that_cannot_be_used_is_named_without_the_way_to_it() {
 }
 
 #[test]
+fn no_link_leads_out_of_the_workspace_into_the_instructions_and_a_pipe_holds_nothing_up() {
+    use std::os::unix::fs::symlink;
+    let place = Place::new();
+    fs::write(place.path().join("secret"), "SECRET-OF-SOMEBODY").expect("a file outside");
+    let skills = place.workspace().join(".pi/skills");
+    place.workspace_skill("real", "---\ndescription: fine\n---\nSay what you find.\n");
+    for name in ["linked", "inside", "pipe"] {
+        fs::create_dir_all(skills.join(name)).expect("a directory");
+    }
+    symlink(place.path().join("secret"), skills.join("linked/SKILL.md")).expect("a link");
+    symlink("../real/SKILL.md", skills.join("inside/SKILL.md")).expect("a link");
+    symlink(place.path(), skills.join("away")).expect("a link");
+    fs::write(place.path().join("SKILL.md"), "SECRET-OF-SOMEBODY").expect("a file outside");
+    let made = std::process::Command::new("mkfifo")
+        .arg(skills.join("pipe/SKILL.md"))
+        .status();
+    assert!(made.is_ok_and(|made| made.success()));
+    for (name, told) in [
+        ("linked", "a link that leads out of the workspace"),
+        ("away", "a link that leads out of the workspace"),
+        ("pipe", "a pipe, a socket or a device"),
+    ] {
+        let said = place.run(&["skill", name, QUESTION]);
+        said.check(1);
+        assert!(said.stderr.contains(told), "{name}: {}", said.stderr);
+        assert!(!said.stderr.contains("SECRET"), "{name}: {}", said.stderr);
+    }
+    assert_eq!(place.runs(), Vec::<Value>::new());
+    place.run(&["skill", "inside", QUESTION]).check(0);
+}
+
+#[test]
+fn what_cannot_work_is_refused_before_it_costs_anything_and_says_what_to_do() {
+    let place = Place::new();
+    place.workspace_skill("review", "---\ndescription: reviews\n---\nReview.\n");
+    place.workspace_skill("empty", "---\ndescription: says nothing\n---\n\n");
+    let said = place.run(&["skill", "revew", QUESTION]);
+    said.check(2);
+    assert!(
+        said.stderr
+            .contains("Did you mean \"review\"? There are: review."),
+        "{}",
+        said.stderr
+    );
+    let said = place.run(&["skill", "empty", QUESTION]);
+    said.check(1);
+    assert!(
+        said.stderr.contains("says nothing that a sub-agent could do"),
+        "{}",
+        said.stderr
+    );
+    let long = "where? ".repeat(10_000);
+    let said = place.run(&["skill", "review", &long]);
+    said.check(1);
+    assert!(
+        said.stderr.contains("70000 characters") && said.stderr.contains("60000"),
+        "{}",
+        said.stderr
+    );
+    assert_eq!(place.runs(), Vec::<Value>::new());
+}
+
+#[test]
 fn runs_are_listed_shown_told_and_forgotten() {
     let place = Place::new();
     let said = place.run(&["runs"]);

@@ -16,8 +16,9 @@ use std::time::Duration;
 const PATIENCE: Duration = Duration::from_secs(90);
 const ANSWER: &str = "Done.";
 const TASKS: [&str; 2] = ["tidy the attic", "paint the fence, but not the gate"];
+const SKILL_DIRECTORY: &str = ".pi/skills/demo";
 const INSTRUCTIONS: &str = "Do it, and say what you did.\n\n- é and 漢 count as they are\n- `code` too";
-/// The instructions, and where to look: nothing else.
+/// The instructions, and where to look; behind it comes where the skill lies, and nothing else.
 const PREFIX: &str = "Do it, and say what you did.\n\n- é and 漢 count as they are\n- `code` too\n\n\
                       Use the `codebase-retrieval` MCP tool for workspace context.";
 
@@ -96,6 +97,14 @@ impl Stage {
     }
 
     /// The system prompts of the sub-agents, in the order in which they came.
+    fn where_the_skill_lies(&self) -> String {
+        let directory = self.sandbox.work().join(SKILL_DIRECTORY).display().to_string();
+        format!(
+            "\n\nThis skill lies in {directory}. Paths in the instructions that are relative to the skill (scripts, \
+             references) start there, not in the workspace."
+        )
+    }
+
     fn system_prompts(&self) -> Vec<String> {
         let calls = self.server.ledger().calls_of("sub-agent");
         calls.iter().map(system_of).collect()
@@ -141,6 +150,8 @@ fn in_nested_pi_it_is_the_same_for_every_task_and_on_every_day() {
             assert_eq!(seen[0], seen[1]);
             let rest = seen[0].strip_prefix(PREFIX);
             let rest = rest.unwrap_or_else(|| panic!("{:?}", seen[0]));
+            let rest = rest.strip_prefix(&stage.where_the_skill_lies());
+            let rest = rest.unwrap_or_else(|| panic!("{:?}", seen[0]));
             let work = stage.sandbox.work().display().to_string();
             assert!(
                 rest.len() < 200 && rest.contains(&work),
@@ -159,6 +170,7 @@ fn in_the_embedded_runner_it_is_the_same_for_every_task_and_nothing_else() {
             continue;
         };
         TASKS.into_iter().for_each(|task| stage.embedded(task));
-        assert_eq!(stage.system_prompts(), [PREFIX, PREFIX]);
+        let prompt = format!("{PREFIX}{}", stage.where_the_skill_lies());
+        assert_eq!(stage.system_prompts(), [prompt.clone(), prompt]);
     }
 }

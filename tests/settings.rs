@@ -305,6 +305,7 @@ fn ordered(settings: &SkillSettings, model: &str, session: Option<&str>) -> Resu
         workspace: scene.workspace(),
         workspace_trusted: true,
         model: session.map(str::to_string),
+        ..SkillOrder::default()
     };
     resolve(settings, "test", order)
 }
@@ -447,6 +448,7 @@ fn what_is_set_about_history_answers_budgets_and_logs_is_in_the_request() {
             observation: terms.trace.observation,
         },
         log_prompt_prefix: true,
+        surroundings: terms.surroundings.clone(),
     };
     assert_eq!(terms, expected);
     assert!(terms.routing.unwrap().surface_decision);
@@ -454,6 +456,7 @@ fn what_is_set_about_history_answers_budgets_and_logs_is_in_the_request() {
     let expected = RunTerms {
         routing: by_default.routing.clone(),
         trace: by_default.trace,
+        surroundings: by_default.surroundings.clone(),
         ..RunTerms::default()
     };
     assert_eq!(by_default, expected);

@@ -1,77 +1,56 @@
 // `/skill <name> <task>`, `/skill:<name> <task>`, and what can be said about skills: `/skill:cancel`,
-// `/skill:trace-report <skill>`, `/skill:trace-view <file>`. Each works as a command of Pi's and as typed text.
+// `/skill:trace-report <skill>`, `/skill:trace-view <file>`. Each works as a command of Pi's and as typed text. The runtime
+// reads the line; what it reads is carried out here, and a line that is nobody's of ours is Pi's, as without us.
 
 import { completeArgument } from "./completion.ts";
 import { NO_SKILLS } from "./generated/protocol.ts";
-import type { SkillSummary } from "./generated/protocol.ts";
-import { guarded } from "./host.ts";
+import type { InputReading, SkillSummary } from "./generated/protocol.ts";
 import type { Context, HostSession, Pi } from "./host.ts";
 import { NOT_READY } from "./impresario.ts";
 import type { Impresario, SkillOutcome } from "./impresario.ts";
 import { oneLine } from "./progress.ts";
 
-const COLON_FORM = /^\/skill:(\S+)(?:\s+([\s\S]*))?$/;
+/** Whether the runtime has to be asked at all; everything else that is typed never leaves Pi. */
+const MAY_BE_OURS = /^\s*\/skill(?![^\s:])/;
 const DESCRIPTION_CHARS_MAX = 80;
-
-/** Names that cannot be skills. */
-type Reserved = "cancel" | "trace-report" | "trace-view";
 
 interface Command {
   description: string;
-  run(impresario: Impresario, session: HostSession, argument: string): Promise<void>;
   complete?(impresario: Impresario, typed: string): Promise<{ value: string; label: string; description: string }[] | null>;
 }
 
-const COMMANDS: Record<Reserved, Command> = {
-  cancel: {
-    description: "Cancel the sub-agents of this session",
-    run: (impresario, session) => impresario.cancel(session, "/skill:cancel"),
-  },
+/** What Pi lists beside the skills. */
+const COMMANDS: Record<string, Command> = {
+  cancel: { description: "Cancel the sub-agents of this session" },
   "trace-report": {
     description: "What the traces of a skill say: /skill:trace-report <skill>",
-    run: async (impresario, session, argument) => {
-      const [, skill] = /^([A-Za-z0-9_-]+)/.exec(argument) ?? [];
-      if (!skill) return session.complain("Usage: /skill:trace-report <skill>");
-      await impresario.tellTrace(session, "trace.report", { session: session.id, skill });
-    },
     complete: (impresario, typed) => completeArgument(typed, () => impresario.skills()),
   },
   "trace-view": {
     description: "What happened in one run: /skill:trace-view <file>.json",
-    run: async (impresario, session, argument) => {
-      if (!/^[A-Za-z0-9_.-]+\.json$/.test(argument)) return session.complain("Usage: /skill:trace-view <file>.json");
-      await impresario.tellTrace(session, "trace.view", { session: session.id, file: argument });
-    },
     complete: async (impresario, typed) => await impresario.completeTraces(typed),
   },
 };
 
 export function registerCommands(pi: Pi, impresario: Impresario, session: HostSession): void {
+  const carryOut = (typed: string, ctx: Context) => handled(session, ctx, () => runLine(impresario, session, ctx, typed));
   pi.registerCommand("skill", {
     description: "Run a skill as a sub-agent: /skill <name> <task>",
     getArgumentCompletions: (prefix) => completeArgument(prefix, () => impresario.skills()),
-    handler: (typed, ctx) => handled(session, ctx, () => runTyped(impresario, session, ctx, typed)),
+    handler: (typed, ctx) => carryOut(`/skill ${typed}`, ctx),
   });
   for (const [name, command] of Object.entries(COMMANDS)) {
     pi.registerCommand(`skill:${name}`, {
       description: command.description,
       getArgumentCompletions: (prefix) => command.complete?.(impresario, prefix) ?? null,
-      handler: (typed, ctx) => handled(session, ctx, () => command.run(impresario, session, typed.trim())),
+      handler: (typed, ctx) => carryOut(`/skill:${name} ${typed}`, ctx),
     });
   }
 }
 
-/** The colon form arrives as input. True when it was dealt with; a name only Pi knows is left to Pi, which has skills too. */
-export async function runColonForm(impresario: Impresario, session: HostSession, text: string): Promise<boolean> {
-  const [, name, task = ""] = COLON_FORM.exec(text.trim()) ?? [];
-  if (name === undefined) return false;
-  if (await runReserved(impresario, session, name, task)) return true;
-  const outcome = await impresario.runSkill(session, name, task);
-  if (outcome.is === "no runtime" || outcome.is === "unknown skill") {
-    if (piKnows(session, name)) return false;
-    explain(impresario, session, outcome);
-  }
-  return true;
+/** Something was typed that is no command of Pi's. True when it was dealt with; everything else is Pi's. */
+export async function runTyped(impresario: Impresario, session: HostSession, ctx: Context, text: string): Promise<boolean> {
+  return MAY_BE_OURS.test(text) && (await carryOut(impresario, session, ctx, text));
 }
 
 async function handled(session: HostSession, ctx: Context, run: () => Promise<void>): Promise<void> {
@@ -79,24 +58,69 @@ async function handled(session: HostSession, ctx: Context, run: () => Promise<vo
   await run().catch((error: unknown) => session.notice("error", String(error)));
 }
 
-async function runReserved(impresario: Impresario, session: HostSession, name: string, argument: string): Promise<boolean> {
-  if (!Object.hasOwn(COMMANDS, name)) return false;
-  await COMMANDS[name as Reserved].run(impresario, session, argument.trim());
+/** A command is ours whatever it says. */
+async function runLine(impresario: Impresario, session: HostSession, ctx: Context, line: string): Promise<void> {
+  if (!(await carryOut(impresario, session, ctx, line))) session.complain(`Nobody knows what ${oneLine(line, DESCRIPTION_CHARS_MAX)} means.`);
+}
+
+/** True when it was dealt with. */
+async function carryOut(impresario: Impresario, session: HostSession, ctx: Context, line: string): Promise<boolean> {
+  const reading = await impresario.read(session, line);
+  if (reading === undefined) {
+    const why = impresario.runtime.offBecause ?? NOT_READY;
+    if (!session.piRuns(line)) session.complain(why);
+    else session.notice("warning", `${why} Pi runs this skill itself.`);
+    return !session.piRuns(line);
+  }
+  switch (reading.is) {
+    case "pass":
+      return false;
+    case "skill":
+      return await runSkill(impresario, session, ctx, reading, line);
+    case "no_name":
+      if (session.piRuns(line)) return false;
+      session.complain(`Invalid skill name "${reading.typed}". A name has letters, digits, hyphens and underscores.`);
+      return true;
+    case "pick_skill":
+      await pickSkill(impresario, session, ctx);
+      return true;
+    case "cancel":
+      await impresario.cancel(session, "/skill:cancel");
+      return true;
+    case "trace_report":
+      await impresario.tellTrace(session, "trace.report", { session: session.id, skill: reading.skill });
+      return true;
+    case "trace_view":
+      await impresario.tellTrace(session, "trace.view", { session: session.id, file: reading.file });
+      return true;
+    case "usage":
+      session.complain(`Usage: ${reading.usage}`);
+      return true;
+  }
+}
+
+/** What is not ours to run is Pi's where Pi has it, before anybody is asked for a task. */
+async function runSkill(
+  impresario: Impresario,
+  session: HostSession,
+  ctx: Context,
+  wanted: InputReading & { is: "skill" },
+  line: string,
+): Promise<boolean> {
+  const { name, hosts_form } = wanted;
+  const piHasIt = hosts_form && session.piRuns(line);
+  let task: string | undefined = wanted.task;
+  if (!task) {
+    const known = (await impresario.skills({ holds: true })).find((skill) => skill.name === name);
+    if (piHasIt && (!known || known.of_host)) return false;
+    // A name that nobody knows, or a broken file, is refused below; there is nothing to ask.
+    if (known && !known.problem) task = await askTask(session, ctx, name);
+    if (task === undefined) return true;
+  }
+  const outcome = await impresario.runSkill(session, { name, task, hosts_form });
+  if (outcome.is === "unknown skill" && piHasIt) return false;
+  explain(impresario, session, outcome);
   return true;
-}
-
-function piKnows(session: HostSession, name: string): boolean {
-  return guarded(() => session.pi.getCommands().some((command) => command.name === `skill:${name}`), true);
-}
-
-async function runTyped(impresario: Impresario, session: HostSession, ctx: Context, typed: string): Promise<void> {
-  const [, word = "", rest = ""] = /^(\S*)\s*([\s\S]*)$/.exec(typed.trim()) ?? [];
-  const given = word.replace(/^skill:/, "");
-  if (await runReserved(impresario, session, given, rest)) return;
-  if (!given) return await pickSkill(impresario, session, ctx);
-  const task = rest || (await askTask(session, ctx, given));
-  if (task === undefined) return;
-  explain(impresario, session, await impresario.runSkill(session, given, task));
 }
 
 function explain(impresario: Impresario, session: HostSession, outcome: SkillOutcome): void {
@@ -113,7 +137,7 @@ function unknownSkill(session: HostSession, words: string): string {
 /** On a terminal the choice goes into the editor, where a task is written best; elsewhere the task is asked for. */
 async function pickSkill(impresario: Impresario, session: HostSession, ctx: Context): Promise<void> {
   if (!(await impresario.reach())) return session.complain(impresario.runtime.offBecause ?? NOT_READY);
-  const skills = await impresario.skills({ holds: true });
+  const skills = (await impresario.skills({ holds: true })).filter(({ problem }) => !problem);
   if (skills.length === 0) return session.complain(NO_SKILLS);
   if (!session.hasUI) return session.complain(`Say which: /skill <name> <task>. There are: ${skills.map(({ name }) => name).join(", ")}.`);
   const choices = new Map(skills.map((skill) => [inOneLine(skill), skill.name]));
@@ -125,14 +149,21 @@ async function pickSkill(impresario: Impresario, session: HostSession, ctx: Cont
     return impresario.progress.redraw();
   }
   const task = await askTask(session, ctx, name);
-  if (task !== undefined) explain(impresario, session, await impresario.runSkill(session, name, task));
+  if (task) explain(impresario, session, await impresario.runSkill(session, { name, task, hosts_form: false }));
 }
 
 function inOneLine({ name, description }: SkillSummary): string {
   return description ? `${name} – ${oneLine(description, DESCRIPTION_CHARS_MAX)}` : name;
 }
 
-/** A skill without a task is asked for one where somebody can answer; elsewhere the runtime says what is missing. */
+/** Nothing is paid for a skill that nobody gave a task: a person is asked, and elsewhere it is said what is missing. */
 async function askTask(session: HostSession, ctx: Context, name: string): Promise<string | undefined> {
-  return session.hasUI ? await ctx.ui.input(`What shall ${name} do?`) : "";
+  if (!session.hasUI) {
+    session.complain(`Skill ${name} was not started: say what it shall do, /skill:${name} <task>.`);
+    return undefined;
+  }
+  const task = (await ctx.ui.input(`What shall ${name} do?`))?.trim();
+  if (task) return task;
+  session.notice("info", `Skill ${name} was not started: it has no task.`);
+  return undefined;
 }

@@ -19,7 +19,7 @@ const COLON_FORM = /^\s*(\/skill:(\S*))$/;
 export async function completeArgument(typed: string, skills: Skills): Promise<Item[] | null> {
   const prefix = typed.trimStart();
   if (/\s/.test(prefix)) return null;
-  const items = (await skills()).filter(({ name }) => fits(name, prefix)).map(({ name, description }) => ({ value: `${name} `, label: name, description }));
+  const items = (await skills()).filter(({ name }) => fits(name, prefix)).map((skill) => ({ value: `${skill.name} `, label: skill.name, description: toldOf(skill) }));
   return items.length > 0 ? items : null;
 }
 
@@ -38,7 +38,7 @@ export function withColonForm(current: Provider, skills: Skills): Provider {
       const [, prefix, name = ""] = COLON_FORM.exec(before(lines, cursorLine, cursorCol)) ?? [];
       const theirs = await current.getSuggestions(lines, cursorLine, cursorCol, options);
       if (prefix === undefined || options.force) return theirs;
-      const ours = (await skills()).filter((skill) => fits(skill.name, name)).map(toCommand);
+      const ours = (await skills()).filter((skill) => fits(skill.name, name) && !skill.of_host).map(toCommand);
       if (ours.length === 0) return theirs;
       const values = new Set(ours.map(({ value }) => value));
       const others = theirs?.items.filter((item) => !values.has(item.value)) ?? [];
@@ -58,8 +58,13 @@ export function withColonForm(current: Provider, skills: Skills): Provider {
   return provider;
 }
 
-function toCommand({ name, description }: SkillSummary): Item {
-  return { value: `skill:${name}`, label: `skill:${name}`, description };
+function toCommand(skill: SkillSummary): Item {
+  return { value: `skill:${skill.name}`, label: `skill:${skill.name}`, description: toldOf(skill) };
+}
+
+/** A skill that cannot be run says so where the others say what they are for. */
+function toldOf({ description, problem }: SkillSummary): string {
+  return problem ? `cannot be used: ${problem}` : description;
 }
 
 function fits(name: string, prefix: string): boolean {

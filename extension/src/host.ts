@@ -4,7 +4,7 @@
 import { existsSync, readFileSync, realpathSync, writeSync } from "node:fs";
 import { dirname, join } from "node:path";
 import type { ExtensionAPI, ExtensionContext } from "@earendil-works/pi-coding-agent";
-import type { NoticeLevel, SessionMode, SessionStart } from "./generated/protocol.ts";
+import type { HostSkill, NoticeLevel, SessionMode, SessionStart } from "./generated/protocol.ts";
 
 const SAME_NOTICE_MS = 2000;
 
@@ -57,6 +57,23 @@ export class HostSession {
   read<T>(look: (ctx: Context) => T, otherwise: T): T {
     const ctx = this.#ctx;
     return ctx ? guarded(() => look(ctx), otherwise) : otherwise;
+  }
+
+  /** The skills that Pi itself lists under `/skill:`. */
+  get piSkills(): HostSkill[] {
+    const commands = guarded(() => this.pi.getCommands().filter(({ source }) => source === "skill"), []);
+    return commands.map(({ name, description, sourceInfo }) => ({
+      name: name.replace(/^skill:/, ""),
+      description: description ?? "",
+      file: sourceInfo.path,
+      scope: sourceInfo.origin === "package" ? "package" : sourceInfo.scope === "temporary" ? "session" : sourceInfo.scope,
+      base: sourceInfo.baseDir ?? null,
+    }));
+  }
+
+  /** Whether Pi would run this line as a skill of its own. */
+  piRuns(line: string): boolean {
+    return this.piSkills.some(({ name }) => line === `/skill:${name}` || line.startsWith(`/skill:${name} `));
   }
 
   describe(reason: string): SessionStart {

@@ -5,7 +5,7 @@ import { Delegation } from "./delegation.ts";
 import type { WaitingCall } from "./delegation.ts";
 import { EscapeKey } from "./escape.ts";
 import { ERROR_CODES } from "./generated/protocol.ts";
-import type { DeliveryOffer, HostRequests, InputDecisionKind, MarkerPlan, MarkerSkeleton, OfferReceipt, SkillSummary } from "./generated/protocol.ts";
+import type { DeliveryOffer, HostRequests, InputReading, MarkerPlan, MarkerSkeleton, OfferReceipt, SkillSummary } from "./generated/protocol.ts";
 import { history } from "./history.ts";
 import { hostVersion, runtimeEnvironment } from "./host.ts";
 import type { HostSession } from "./host.ts";
@@ -91,19 +91,20 @@ export class Impresario {
   /** The skills there are now; those known before when the runtime does not say. */
   async skills(options: { holds?: boolean } = {}): Promise<SkillSummary[]> {
     const session = this.#session;
-    const outcome = await (session && this.runtime.connection?.ask("completions", { session: session.id }, options));
+    const outcome = await (session && this.runtime.connection?.ask("completions", { session: session.id, listed: session.piSkills }, options));
     if (outcome?.ok) this.#skills = outcome.result.skills;
     return this.#skills;
   }
 
   /** Runs a skill. Without a screen it returns when the run is over, for Pi would exit before. */
-  async runSkill(session: HostSession, name: string, task: string): Promise<SkillOutcome> {
+  async runSkill(session: HostSession, wanted: { name: string; task: string; hosts_form: boolean }): Promise<SkillOutcome> {
+    const { name, task } = wanted;
     this.runtime.startIfIdle();
     const release = this.runtime.hold();
     try {
       const connection = await this.runtime.ready(READY_MS);
       if (!connection) return { is: "no runtime" };
-      const request = { session: session.id, request: crypto.randomUUID(), name, task };
+      const request = { ...wanted, session: session.id, request: crypto.randomUUID(), listed: session.piSkills };
       const accepted = await connection.ask("skill.run", request, { holds: true });
       if (!accepted.ok) return this.#refused(session, name, accepted);
       const { run } = accepted.result;
@@ -127,13 +128,14 @@ export class Impresario {
     try {
       const connection = await this.runtime.ready(READY_MS);
       if (!connection) throw new Error(this.runtime.offBecause ?? NOT_READY);
-      const asked = connection.ask("skill.run", { session: session.id, request: crypto.randomUUID(), name, task }, { holds: true });
+      const request = { session: session.id, request: crypto.randomUUID(), name, task, hosts_form: false, listed: session.piSkills };
+      const asked = connection.ask("skill.run", request, { holds: true });
       // An offer that stands in the same chunk as the acceptance waits until the run is known here.
       let known = () => {};
       this.#accepting = new Promise<void>((resolve) => (known = resolve));
       const accepted = await asked;
       if (!accepted.ok) known();
-      if (!accepted.ok) throw new Error(await this.#refusal(name, accepted));
+      if (!accepted.ok) throw new Error(refusal(name, accepted));
       const { run } = accepted.result;
       this.progress.begin(run, name, task);
       const result = new Promise<{ offer: DeliveryOffer; shown: ShownRun | undefined }>((settle, fail) => {
@@ -175,11 +177,17 @@ export class Impresario {
     return fitting.length > 0 ? fitting.map(({ file, skill }) => ({ value: file, label: file, description: skill })) : null;
   }
 
-  /** Who deals with what was typed. Silence means Pi does. */
-  async input(session: HostSession, text: string, source: string, images: number): Promise<InputDecisionKind> {
-    const asked = this.runtime.connection?.ask("input", { session: session.id, text, source, images }, { holds: true });
-    const outcome = await asked;
-    return outcome?.ok ? outcome.result.decision : "continue";
+  /** What a typed line asks for; nothing when no runtime can say. */
+  async read(session: HostSession, text: string): Promise<InputReading | undefined> {
+    this.runtime.startIfIdle();
+    const release = this.runtime.hold();
+    try {
+      const connection = await this.runtime.ready(READY_MS);
+      const outcome = await connection?.ask("input", { session: session.id, text }, { holds: true });
+      return outcome?.ok ? outcome.result : undefined;
+    } finally {
+      release();
+    }
   }
 
   /** The markers a provider request should carry. Silence means those it has. */
@@ -300,14 +308,6 @@ export class Impresario {
     return true;
   }
 
-  /** What the main agent is told of a refusal: it can choose another name. */
-  async #refusal(name: string, failure: Failure): Promise<string> {
-    const { code, hint } = dataOf(failure);
-    const names = code === "unknown_skill" ? (await this.skills()).map((skill) => skill.name) : [];
-    const there = names.length > 0 ? ` There are: ${names.join(", ")}.` : "";
-    return `Skill ${name} was not started: ${wordsFor(failure)}${hint ? ` ${hint}` : ""}${there}`;
-  }
-
   #failCalls(why: string): void {
     for (const call of this.#calls.values()) call.fail(new Error(why));
     this.#calls.clear();
@@ -319,6 +319,12 @@ export class Impresario {
     this.questions.closeAll();
     this.#failCalls("another session was opened; the result waits in its own");
   }
+}
+
+/** What the main agent is told of a refusal: it can choose another name. */
+function refusal(name: string, failure: Failure): string {
+  const { hint } = dataOf(failure);
+  return `Skill ${name} was not started: ${wordsFor(failure)}${hint ? ` ${hint}` : ""}`;
 }
 
 function dataOf(failure: Failure): { code?: string; hint?: string | null } {

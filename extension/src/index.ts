@@ -2,7 +2,7 @@
 // for answer with nothing when the runtime does not answer in time: Pi then goes on as if we were not there.
 
 import { readFileSync } from "node:fs";
-import { registerCommands, runColonForm } from "./commands.ts";
+import { registerCommands, runTyped } from "./commands.ts";
 import { completeColonForm } from "./completion.ts";
 import { HostSession, guarded } from "./host.ts";
 import type { Context, Pi } from "./host.ts";
@@ -59,9 +59,7 @@ function registerHooks(pi: Pi, runtime: Impresario, session: HostSession): void 
     try {
       if (!runtime.isCurrent(session) || event.source === "extension") return undefined;
       session.enter(ctx);
-      if (await runColonForm(runtime, session, event.text)) return { action: "handled" };
-      const decision = await runtime.input(session, event.text, event.source, event.images?.length ?? 0);
-      return decision === "handled" ? { action: "handled" } : undefined;
+      return (await runTyped(runtime, session, ctx, event.text)) ? { action: "handled" } : undefined;
     } catch {
       return undefined;
     }

@@ -13,6 +13,8 @@ import { RestartLimiter } from "./restarts.ts";
 
 /** A runtime that stops several times in a row is one piece of news. */
 const NOTICE_EVERY_MS = 60_000;
+const HOW_TO_GET_IT =
+  "Build it in a checkout of impresario (cargo build --release) or install it (cargo install --path .), or set IMPRESARIO_BINARY to its path; then /reload.";
 
 export interface RuntimeSettings {
   extensionVersion: string;
@@ -109,7 +111,7 @@ export class RuntimeProcess {
 
   #spawn(): void {
     const { path, looked } = this.#settings.find();
-    if (!path) return this.#giveUp(`Impresario is off: its program was not found (looked at: ${looked.join(", ")}).`);
+    if (!path) return this.#giveUp(`Impresario is off: its program was not found (looked at: ${looked.join(", ")}). ${HOW_TO_GET_IT}`);
     let child: ChildProcess;
     try {
       child = spawn(path, ["bridge"], { stdio: ["pipe", "pipe", "ignore"], detached: true, env: this.#settings.environment() });

@@ -40,8 +40,8 @@ const settle = () => new Promise((resolve) => setImmediate(() => setImmediate(re
 
 test("answers find their requests in any order", async () => {
   const { connection, say } = connect();
-  const first = connection.ask("completions", { session: "1" });
-  const second = connection.ask("completions", { session: "2" });
+  const first = connection.ask("completions", { session: "1", listed: [] });
+  const second = connection.ask("completions", { session: "2", listed: [] });
   await say({ id: 2, result: { skills: ["two"] } });
   await say({ id: 1, result: { skills: ["one"] } });
   assert.deepEqual([await first, await second], [
@@ -52,7 +52,7 @@ test("answers find their requests in any order", async () => {
 
 test("silence ends at the deadline, and the runtime is told", async () => {
   const { connection, heard, say } = connect();
-  const outcome = await connection.ask("completions", { session: "s" }, { deadlineMs: 5, holds: true });
+  const outcome = await connection.ask("completions", { session: "s", listed: [] }, { deadlineMs: 5, holds: true });
   assert.deepEqual(outcome, { ok: false, why: "timeout" });
   await say({ id: 1, result: {} });
   assert.deepEqual(heard[1], { jsonrpc: "2.0", method: "request.cancel", params: { id: 1 } });
@@ -60,18 +60,18 @@ test("silence ends at the deadline, and the runtime is told", async () => {
 
 test("an error is an outcome, not a rejection", async () => {
   const { connection, say } = connect();
-  const asked = connection.ask("completions", { session: "s" });
+  const asked = connection.ask("completions", { session: "s", listed: [] });
   await say({ id: 1, error: { code: -32001, message: "no", data: { code: "x" } } });
   assert.deepEqual(await asked, { ok: false, why: "error", error: { code: -32001, message: "no", data: { code: "x" } } });
 });
 
 test("whoever waits is told when the runtime is gone, and so is whoever comes later", async () => {
   const { connection, events } = connect();
-  const asked = connection.ask("completions", { session: "s" });
+  const asked = connection.ask("completions", { session: "s", listed: [] });
   connection.close();
   connection.close();
   assert.deepEqual(await asked, { ok: false, why: "gone" });
-  assert.deepEqual(await connection.ask("completions", { session: "s" }), { ok: false, why: "gone" });
+  assert.deepEqual(await connection.ask("completions", { session: "s", listed: [] }), { ok: false, why: "gone" });
   assert.deepEqual(events, ["closed"]);
 });
 
@@ -135,5 +135,5 @@ test("what the runtime does not read is dropped at a limit, not hoarded", async 
   const reason = "x".repeat(1024 * 1024);
   for (let count = 0; count < 20; count += 1) connection.notify("session.end", { session: "s", reason });
   assert.ok(connection.takeDropped() > 5);
-  assert.deepEqual(await connection.ask("completions", { session: "s" }), { ok: false, why: "behind" });
+  assert.deepEqual(await connection.ask("completions", { session: "s", listed: [] }), { ok: false, why: "behind" });
 });

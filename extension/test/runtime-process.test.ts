@@ -48,7 +48,7 @@ test("a runtime is started, greeted, and ends when its input does", async () => 
   const log = join(directory, "ends.log");
   const { runtime, connected, lost } = start({ FAKE_LOG: log });
   const connection = await runtime.ready(5000);
-  const outcome = await connection?.ask("completions", { session: "s" }, { holds: true });
+  const outcome = await connection?.ask("completions", { session: "s", listed: [] }, { holds: true });
   assert.ok(outcome?.ok && outcome.result.skills[0]?.name === "demo");
   runtime.stop();
   await until("the runtime ended by itself", () => existsSync(log) && readFileSync(log, "utf8").includes('"ended":true'));
@@ -58,7 +58,7 @@ test("a runtime is started, greeted, and ends when its input does", async () => 
 test("a runtime that is killed is started again, and one notice says so", async () => {
   const { runtime, connected, lost } = start({ FAKE_STATE: join(directory, "killed.json") });
   const connection = await runtime.ready(5000);
-  const accepted = await connection?.ask("skill.run", { session: "s", request: "r", name: "crash", task: "" }, { holds: true });
+  const accepted = await connection?.ask("skill.run", { session: "s", request: "r", name: "crash", task: "", hosts_form: false, listed: [] }, { holds: true });
   assert.ok(accepted?.ok);
   await until("the runtime is back", () => connected.length === 2);
   assert.deepEqual(connected, [false, true]);
@@ -84,7 +84,7 @@ test("a runtime that dies again and again is given up, and starts when it is ask
 test("a program that is not there is said once, with the places that were looked at", async () => {
   const { runtime, lost } = start({}, null);
   assert.equal(await runtime.ready(50), undefined);
-  assert.deepEqual(lost, ["Impresario is off: its program was not found (looked at: here, there)."]);
+  assert.deepEqual(lost, ["Impresario is off: its program was not found (looked at: here, there). Build it in a checkout of impresario (cargo build --release) or install it (cargo install --path .), or set IMPRESARIO_BINARY to its path; then /reload."]);
 });
 
 test("a file that cannot be executed is no program", () => {

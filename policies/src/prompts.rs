@@ -4,7 +4,7 @@
 //! part. A section is closed by a tag that its own content cannot hold, so that a task cannot pretend to be another
 //! section. [`read_section`] is how a model made of rules reads them back.
 
-use crate::domain::{Brief, Verdict};
+use crate::domain::{Brief, Briefing, Reason, ReasonCode, RunRequest, Verdict};
 use std::fmt::Write;
 
 /// The first line of the system part of the actor pass.
@@ -16,6 +16,19 @@ pub const JUDGE_MARK: &str = "# Impresario: judge";
 const CHAT_MESSAGE_CHARACTERS_MAX: usize = 10_000;
 /// Instructions and tasks are shown up to so many characters.
 const SECTION_CHARACTERS_MAX: usize = 60_000;
+
+/// Refuses a task that actor and judge would see only a part of: a brief made of half a task is paid for and wrong.
+pub fn refuse_task(request: &RunRequest) -> Option<Reason> {
+    let characters = request.task.chars().count();
+    let is_judged = matches!(request.briefing, Briefing::Judged { .. });
+    (is_judged && characters > SECTION_CHARACTERS_MAX).then(|| Reason {
+        code: ReasonCode::ContextOverflow,
+        message: format!(
+            "The task has {characters} characters, and at most {SECTION_CHARACTERS_MAX} are allowed. Put the material into \
+             a file of the workspace and name the file in the task."
+        ),
+    })
+}
 
 /// What the actor pass is given.
 #[derive(Debug, Clone, Default, PartialEq)]

@@ -3,6 +3,7 @@
 //! The same bytes for every run of a skill, so that a provider's cache holds: nothing that changes from run to
 //! run (times, ids, models, costs, the task) may enter here.
 
+use crate::domain::Surroundings;
 use sha2::{Digest, Sha256};
 
 /// The tool that searches the workspace, by the name that skills written for a retrieval server use.
@@ -19,6 +20,20 @@ pub fn system_prompt(instructions: &str, appendix: Option<&str>) -> String {
         prompt.push_str(appendix);
     }
     prompt
+}
+
+/// What is added to the system prompt of a skill's sub-agent: where the skill lies, and what the project says of itself.
+pub fn surroundings_prompt(surroundings: &Surroundings) -> Option<String> {
+    let lies = surroundings.skill_directory.as_ref().map(|directory| {
+        format!(
+            "This skill lies in {}. Paths in the instructions that are relative to the skill (scripts, references) start \
+             there, not in the workspace.",
+            directory.display()
+        )
+    });
+    let project = Some(surroundings.project_instructions.clone()).filter(|text| !text.is_empty());
+    let parts = lies.into_iter().chain(project).collect::<Vec<_>>();
+    (!parts.is_empty()).then(|| parts.join("\n\n"))
 }
 
 /// What can be logged of a prompt without showing it.
@@ -42,6 +57,21 @@ pub fn fingerprint(prompt: &str) -> PromptFingerprint {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_place_of_a_skill_comes_before_what_the_project_says() {
+        let told = surroundings_prompt(&Surroundings {
+            skill_directory: Some("/w/.pi/skills/demo".into()),
+            project_instructions: "Use tabs.".into(),
+        });
+        let told = told.unwrap();
+        assert!(
+            told.starts_with("This skill lies in /w/.pi/skills/demo."),
+            "{told}"
+        );
+        assert!(told.ends_with("\n\nUse tabs."), "{told}");
+        assert_eq!(surroundings_prompt(&Surroundings::default()), None);
+    }
 
     #[test]
     fn an_empty_appendix_changes_no_byte() {

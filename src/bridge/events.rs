@@ -1,8 +1,8 @@
 //! What a host can tell the runtime. The runtime implements this; tests record it.
 
 use super::wire::{
-    Delegation, InputDecisionKind, MarkerPlan, MarkerSkeleton, ObservedEvent, QuestionAnswer, SessionEnd,
-    SessionStart, SkillCancel, SkillRun, SkillSummary, TraceName, TypedInput,
+    Delegation, HostSkill, InputReading, MarkerPlan, MarkerSkeleton, ObservedEvent, QuestionAnswer,
+    SessionEnd, SessionStart, SkillCancel, SkillRun, SkillSummary, TraceName, TypedInput,
 };
 use async_trait::async_trait;
 use impresario_policies::domain::{Reason, RunId, SessionId};
@@ -30,8 +30,8 @@ pub trait HostEvents: Send + Sync {
     async fn session_ended(&self, end: SessionEnd);
     /// The host closed its end. Nothing comes after this; the process ends when it returns.
     async fn host_gone(&self);
-    /// Something was typed that is no command. A late answer is thrown away: the host has gone on by then.
-    async fn input(&self, input: TypedInput) -> InputDecisionKind;
+    /// A line was typed that may be ours: what does it ask for?
+    async fn input(&self, input: TypedInput) -> InputReading;
     /// A skill shall run. `request` is unique: the same one twice means one run.
     async fn run_skill(&self, request: SkillRun) -> Result<RunId, Refused>;
     /// Runs shall be cancelled; returns those that are.
@@ -47,8 +47,8 @@ pub trait HostEvents: Send + Sync {
     async fn delivery_acknowledged(&self, run: RunId);
     /// Whether the main agent of this session is taught to delegate, and how.
     async fn delegation(&self, session: &SessionId) -> Delegation;
-    /// The skills a person can choose from.
-    async fn skills(&self, session: &SessionId) -> Vec<SkillSummary>;
+    /// The skills a person can choose from; the host lists some itself.
+    async fn skills(&self, session: &SessionId, listed: Vec<HostSkill>) -> Vec<SkillSummary>;
     /// What the traces of a skill say together, for the person. What went wrong stands in the text too.
     async fn trace_report(&self, session: &SessionId, skill: String) -> String;
     /// One trace, for the person. What went wrong stands in the text too.

@@ -7,8 +7,8 @@ use super::framing::{LineEvent, LineReader};
 use super::host::{PiHost, RunBook};
 use super::model::BridgedModel;
 use super::wire::{
-    Completions, DelegationAsk, DeliveryAcknowledged, Envelope, ErrorCode, ErrorObject, Hello, InputDecision,
-    KNOWN_EVENTS, LINE_BYTES_MAX, MarkerSkeleton, MessageId, Notification, ObservedEvents, PROTOCOL_VERSION,
+    Completions, DelegationAsk, DeliveryAcknowledged, Envelope, ErrorCode, ErrorObject, Hello, KNOWN_EVENTS,
+    LINE_BYTES_MAX, MarkerSkeleton, MessageId, Notification, ObservedEvents, PROTOCOL_VERSION,
     PROTOCOL_VERSION_OLDEST, Ping, QuestionAnswer, QuestionAnswered, Request, RequestCancel, SessionEnd,
     SessionStart, SkillCancel, SkillCancelled, SkillNames, SkillRun, SkillRunAccepted, TraceList, TraceNames,
     TraceReport, TraceText, TraceView, TypedInput, Welcome, read_envelope,
@@ -375,8 +375,7 @@ async fn answer_call(
     params: Box<RawValue>,
 ) -> Result<AnswerLine, ErrorObject> {
     if method == <TypedInput as Request>::METHOD.name {
-        let decision = events.input(parse(&params)?).await;
-        Ok(AnswerLine::done(id, &InputDecision { decision }))
+        Ok(AnswerLine::done(id, &events.input(parse(&params)?).await))
     } else if method == <MarkerSkeleton as Request>::METHOD.name {
         Ok(AnswerLine::done(id, &events.plan_markers(parse(&params)?).await))
     } else if method == <SkillRun as Request>::METHOD.name {
@@ -393,8 +392,8 @@ async fn answer_call(
         let taken = runs.answer(answer.clone()) || events.answer(answer).await;
         Ok(AnswerLine::done(id, &QuestionAnswered { taken }))
     } else if method == <Completions as Request>::METHOD.name {
-        let Completions { session } = parse(&params)?;
-        let skills = events.skills(&session).await;
+        let Completions { session, listed } = parse(&params)?;
+        let skills = events.skills(&session, listed).await;
         Ok(AnswerLine::done(id, &SkillNames { skills }))
     } else if method == <TraceReport as Request>::METHOD.name {
         let TraceReport { session, skill } = parse(&params)?;

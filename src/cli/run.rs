@@ -50,6 +50,7 @@ pub(super) async fn run_skill(arguments: SkillArguments) -> Result<ExitCode, Fai
         workspace,
         workspace_trusted: TRUSTED,
         model: None,
+        ..SkillOrder::default()
     };
     let spawned = runtime.spawn_skill(order).await;
     watch(&runtime, spawned, how.json).await

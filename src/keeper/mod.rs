@@ -21,17 +21,23 @@ mod wire;
 
 use impresario_actors::processes::wire::ROLE_KEEP;
 use std::env;
+use std::path::PathBuf;
 use std::process::exit;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 const ROLE_NAMESPACE: &str = "impresario-keeper:namespace";
 const ROLE_INIT: &str = "impresario-keeper:init";
 const ROLE_LAUNCH: &str = "impresario-keeper:launch";
 
+/// Whether this program said that it plays the keeper when it is started as one.
+static PLAYS_KEEPER: AtomicBool = AtomicBool::new(false);
+
 /// Plays the keeper if this process was started as one, and then never returns; returns at once otherwise.
 ///
-/// An embedder that wants to be its own keeper calls this first thing in `main`, before any thread is started, and
-/// gives its own executable as the keeper's path.
+/// A program that wants to be its own keeper calls this first thing in `main`, before any thread is started. From then
+/// on runtimes in it need no other keeper: they start this program's own executable as one.
 pub fn keeper_main() {
+    PLAYS_KEEPER.store(true, Ordering::Relaxed);
     let Some(role) = env::args_os().nth(1) else { return };
     match role.to_str() {
         Some(ROLE_KEEP) => exit(keep::run()),
@@ -40,4 +46,14 @@ pub fn keeper_main() {
         Some(ROLE_LAUNCH) => exit(launch::run()),
         _ => {}
     }
+}
+
+/// This program's own executable, if it plays the keeper. No program is ever started again that did not say so.
+pub(crate) fn own_keeper() -> Option<PathBuf> {
+    if !PLAYS_KEEPER.load(Ordering::Relaxed) {
+        return None;
+    }
+    // An executable that was replaced while it runs has no path any more, but the kernel still has it.
+    let ours = env::current_exe().ok().filter(|path| path.is_file());
+    Some(ours.unwrap_or_else(|| PathBuf::from("/proc/self/exe")))
 }

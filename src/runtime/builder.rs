@@ -10,6 +10,7 @@ use super::sub_agent::{Defaults, EMBEDDED_RUNNER, PI_RUNNER};
 use super::wish::{self, wishes};
 use crate::chaos::{Chaos, Plan, Record};
 use crate::models::{NoProvider, OfflineOr};
+use crate::own_keeper;
 use crate::skills::SkillSettings;
 use crate::wiring::{OpenContext, Outside, TreeSettings, grow};
 use futures_util::FutureExt;
@@ -178,7 +179,8 @@ impl RuntimeBuilder {
         self
     }
 
-    /// The keeper's executable, when it does not lie beside ours or on `PATH`.
+    /// The keeper's executable, when this program is not its own ([`crate::keeper_main`]) and it does not lie beside ours
+    /// or on `PATH`.
     pub fn keeper(mut self, program: impl Into<PathBuf>) -> Self {
         self.keeper = Some(program.into());
         self
@@ -356,7 +358,8 @@ impl RuntimeBuilder {
 
     fn keeper_found(&self) -> PathBuf {
         let us = std::env::current_exe().ok();
-        find_keeper(self.keeper.as_deref(), us.as_deref()).unwrap_or_default()
+        let ours = self.keeper.clone().or_else(own_keeper);
+        find_keeper(ours.as_deref(), us.as_deref()).unwrap_or_default()
     }
 
     fn identity(&self) -> RuntimeIdentity {

@@ -529,6 +529,7 @@ pub fn order(name: &str) -> SkillOrder {
         workspace: PathBuf::from("/nowhere"),
         workspace_trusted: true,
         model: None,
+        ..SkillOrder::default()
     }
 }
 

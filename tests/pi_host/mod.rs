@@ -69,13 +69,18 @@ impl Stage {
     }
 
     pub fn pi(&self, arguments: &[&str]) -> Command {
+        // Before there was trust, Pi loaded what lay in the workspace.
+        match self.scenario.version() == Version::ALL[0] {
+            true => self.pi_untrusted(&[&["--approve"], arguments].concat()),
+            false => self.pi_untrusted(arguments),
+        }
+    }
+
+    /// Nobody said that this Pi may trust the workspace.
+    pub fn pi_untrusted(&self, arguments: &[&str]) -> Command {
         let extension = directories::project().join("extension/src/index.ts");
         let extension = extension.display().to_string();
         let mut all = vec!["-e", &extension];
-        // Before there was trust, Pi loaded what lay in the workspace.
-        if self.scenario.version() == Version::ALL[0] {
-            all.push("--approve");
-        }
         all.extend(arguments);
         let mut command = self.sandbox.pi_command(&all);
         command.env("IMPRESARIO_BINARY", &self.binary);

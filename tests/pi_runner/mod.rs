@@ -55,6 +55,7 @@ pub fn request(model: &str, workspace: &Path, state: &Path) -> AttemptRequest {
         user_prompt: "Task: look it up.".to_string(),
         tools: ["read", "bash"].map(str::to_string).to_vec(),
         workspace: workspace.to_path_buf(),
+        readable: Vec::new(),
         scratch: state.join("scratch"),
         session_file: state.join("sessions/run.jsonl"),
         resume: None,

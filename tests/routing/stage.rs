@@ -231,6 +231,7 @@ impl Stage {
             workspace: self.workspace(),
             workspace_trusted: true,
             model: Some("s/own".to_string()),
+            ..SkillOrder::default()
         }
     }
 }

@@ -352,6 +352,7 @@ async fn accepted_skill(runtime: &Runtime, scene: &Scene) -> Run {
         workspace,
         workspace_trusted: true,
         model: Some("house/own".to_string()),
+        ..SkillOrder::default()
     };
     let run = runtime.spawn_skill(order).await.expect("accepted");
     scene.note("accepted", run.id().as_str());

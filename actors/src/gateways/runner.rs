@@ -3,7 +3,7 @@
 use super::ModelUsage;
 use async_trait::async_trait;
 pub use impresario_policies::domain::EndFacts;
-use impresario_policies::domain::{AttemptNumber, Proof, Replay, RunId};
+use impresario_policies::domain::{AttemptNumber, Proof, Reason, Replay, RunId};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -27,6 +27,8 @@ pub struct AttemptRequest {
     pub tools: Vec<String>,
     /// The directory it works in.
     pub workspace: PathBuf,
+    /// Directories beside the workspace that it may read in.
+    pub readable: Vec<PathBuf>,
     /// A directory of its own, mode 0700, gone after the run.
     pub scratch: PathBuf,
     /// Where a runner with sessions keeps the nested one.
@@ -175,6 +177,11 @@ pub trait SubAgentRunner {
     /// Names among `tools` that it cannot offer, with what it could. A runner that cannot tell offers them all.
     fn lacks(&self, _tools: &[String]) -> Option<ToolsLacking> {
         None
+    }
+    /// Whether an attempt could start as things are now. Asked before a run is accepted, so that nothing is paid for one
+    /// that cannot work.
+    fn ready(&self) -> Result<(), Reason> {
+        Ok(())
     }
     /// Starts one attempt. The last event it sends is `Ended`, unless it is dropped before.
     async fn start(

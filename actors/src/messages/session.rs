@@ -112,7 +112,7 @@ pub struct StartSkill {
 message!(impl StartSkill -> Result<(), Refusal>);
 
 /// A skill as a person orders it.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct SkillOrder {
     /// The skill, by name.
     pub name: String,
@@ -126,6 +126,38 @@ pub struct SkillOrder {
     pub workspace_trusted: bool,
     /// The session's own model, as `provider/id`.
     pub model: Option<String>,
+    /// The skills that the host lists itself.
+    pub listed: Vec<ListedSkill>,
+    /// It was typed in the host's own form, which the host understands too.
+    pub hosts_form: bool,
+}
+
+/// A skill that the host lists.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ListedSkill {
+    /// Its name.
+    pub name: String,
+    /// What it is for.
+    pub description: String,
+    /// Its file.
+    pub file: PathBuf,
+    /// Who put it there.
+    pub scope: ListedScope,
+    /// The directory that it was found through.
+    pub base: Option<PathBuf>,
+}
+
+/// Who put a skill where the host found it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ListedScope {
+    /// The person, for every workspace.
+    User,
+    /// The workspace, or a directory above it.
+    Project,
+    /// A package that was installed.
+    Package,
+    /// The person, for this session.
+    Session,
 }
 
 /// Note of the router to itself: find out which skills are under way.

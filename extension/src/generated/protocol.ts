@@ -80,25 +80,47 @@ export type SessionEnd = {
   reason: string,
 };
 
-/** Something was typed that is no command. */
+/** A line was typed that may be ours: it begins with `/skill`. Read once, here; nobody reads it again. */
 export type TypedInput = {
   /** Where. */
   session: string,
   /** What, before the host expands anything. */
   text: string,
-  /** `interactive`, `rpc`, `extension`. */
-  source: string,
-  /** How many pictures came with it. */
-  images: number,
 };
 
-/** Who deals with what was typed. */
-export type InputDecisionKind = "continue" | "handled";
+/** What a typed line asks for. Nothing has happened yet: the host's side carries it out. */
+export type InputReading = { "is": "pass" } | { "is": "skill",
+  /** Its name. */
+  name: string,
+  /** What is wanted; may be empty. */
+  task: string,
+  /** It was written in the host's own form, `/skill:<name>`. */
+  hosts_form: boolean, } | { "is": "no_name",
+  /** The word. */
+  typed: string, } | { "is": "pick_skill" } | { "is": "cancel" } | { "is": "trace_report",
+  /** The skill. */
+  skill: string, } | { "is": "trace_view",
+  /** The file. */
+  file: string, } | { "is": "usage",
+  /** How it is written. */
+  usage: string,
+};
 
-/** The answer to [`TypedInput`]. */
-export type InputDecision = {
-  /** Who deals with it. */
-  decision: InputDecisionKind,
+/** Who put a skill where the host found it. */
+export type HostSkillScope = "user" | "project" | "package" | "session";
+
+/** A skill that the host lists. */
+export type HostSkill = {
+  /** Its name. */
+  name: string,
+  /** What it is for. */
+  description: string,
+  /** Its file. */
+  file: string,
+  /** Who put it there. */
+  scope: HostSkillScope,
+  /** The directory it was found through, where the host says. */
+  base: string | null,
 };
 
 /** Run a skill. */
@@ -111,6 +133,10 @@ export type SkillRun = {
   name: string,
   /** What is wanted. */
   task: string,
+  /** It was typed in the host's own form: a skill of the host's is not run but refused as unknown. */
+  hosts_form: boolean,
+  /** The skills that the host lists itself. */
+  listed: Array<HostSkill>,
 };
 
 /** The run is accepted: it is in the journal. */
@@ -221,6 +247,8 @@ export type DeliveryAcknowledged = {
 export type Completions = {
   /** For which session. */
   session: string,
+  /** The skills that the host lists itself. */
+  listed: Array<HostSkill>,
 };
 
 /** One skill a person can choose. */
@@ -229,6 +257,10 @@ export type SkillSummary = {
   name: string,
   /** What it is for, in one line. */
   description: string,
+  /** Why it cannot be run. */
+  problem: string | null,
+  /** In the host's own form the host runs it. */
+  of_host: boolean,
 };
 
 /** The answer to [`Completions`]. */
@@ -532,7 +564,7 @@ export const ERROR_CODES = {
 export const METHODS = {
   "hello": { deadlineMs: 10000, unanswered: "told" },
   "ping": { deadlineMs: 5000, unanswered: "fails" },
-  "input": { deadlineMs: 250, unanswered: "open" },
+  "input": { deadlineMs: 5000, unanswered: "told" },
   "skill.run": { deadlineMs: 30000, unanswered: "told" },
   "skill.cancel": { deadlineMs: 5000, unanswered: "told" },
   "question.answer": { deadlineMs: 5000, unanswered: "told" },
@@ -553,7 +585,7 @@ export const METHODS = {
 export interface HostRequests {
   "hello": { params: Hello; result: Welcome };
   "ping": { params: Ping; result: Pong };
-  "input": { params: TypedInput; result: InputDecision };
+  "input": { params: TypedInput; result: InputReading };
   "skill.run": { params: SkillRun; result: SkillRunAccepted };
   "skill.cancel": { params: SkillCancel; result: SkillCancelled };
   "question.answer": { params: QuestionAnswer; result: QuestionAnswered };

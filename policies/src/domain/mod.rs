@@ -19,5 +19,6 @@ pub use run::{
     Containment, Origin, Proof, Reason, ReasonCode, Replay, RunState, Step, TerminalState, WhatToRun,
 };
 pub use terms::{
-    AnswerTerms, HistoryTerms, ModelChoice, ResultTerms, RoutingTerms, RunTerms, TierCeilings, TraceTerms,
+    AnswerTerms, HistoryTerms, ModelChoice, ResultTerms, RoutingTerms, RunTerms, Surroundings, TierCeilings,
+    TraceTerms,
 };

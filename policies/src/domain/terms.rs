@@ -9,6 +9,7 @@ use crate::observation::ObservationSettings;
 use crate::overflow_memory::OverflowSettings;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
+use std::path::PathBuf;
 
 /// The terms of a run, by what they are about.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -28,6 +29,18 @@ pub struct RunTerms {
     pub trace: TraceTerms,
     /// A hash of the system prompt is logged.
     pub log_prompt_prefix: bool,
+    /// What the sub-agent is told of its surroundings.
+    pub surroundings: Surroundings,
+}
+
+/// What a sub-agent is told of the place it works in, besides its instructions.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Surroundings {
+    /// Where its skill lies: what the instructions name relative to themselves is found there.
+    pub skill_directory: Option<PathBuf>,
+    /// What `AGENTS.md` and `CLAUDE.md` say, as it stands in the system prompt; empty for nothing.
+    pub project_instructions: String,
 }
 
 /// How the model of a run is chosen.

@@ -110,7 +110,7 @@ request!(Ping => Pong, "ping" from Either, 5_000 ms, Fails);
 notification!(RequestCancel, "request.cancel" from Either);
 notification!(SessionStart, "session.start" from Host);
 notification!(SessionEnd, "session.end" from Host);
-request!(TypedInput => InputDecision, "input" from Host, 250 ms, Open);
+request!(TypedInput => InputReading, "input" from Host, 5_000 ms, Told);
 request!(SkillRun => SkillRunAccepted, "skill.run" from Host, 30_000 ms, Told);
 request!(SkillCancel => SkillCancelled, "skill.cancel" from Host, 5_000 ms, Told);
 request!(QuestionAnswer => QuestionAnswered, "question.answer" from Host, 5_000 ms, Told);

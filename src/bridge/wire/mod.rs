@@ -29,7 +29,7 @@ pub use runs::{
     SkillRunAccepted,
 };
 pub use session::{
-    Completions, HasRun, HistoryMessage, HistoryRole, InputDecision, InputDecisionKind, KNOWN_EVENTS,
+    Completions, HasRun, HistoryMessage, HistoryRole, HostSkill, HostSkillScope, InputReading, KNOWN_EVENTS,
     ObservedEvent, ObservedEvents, SessionEnd, SessionHasRun, SessionHistory, SessionHistoryMessages,
     SessionMode, SessionStart, SkillNames, SkillSummary, TypedInput,
 };

@@ -1,5 +1,6 @@
 //! Runs: asked for, cancelled, asked back about, delivered.
 
+use super::HostSkill;
 use impresario_policies::domain::{Reason, RunId, SessionId, TerminalState};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -18,6 +19,12 @@ pub struct SkillRun {
     pub name: String,
     /// What is wanted.
     pub task: String,
+    /// It was typed in the host's own form: a skill of the host's is not run but refused as unknown.
+    #[serde(default)]
+    pub hosts_form: bool,
+    /// The skills that the host lists itself.
+    #[serde(default)]
+    pub listed: Vec<HostSkill>,
 }
 
 /// The run is accepted: it is in the journal.

@@ -59,7 +59,7 @@ pub struct SessionEnd {
     pub reason: String,
 }
 
-/// Something was typed that is no command.
+/// A line was typed that may be ours: it begins with `/skill`. Read once, here; nobody reads it again.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema, TS)]
 pub struct TypedInput {
     /// Where.
@@ -68,28 +68,47 @@ pub struct TypedInput {
     pub session: SessionId,
     /// What, before the host expands anything.
     pub text: String,
-    /// `interactive`, `rpc`, `extension`.
-    pub source: String,
-    /// How many pictures came with it.
-    #[serde(default)]
-    pub images: u32,
 }
 
-/// Who deals with what was typed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema, TS)]
-#[serde(rename_all = "lowercase")]
-pub enum InputDecisionKind {
-    /// The host, as if we were not there.
-    Continue,
-    /// The runtime; the host's model does not see it.
-    Handled,
-}
-
-/// The answer to [`TypedInput`].
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema, TS)]
-pub struct InputDecision {
-    /// Who deals with it.
-    pub decision: InputDecisionKind,
+/// What a typed line asks for. Nothing has happened yet: the host's side carries it out.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema, TS)]
+#[serde(tag = "is", rename_all = "snake_case")]
+pub enum InputReading {
+    /// Nothing of ours; the host goes on as if we were not there.
+    Pass,
+    /// Run a skill.
+    Skill {
+        /// Its name.
+        name: String,
+        /// What is wanted; may be empty.
+        task: String,
+        /// It was written in the host's own form, `/skill:<name>`.
+        hosts_form: bool,
+    },
+    /// The first word cannot name a skill of ours.
+    NoName {
+        /// The word.
+        typed: String,
+    },
+    /// Let the person pick a skill.
+    PickSkill,
+    /// Cancel what works.
+    Cancel,
+    /// Show what the traces of a skill say.
+    TraceReport {
+        /// The skill.
+        skill: String,
+    },
+    /// Show one trace.
+    TraceView {
+        /// The file.
+        file: String,
+    },
+    /// One of our commands with an argument that is missing or cannot be meant.
+    Usage {
+        /// How it is written.
+        usage: String,
+    },
 }
 
 /// The events the extension forwards today. Others may come from a newer extension; they are kept and counted.
@@ -144,6 +163,40 @@ pub struct Completions {
     #[schemars(with = "String")]
     #[ts(type = "string")]
     pub session: SessionId,
+    /// The skills that the host lists itself.
+    #[serde(default)]
+    pub listed: Vec<HostSkill>,
+}
+
+/// A skill that the host lists.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema, TS)]
+pub struct HostSkill {
+    /// Its name.
+    pub name: String,
+    /// What it is for.
+    #[serde(default)]
+    pub description: String,
+    /// Its file.
+    pub file: String,
+    /// Who put it there.
+    pub scope: HostSkillScope,
+    /// The directory it was found through, where the host says.
+    #[serde(default)]
+    pub base: Option<String>,
+}
+
+/// Who put a skill where the host found it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema, TS)]
+#[serde(rename_all = "lowercase")]
+pub enum HostSkillScope {
+    /// The person, for every workspace.
+    User,
+    /// The workspace, or a directory above it.
+    Project,
+    /// A package that was installed.
+    Package,
+    /// The person, for this session.
+    Session,
 }
 
 /// One skill a person can choose.
@@ -154,6 +207,12 @@ pub struct SkillSummary {
     /// What it is for, in one line.
     #[serde(default)]
     pub description: String,
+    /// Why it cannot be run.
+    #[serde(default)]
+    pub problem: Option<String>,
+    /// In the host's own form the host runs it.
+    #[serde(default)]
+    pub of_host: bool,
 }
 
 /// The answer to [`Completions`].

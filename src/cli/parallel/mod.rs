@@ -141,6 +141,7 @@ fn order(skill: &str, workspace: &Path) -> SkillOrder {
         workspace: workspace.to_path_buf(),
         workspace_trusted: TRUSTED,
         model: None,
+        ..SkillOrder::default()
     }
 }
 

@@ -195,6 +195,7 @@ impl Stage {
             user_prompt: "User Goal: How does a crashed actor come back?".to_string(),
             tools: self.tools.iter().map(ToString::to_string).collect(),
             workspace: place.join("workspace"),
+            readable: Vec::new(),
             scratch: place.join("scratch"),
             session_file: place.join("session.jsonl"),
             resume: self.resume.clone(),

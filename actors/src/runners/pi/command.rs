@@ -150,6 +150,7 @@ mod tests {
             user_prompt: "--help".to_string(),
             tools: tools.iter().map(|tool| tool.to_string()).collect(),
             workspace: PathBuf::from("/w"),
+            readable: Vec::new(),
             scratch: PathBuf::from("/s"),
             session_file: PathBuf::from("/s/session.jsonl"),
             resume: None,

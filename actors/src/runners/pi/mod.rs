@@ -16,13 +16,13 @@ mod summary;
 pub mod wire;
 
 use crate::gateways::{AttemptHandle, AttemptRequest, RunnerEvents, SpawnError, SubAgentRunner, ToolGate};
-use crate::processes::{ContainedProcess, ContainmentSetting, Part, ProcessSpec, contain};
+use crate::processes::{ContainedProcess, ContainmentSetting, Part, ProcessSpec, StartError, contain};
 use async_trait::async_trait;
 use command::AttemptFiles;
 use driver::{Assignment, Order};
 pub use environment::INSIDE_MARK;
 use impresario_policies::child_environment::ChildEnvironmentSettings;
-use impresario_policies::domain::{Containment, Proof, RunId};
+use impresario_policies::domain::{Containment, Proof, Reason, ReasonCode, RunId};
 use installation::{Installation, PiCommand};
 use session::prepare_session;
 use std::cell::RefCell;
@@ -202,6 +202,27 @@ impl SubAgentRunner for PiRunner {
 
     fn can_resume(&self) -> bool {
         true
+    }
+
+    fn ready(&self) -> Result<(), Reason> {
+        let keeper = &self.settings.keeper;
+        let held = !cfg!(target_os = "linux") || keeper.is_file();
+        let pi = installation::find_pi(self.settings.pi.as_deref(), &self.settings.environment);
+        let missing = match (held, pi) {
+            (true, Ok(_)) => return Ok(()),
+            (false, _) => StartError::KeeperMissing {
+                looked_in: match keeper.as_os_str().is_empty() {
+                    true => "beside this program or in PATH".to_string(),
+                    false => format!("at {}", keeper.display()),
+                },
+            }
+            .to_string(),
+            (true, Err(error)) => error.to_string(),
+        };
+        Err(Reason {
+            code: ReasonCode::SpawnFailed,
+            message: format!("No sub-agent could be started: {missing}."),
+        })
     }
 
     async fn start(

@@ -125,7 +125,7 @@ impl Toolbox {
         }
         Ok(Self {
             tools,
-            workspace: Workspace::open(&request.workspace)?,
+            workspace: Workspace::open(&request.workspace)?.reading(&request.readable),
             gate,
             heavy_work: parts.heavy_work,
             program: parts.program.clone(),

@@ -1,4 +1,4 @@
-//! Where a tool may look: inside the workspace, whatever the path says.
+//! Where a tool may look: inside the workspace, whatever the path says, and where the skill lies.
 
 use std::path::{Component, Path, PathBuf};
 
@@ -6,6 +6,7 @@ use std::path::{Component, Path, PathBuf};
 #[derive(Debug, Clone)]
 pub(super) struct Workspace {
     root: PathBuf,
+    readable: Vec<PathBuf>,
 }
 
 impl Workspace {
@@ -14,7 +15,19 @@ impl Workspace {
         if !root.is_dir() {
             return Err("it is not a directory".to_string());
         }
-        Ok(Self { root })
+        Ok(Self {
+            root,
+            readable: Vec::new(),
+        })
+    }
+
+    /// These directories may be read in too, by absolute paths.
+    pub(super) fn reading(mut self, directories: &[PathBuf]) -> Self {
+        let real = directories
+            .iter()
+            .filter_map(|directory| directory.canonicalize().ok());
+        self.readable = real.collect();
+        self
     }
 
     pub(super) fn root(&self) -> &Path {
@@ -24,6 +37,9 @@ impl Workspace {
     /// The real place of `path`; an error when it is outside, also by way of a link, or does not exist.
     pub(super) fn resolve(&self, path: &str) -> Result<PathBuf, String> {
         let outside = || format!("{path:?} is outside the workspace.");
+        if let Some(real) = self.beside(path) {
+            return Ok(real);
+        }
         let wanted = self.root.join(path.trim_start_matches("./"));
         let climbs = Path::new(path)
             .components()
@@ -39,6 +55,16 @@ impl Workspace {
         } else {
             Err(outside())
         }
+    }
+
+    /// The real place of an absolute path, if it is where the skill lies.
+    fn beside(&self, path: &str) -> Option<PathBuf> {
+        if !Path::new(path).is_absolute() {
+            return None;
+        }
+        let real = Path::new(path).canonicalize().ok()?;
+        let readable = self.readable.iter().any(|directory| real.starts_with(directory));
+        readable.then_some(real)
     }
 
     /// A place as it is shown: relative, with `/` between the parts.

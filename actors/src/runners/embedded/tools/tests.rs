@@ -35,6 +35,25 @@ fn run_find(workspace: &Workspace, arguments: Value) -> Result<String, String> {
 }
 
 #[test]
+fn where_the_skill_lies_is_readable_too_and_nothing_a_link_there_leads_to() {
+    let (place, workspace) = workspace();
+    let skill = place.path().join("skill");
+    fs::create_dir(&skill).expect("a directory");
+    fs::write(skill.join("reference.md"), "how it is done\n").expect("a file");
+    symlink(place.path().join("secret"), skill.join("link")).expect("a link");
+    let workspace = workspace.reading(std::slice::from_ref(&skill));
+    let read = |name: &str| {
+        run_read(
+            &workspace,
+            json!({ "path": skill.join(name).display().to_string() }),
+        )
+    };
+    assert!(read("reference.md").is_ok_and(|text| text.contains("how it is done")));
+    assert!(read("link").is_err());
+    assert!(read("../secret").is_err());
+}
+
+#[test]
 fn no_path_leads_outside() {
     let (place, workspace) = workspace();
     let absolute = place.path().join("secret").display().to_string();
