@@ -415,12 +415,12 @@ fn a_hook_that_is_not_answered_holds_pi_up_until_its_deadline_only() {
         let stage = stage.with_runtime(directories::project().join("extension/test/fake-runtime.mjs"));
         let log = stage.sandbox.home().join("heard.jsonl");
         let mut command = stage.pi(&["--mode", "rpc"]);
-        let mut pi = JsonLines::start(command.env("FAKE_MODE", "silent-input").env("FAKE_LOG", &log));
+        let mut pi = JsonLines::start(command.env("FAKE_MODE", "silent-hook").env("FAKE_LOG", &log));
         prompt(&mut pi, "/skill demo look");
         pi.wait_for(PATIENCE, is_result);
         prompt(&mut pi, "Say hello.");
         pi.wait_for(PATIENCE, |record| record["type"] == "agent_end");
-        wait_for_file(&log, r#""method":"input""#);
+        wait_for_file(&log, r#""method":"delegation""#);
         wait_for_file(&log, r#""method":"request.cancel""#);
     }
 }

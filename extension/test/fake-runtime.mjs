@@ -84,7 +84,10 @@ async function end(run, stateName, answer, reason) {
 const methods = {
   hello: () => ({ protocol: 1, runtime_version: "fake", capabilities: [], line_bytes_max: 4194304 }),
   completions: () => ({ skills: [{ name: "demo", description: "shows something" }, { name: "judge", description: "asks a model" }] }),
-  input: ({ text }) => ({ decision: text.includes("for the runtime") ? "handled" : "continue" }),
+  input: ({ text }) => {
+    const [, colon, name, task = ""] = /^\s*\/skill(:| )(\S+)\s*([\s\S]*)$/.exec(text) ?? [];
+    return name ? { is: "skill", name, task, hosts_form: colon === ":" } : { is: "pass" };
+  },
   "skill.run": ({ name, task }) => {
     if (name === "nope" || name === "pi-skill") throw { code: -32001, message: `no skill is called ${name}`, data: { code: "unknown_skill", hint: null } };
     if (name === "broken") throw { code: -32001, message: "its SKILL.md has no description", data: { code: "broken_skill", hint: "Add one." } };
@@ -118,7 +121,7 @@ function read(line) {
   if (mode === "silent") return;
   if (message.method === undefined) return waiting.get(message.id)?.(message);
   if (message.id === undefined) return notes[message.method]?.(message.params);
-  if (mode === "silent-input" && message.method === "input") return;
+  if (mode === "silent-hook" && message.method === "delegation") return;
   try {
     write({ id: message.id, result: methods[message.method](message.params) });
   } catch (error) {
