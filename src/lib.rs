@@ -8,6 +8,7 @@ mod contained_file;
 pub mod keeper;
 pub mod memory;
 mod models;
+mod pi_results;
 pub mod pi_sessions;
 mod preflight;
 mod project_files;

@@ -7,6 +7,7 @@ use crate::bridge::wire::{
 };
 use crate::bridge::{Bridge, BridgeError, BridgeSettings, HostEvents, PiHost, Refused, log_to_file};
 use crate::models::OfflineOr;
+use crate::pi_results::LeftResults;
 use crate::runtime::{PI_RUNNER, Run, Runtime, RuntimeError, StartError, state_directory};
 use crate::settings::{Settings, SettingsPlaces};
 use crate::skills::{SkillSettings, list_skills, skill_tools_of};
@@ -19,7 +20,7 @@ use impresario_policies::cache_markers::{Lifetime, Marker, MarkerEdit as Planned
 use impresario_policies::domain::{Reason, ReasonCode, RunId, RunState, SessionId};
 use impresario_policies::settings::RouterSettings;
 use impresario_policies::skill_command::{TypedInput as ReadInput, read_typed_input};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -59,6 +60,7 @@ pub async fn serve_stdio(options: BridgeOptions) -> Result<(), ServeError> {
     };
     let bridge = Bridge::open_stdio(BridgeSettings::default())?;
     let session = Arc::<Mutex<Option<SessionId>>>::default();
+    let taken = Arc::<Mutex<BTreeSet<RunId>>>::default();
     let (host, model) = (bridge.host(), bridge.model());
     let runner = options.runner.as_deref().unwrap_or(PI_RUNNER);
     let skills = SkillSettings {
@@ -82,16 +84,24 @@ pub async fn serve_stdio(options: BridgeOptions) -> Result<(), ServeError> {
         })
         .model(OfflineOr::new(model))
         .session(session.clone())
+        .taken_results(taken.clone())
         .skills(skills.clone())
         .start()
         .await?;
     if let Err(error) = log_to_file(&directory) {
         host.notice(format!("Impresario cannot write its log: {error}"));
     }
+    let left_results = LeftResults {
+        runtime: runtime.clone(),
+        host: host.clone(),
+        open: session.clone(),
+        taken,
+    };
     let sessions = PiSessions {
         runtime,
         host,
         session,
+        left_results,
         skills,
         known: Mutex::default(),
         requested: Mutex::default(),
@@ -106,6 +116,7 @@ struct PiSessions {
     host: PiHost,
     /// The session that is open now; the runtime looks here too.
     session: Arc<Mutex<Option<SessionId>>>,
+    left_results: LeftResults,
     skills: SkillSettings,
     known: Mutex<BTreeMap<SessionId, SessionStart>>,
     requested: Mutex<BTreeMap<String, RunId>>,
@@ -119,6 +130,7 @@ impl PiSessions {
             name,
             task,
             session: Some(session.clone()),
+            session_file: start.and_then(|start| start.file.clone()).map(PathBuf::from),
             workspace: start.map_or_else(|| PathBuf::from("."), |start| PathBuf::from(&start.cwd)),
             workspace_trusted: start.is_none_or(is_trusted),
             model: start.and_then(|start| start.model.clone()),
@@ -163,12 +175,18 @@ impl HostEvents for PiSessions {
     async fn session_started(&self, start: SessionStart) {
         *lock(&self.session) = Some(start.session.clone());
         let places = SettingsPlaces::of(Path::new(&start.cwd), is_trusted(&start));
-        let is_new = lock(&self.known).insert(start.session.clone(), start).is_none();
+        let were_open = lock(&self.known).keys().cloned().collect();
+        let is_new = lock(&self.known)
+            .insert(start.session.clone(), start.clone())
+            .is_none();
         if is_new {
             self.say_what_is_wrong(places).await;
         }
         if let Err(error) = self.runtime.adopt().await {
             tracing::warn!(%error, "runs of the session not adopted");
+        }
+        if is_new && start.has_ui {
+            tokio::spawn(self.left_results.clone().take_over(start, were_open));
         }
     }
 

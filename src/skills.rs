@@ -220,6 +220,7 @@ pub fn resolve(settings: &SkillSettings, host: &str, order: SkillOrder) -> Resul
             log_prompt_prefix: settings.log_prompt_prefix,
             results: settings.results,
             surroundings,
+            session_file: order.session_file,
         },
         retrieval: settings.retrieval,
     };

@@ -25,7 +25,8 @@ use impresario_actors::host_port::HostPort;
 use impresario_actors::journal::{Journal, JournalAccess, RuntimeId};
 use impresario_actors::judge::{Judge, JudgePorts};
 use impresario_actors::messages::journal::{
-    Commit, FetchOverflow, KeepOverflow, ListOverflow, Prune, RaiseAlert, ReadAlert, ReadRun, ReadRuns,
+    Commit, FetchOverflow, KeepOverflow, ListOverflow, Prune, RaiseAlert, ReadAlert, ReadClaimable, ReadRun,
+    ReadRuns,
 };
 use impresario_actors::messages::run::{
     AdoptDue, AskForRoom, AwaitRun, CancelRun, ParkRuns, RunClosed, StartGroup, StartRun,
@@ -76,6 +77,8 @@ pub struct Outside {
     pub resolve: Resolve,
     /// The kind of host, and the session it has open now.
     pub our_host: Rc<dyn Fn() -> (String, Option<SessionId>)>,
+    /// Whether the open session takes the result of this run of another session.
+    pub takes_result: Rc<dyn Fn(&RunId) -> bool>,
 }
 
 /// Gives an attempt its context engine.
@@ -117,6 +120,8 @@ pub struct Ports {
     pub read_run: Port<ReadRun>,
     /// Lists of runs.
     pub read_runs: Port<ReadRuns>,
+    /// The runs whose runtime is dead.
+    pub read_claimable: Port<ReadClaimable>,
     /// Retention.
     pub prune: Port<Prune>,
     /// Cache markers of a request.
@@ -161,6 +166,7 @@ pub fn grow(journal: JournalAccess, outside: Outside, settings: TreeSettings) ->
         check: check(&outside),
         contain: contain(&outside),
         our_host: outside.our_host.clone(),
+        takes_result: outside.takes_result.clone(),
     };
     let router_ports = RouterPorts {
         start: places.runs.port(),
@@ -248,6 +254,7 @@ impl Places {
             adopt: self.runs.port(),
             read_run: self.journal.port(),
             read_runs: self.journal.port(),
+            read_claimable: self.journal.port(),
             prune: self.journal.port(),
             plan_markers: self.markers.port(),
             notice: self.host.port(),
@@ -374,7 +381,7 @@ impl RunGrower {
 
     fn run_tools(&self, grow_attempt: Rc<dyn Fn(AttemptSeed) -> GrownAttempt>) -> RunTools {
         let runners = self.outside.runners.clone();
-        let our_host = self.outside.our_host.clone();
+        let (our_host, takes) = (self.outside.our_host.clone(), self.outside.takes_result.clone());
         RunTools {
             grow_attempt,
             runner: Rc::new(move |name| runners.get(name).cloned()),
@@ -382,9 +389,9 @@ impl RunGrower {
             contain: self.outside.contain.clone(),
             feed: self.feed.clone(),
             clock: self.outside.clock.clone(),
-            host_is_here: Rc::new(move |request| {
+            host_is_here: Rc::new(move |run, request| {
                 let (host, session) = our_host();
-                request.origin.host == host && request.origin.session == session
+                request.origin.host == host && (request.origin.session == session || takes(run))
             }),
             clear_away: clear_away(&self.settings),
             sessions: self.settings.sessions.clone(),

@@ -60,6 +60,7 @@ async function handled(session: HostSession, ctx: Context, run: () => Promise<vo
 
 /** A command is ours whatever it says. */
 async function runLine(impresario: Impresario, session: HostSession, ctx: Context, line: string): Promise<void> {
+  impresario.deliveries.personGoesOn();
   if (!(await carryOut(impresario, session, ctx, line))) session.complain(`Nobody knows what ${oneLine(line, DESCRIPTION_CHARS_MAX)} means.`);
 }
 

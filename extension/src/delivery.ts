@@ -20,6 +20,9 @@ export class Deliveries {
   readonly #acknowledge: (run: string) => void;
   #queued: Result[] = [];
   #unkept = new Set<string>();
+  /** Results of earlier sessions; shown a second time, they count as read when the person goes on. */
+  #earlier = new Set<string>();
+  #read = new Set<string>();
   #timer: NodeJS.Timeout | undefined;
 
   constructor(session: () => HostSession | undefined, acknowledge: (run: string) => void) {
@@ -30,6 +33,7 @@ export class Deliveries {
   /** Takes a result; it is posted as soon as the main agent is idle, so that it never cuts into a turn. */
   take(result: Result): OfferReceipt {
     const { run } = result.offer;
+    if (result.offer.earlier_session) this.#earlier.add(run);
     const queued = this.#queued.some((other) => other.offer.run === run);
     if (!queued) this.#queued.push(result);
     const session = this.#session();
@@ -49,10 +53,23 @@ export class Deliveries {
     return { receipt: "shown" };
   }
 
-  /** Whether the result of this run stands in the branch. */
+  /** Whether the result of this run stands in the session for good, or was read. */
   has(run: string): boolean {
     const session = this.#session();
-    return session !== undefined && branchHas(session, run);
+    return session !== undefined && branchHas(session, run) && (this.#read.has(run) || this.#isKept(session, run));
+  }
+
+  /** The person typed something, so what an earlier session left was seen. */
+  personGoesOn(): void {
+    const session = this.#session();
+    if (!session) return;
+    for (const run of this.#earlier) {
+      if (!branchHas(session, run)) continue;
+      this.#earlier.delete(run);
+      this.#unkept.delete(run);
+      this.#read.add(run);
+      this.#acknowledge(run);
+    }
   }
 
   /** Something may have changed. Pi may write its session's file only after it told of it, so there is a second look. */
@@ -78,6 +95,7 @@ export class Deliveries {
   clear(): void {
     this.#queued = [];
     this.#unkept.clear();
+    this.#earlier.clear();
     this.#lookAgain(false);
   }
 
@@ -149,6 +167,7 @@ function runOf(entry: unknown): string | undefined {
 /** What the model reads, and the person where nothing draws it more nicely. */
 export function textFor(offer: DeliveryOffer, shown: ShownRun | undefined): string {
   const parts = [titleLine(offer, shown)];
+  if (offer.earlier_session) parts.splice(1, 0, "It was asked for in an earlier session here, which Pi did not keep.");
   if (offer.reason) parts.push(offer.reason.message);
   if (offer.answer) parts.push(offer.state === "succeeded" ? offer.answer : `What there was of an answer:\n\n${offer.answer}`);
   if (offer.stopped_early) parts.push(offer.stopped_early);

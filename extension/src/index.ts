@@ -59,6 +59,7 @@ function registerHooks(pi: Pi, runtime: Impresario, session: HostSession): void 
     try {
       if (!runtime.isCurrent(session) || event.source === "extension") return undefined;
       session.enter(ctx);
+      runtime.deliveries.personGoesOn();
       return (await runTyped(runtime, session, ctx, event.text)) ? { action: "handled" } : undefined;
     } catch {
       return undefined;

@@ -48,6 +48,27 @@ pub fn decide_adoption(facts: &AdoptionFacts) -> AdoptionDecision {
     }
 }
 
+/// What is seen of a result that its session does not have for good.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct LeftResultFacts {
+    /// It was asked for where the open session works.
+    pub same_workspace: bool,
+    /// The file of its session is there; none when it is not known which file that is.
+    pub session_kept: Option<bool>,
+    /// It was shown in this process, in a session that was left since.
+    pub shown_here: bool,
+    /// Nobody wanted it any more.
+    pub cancelled: bool,
+}
+
+/// Decides whether a session that begins takes the result of one that cannot come back.
+///
+/// A host may write a session only after its own model answered. A session with nothing but skills is then gone when it is
+/// left, and its results belong to whoever works there next.
+pub fn takes_left_result(facts: LeftResultFacts) -> bool {
+    facts.same_workspace && facts.session_kept == Some(false) && !facts.shown_here && !facts.cancelled
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -88,6 +109,41 @@ mod tests {
             decide_adoption(&facts("cli", None, false)),
             AdoptionDecision::Park(_)
         ));
+    }
+
+    #[test]
+    fn a_result_goes_to_the_next_session_only_when_its_own_cannot_come_back() {
+        let lost = LeftResultFacts {
+            same_workspace: true,
+            session_kept: Some(false),
+            shown_here: false,
+            cancelled: false,
+        };
+        assert!(takes_left_result(lost));
+        for facts in [
+            LeftResultFacts {
+                same_workspace: false,
+                ..lost
+            },
+            LeftResultFacts {
+                session_kept: Some(true),
+                ..lost
+            },
+            LeftResultFacts {
+                session_kept: None,
+                ..lost
+            },
+            LeftResultFacts {
+                shown_here: true,
+                ..lost
+            },
+            LeftResultFacts {
+                cancelled: true,
+                ..lost
+            },
+        ] {
+            assert!(!takes_left_result(facts), "{facts:?}");
+        }
     }
 
     #[test]

@@ -25,6 +25,8 @@ pub(super) struct RunBook(Arc<Mutex<Pages>>);
 #[derive(Debug, Default)]
 struct Pages {
     sessions: BTreeMap<RunId, SessionId>,
+    /// Sessions that take the result of another one, which cannot come back.
+    heirs: BTreeMap<RunId, SessionId>,
     questions: BTreeMap<RunId, oneshot::Sender<Option<String>>>,
 }
 
@@ -45,7 +47,12 @@ impl RunBook {
     }
 
     fn session_of(&self, run: &RunId) -> Option<SessionId> {
-        self.pages().sessions.get(run).cloned()
+        let pages = self.pages();
+        pages.heirs.get(run).or_else(|| pages.sessions.get(run)).cloned()
+    }
+
+    fn has_heir(&self, run: &RunId) -> bool {
+        self.pages().heirs.contains_key(run)
     }
 
     fn wait_for(&self, run: &RunId) -> oneshot::Receiver<Option<String>> {
@@ -72,6 +79,11 @@ pub struct PiHost {
 impl PiHost {
     pub(super) fn new(peer: Peer, runs: RunBook) -> Self {
         Self { peer, runs }
+    }
+
+    /// From now on this session takes the result of the run.
+    pub fn hand_over(&self, run: RunId, session: SessionId) {
+        self.runs.pages().heirs.insert(run, session);
     }
 
     /// One short line about the runtime itself; none clears it.
@@ -152,6 +164,7 @@ impl Host for PiHost {
     async fn deliver(&self, delivery: Delivery) -> Result<DeliveryReceipt, HostError> {
         let offer = DeliveryOffer {
             session: self.runs.session_of(&delivery.run),
+            earlier_session: self.runs.has_heir(&delivery.run),
             run: delivery.run,
             state: delivery.state.into(),
             answer: delivery.answer.map(cut_to_fit),

@@ -32,8 +32,8 @@ use impresario_actors::supervision::{
 };
 use impresario_actors::trace_files::FileShelf;
 use impresario_policies::admission::AdmissionSettings;
-use impresario_policies::domain::SessionId;
-use std::collections::BTreeMap;
+use impresario_policies::domain::{RunId, SessionId};
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -89,6 +89,7 @@ pub struct RuntimeBuilder {
     admission: AdmissionSettings,
     restarts: SupervisorSettings,
     session: Arc<Mutex<Option<SessionId>>>,
+    taken_results: Arc<Mutex<BTreeSet<RunId>>>,
     skills: SkillSettings,
     chaos: Option<Plan>,
     chaos_ended: Option<Box<dyn FnOnce(Record) + Send>>,
@@ -113,6 +114,7 @@ impl Default for RuntimeBuilder {
                 ..SupervisorSettings::default()
             },
             session: Arc::default(),
+            taken_results: Arc::default(),
             skills: SkillSettings::default(),
             chaos: None,
             chaos_ended: None,
@@ -156,6 +158,12 @@ impl RuntimeBuilder {
     /// The session the host has open. Change it and call [`Runtime::adopt`] when the host opens another.
     pub fn session(mut self, session: Arc<Mutex<Option<SessionId>>>) -> Self {
         self.session = session;
+        self
+    }
+
+    /// The runs of sessions that cannot come back whose results the open session takes.
+    pub(crate) fn taken_results(mut self, taken: Arc<Mutex<BTreeSet<RunId>>>) -> Self {
+        self.taken_results = taken;
         self
     }
 
@@ -382,7 +390,7 @@ impl RuntimeBuilder {
         let mut runners = BTreeMap::<String, Rc<dyn SubAgentRunner>>::new();
         runners.insert(EMBEDDED_RUNNER.to_string(), Rc::new(EmbeddedRunner::new(parts)));
         runners.insert(PI_RUNNER.to_string(), Rc::new(PiRunner::new(pi)));
-        let (host_kind, session) = (self.host_kind, self.session);
+        let (host_kind, session, taken) = (self.host_kind, self.session, self.taken_results);
         let host: Rc<dyn Host> = match self.host {
             HostKind::Ours(make) => make(),
             HostKind::Programs(host) => Rc::new(ProgramHost::new(host, program.clone())),
@@ -397,6 +405,7 @@ impl RuntimeBuilder {
             contain: Rc::new(|run, grace| contain(run, grace, None).boxed_local()),
             resolve: crate::skills::resolver(self.skills, engines, host_kind.clone()),
             our_host: Rc::new(move || (host_kind.clone(), lock(&session).clone())),
+            takes_result: Rc::new(move |run| lock(&taken).contains(run)),
         }
     }
 }

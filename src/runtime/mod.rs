@@ -53,7 +53,7 @@ pub use impresario_policies::overflow_memory::OverflowSettings;
 pub use impresario_policies::parallel::{ParallelRefusal, Subtask, WorkerResult};
 
 use impresario_actors::journal::{JournalError, Pruned, Retention};
-use impresario_actors::messages::journal::{Prune, ReadRun, ReadRuns};
+use impresario_actors::messages::journal::{Prune, ReadClaimable, ReadRun, ReadRuns};
 use impresario_actors::messages::run::{AdoptDue, CancelReply, CancelRun, ParkRuns, StartRun};
 use impresario_actors::messages::session::{PlanMarkers, SkillOrder, StartSkill};
 use impresario_actors::supervision::{AskError, Message};
@@ -145,6 +145,14 @@ impl Runtime {
         Ok(self
             .ask(move |inside| inside.ports.read_runs.ask_again(ReadRuns { filter }, ASK))
             .await??)
+    }
+
+    /// The runs that have something left to do and whose runtime is dead.
+    pub(crate) async fn claimable(&self) -> Result<Vec<RunSummary>, RuntimeError> {
+        let found = self
+            .ask(|inside| inside.ports.read_claimable.ask_again(ReadClaimable, ASK))
+            .await??;
+        Ok(found.into_iter().map(|claimable| claimable.run).collect())
     }
 
     /// The steps of a run after the sequence `after`.

@@ -651,6 +651,7 @@ async fn perform_play(scenario: &Scenario, plan: Plan, seed: u64) -> Outcome {
             .boxed_local()
         }),
         our_host: Rc::new(|| ("pi".to_string(), Some(session()))),
+        takes_result: Rc::new(|_| false),
     };
     let settings = TreeSettings {
         runtime: identity.id.clone(),

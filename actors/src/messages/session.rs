@@ -120,6 +120,8 @@ pub struct SkillOrder {
     pub task: String,
     /// The host's session.
     pub session: Option<SessionId>,
+    /// Where the host keeps that session, where it does.
+    pub session_file: Option<PathBuf>,
     /// Where the host works.
     pub workspace: PathBuf,
     /// The host trusts what lies there.

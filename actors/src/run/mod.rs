@@ -106,7 +106,7 @@ pub struct RunTools {
     /// For the `at` of steps.
     pub clock: Rc<dyn WallClock>,
     /// Whether the host that asked for this run is the one we have.
-    pub host_is_here: Rc<dyn Fn(&RunRequest) -> bool>,
+    pub host_is_here: Rc<dyn Fn(&RunId, &RunRequest) -> bool>,
     /// Removes the files of a run that is over; its nested session stays while somebody may go on with it.
     pub clear_away: Rc<dyn Fn(&RunId, KeepSession)>,
     /// The directory for nested sessions, below the state directory.

@@ -450,7 +450,7 @@ impl Run {
 
     fn host_is_here(&self) -> bool {
         self.request()
-            .is_some_and(|request| (self.tools.host_is_here)(request))
+            .is_some_and(|request| (self.tools.host_is_here)(&self.id, request))
     }
 
     /// Where it was asked for.

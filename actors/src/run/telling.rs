@@ -68,7 +68,7 @@ impl Run {
         }
         let line = self.projection.choice.as_ref();
         let line = line.and_then(|choice| describe_choice(request, choice));
-        if let Some(text) = line.filter(|_| (self.tools.host_is_here)(request)) {
+        if let Some(text) = line.filter(|_| (self.tools.host_is_here)(&self.id, request)) {
             let _ = self.ports.notice.tell(ShowNotice { text });
         }
     }

@@ -95,14 +95,20 @@ async fn take_over(
 }
 
 fn adoption_facts(run: &RunSummary, tools: &RunsTools) -> AdoptionFacts {
-    let (our_host, our_session) = (tools.our_host)();
+    let (our_host, open) = (tools.our_host)();
+    let ended = run.ended_at.is_some();
+    // For a result that it takes, the open session stands in for the one that cannot come back.
+    let our_session = match ended && (tools.takes_result)(&run.run) {
+        true => run.session.clone(),
+        false => open,
+    };
     AdoptionFacts {
         origin: Origin {
             host: run.host.clone(),
             session: run.session.clone(),
             resumes: run.resumes.clone(),
         },
-        ended: run.ended_at.is_some(),
+        ended,
         our_host,
         our_session,
     }

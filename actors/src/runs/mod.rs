@@ -89,6 +89,8 @@ pub struct RunsTools {
     pub contain: Rc<dyn Fn(RunId) -> LocalBoxFuture<'static, Proof>>,
     /// The kind of host we have, and the session it has open now.
     pub our_host: Rc<dyn Fn() -> (String, Option<SessionId>)>,
+    /// Whether the open session takes the result of this run of another session.
+    pub takes_result: Rc<dyn Fn(&RunId) -> bool>,
 }
 
 /// See the module.

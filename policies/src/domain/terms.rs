@@ -31,6 +31,8 @@ pub struct RunTerms {
     pub log_prompt_prefix: bool,
     /// What the sub-agent is told of its surroundings.
     pub surroundings: Surroundings,
+    /// Where the host keeps the session that asked. One that was never written cannot come back.
+    pub session_file: Option<PathBuf>,
 }
 
 /// What a sub-agent is told of the place it works in, besides its instructions.

@@ -159,6 +159,9 @@ pub struct DeliveryOffer {
     #[schemars(with = "Option<String>")]
     #[ts(type = "string | null")]
     pub session: Option<SessionId>,
+    /// It was asked for in an earlier session, which the host did not keep.
+    #[serde(default)]
+    pub earlier_session: bool,
     /// How it ended.
     pub state: RunEndState,
     /// The answer, or what there was of one.
