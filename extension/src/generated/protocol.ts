@@ -477,6 +477,8 @@ export type DeliveryOffer = {
   run: string,
   /** For which session; none means whichever is open. */
   session: string | null,
+  /** It was asked for in an earlier session, which the host did not keep. */
+  earlier_session: boolean,
   /** How it ended. */
   state: RunEndState,
   /** The answer, or what there was of one. */
@@ -519,7 +521,7 @@ export type SessionHistoryMessages = {
   messages: Array<HistoryMessage>,
 };
 
-/** Does the result of this run already stand in the session branch? */
+/** Does the result of this run stand in the session branch for good, or was it read there? */
 export type SessionHasRun = {
   /** Which run. */
   run: string,

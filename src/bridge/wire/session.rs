@@ -257,7 +257,7 @@ pub struct SessionHistoryMessages {
     pub messages: Vec<HistoryMessage>,
 }
 
-/// Does the result of this run already stand in the session branch?
+/// Does the result of this run stand in the session branch for good, or was it read there?
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema, TS)]
 pub struct SessionHasRun {
     /// Which run.
