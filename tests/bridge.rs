@@ -813,6 +813,7 @@ fn a_delivery_is_offered_for_its_session_and_answered_with_a_receipt() {
                 "run": run_id().to_string(), "session": "S1", "state": "failed", "answer": "half",
                 "reason": {"code": "total_timeout", "message": "too slow"},
                 "stopped_early": "[System]: Sub-agent stopped early (timeout).",
+                "earlier_session": false,
             });
             assert_eq!(offer["params"], expected);
             host.say(json!({"jsonrpc": "2.0", "id": offer["id"], "result": {"receipt": "shown"}}));

@@ -116,7 +116,7 @@ fn a_result_that_was_shown_again_is_read_when_the_person_goes_on_with_skills_onl
         }
         quit(pi);
 
-        let mut pi = stage.rpc();
+        let pi = stage.rpc();
         pi.wait_for(PATIENCE, of_earlier(SECOND));
         assert_eq!(count(&pi, is_result), 1);
         quit(pi);
