@@ -186,6 +186,7 @@ fn outside(world: &Rc<World>) -> Outside {
             std::future::ready(resolved).boxed_local()
         }),
         our_host: Rc::new(move || ("pi".to_string(), (!of.has_ended.get()).then(session))),
+        takes_result: Rc::new(|_| false),
     }
 }
 
@@ -293,7 +294,7 @@ impl Stage {
             session: Some(session()),
             workspace: self.world.workspace(),
             workspace_trusted: true,
-            model: None,
+            ..SkillOrder::default()
         }
     }
 
