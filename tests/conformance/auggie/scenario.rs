@@ -7,10 +7,10 @@ use impresario_actors::gateways::ToolVerdict;
 use impresario_actors::messages::run::{AwaitRun, CancelRun, ParkRuns};
 use impresario_actors::messages::session::StartSkill;
 use impresario_policies::compat::Json;
-use impresario_policies::domain::{Reason, ReasonCode, RetrievalEngine, RunId};
+use impresario_policies::domain::{Reason, ReasonCode, RetrievalEngine, RunId, RunRequest};
 use impresario_policies::execution_route::tier_word;
 use impresario_policies::skill_command::{TypedInput, read_typed_input};
-use impresario_policies::sub_agent_prompt::fingerprint;
+use impresario_policies::sub_agent_prompt::{fingerprint, surroundings_prompt};
 use impresario_policies::trace_file::Trace;
 use serde_json::{Value, json};
 use std::cell::RefCell;
@@ -329,7 +329,7 @@ fn sub_agent_calls(stage: &Stage) -> Vec<Value> {
                 .collect();
             json!({
                 "model": call.request.model, "temperature": call.request.temperature,
-                "system_prompt_sha256": fingerprint(&call.request.system_prompt).sha256,
+                "system_prompt_sha256": fingerprint(without_place(&call.request.system_prompt, request)).sha256,
                 "user_prompt": call.request.user_prompt, "auggie_command": program,
                 "total_timeout_ms": request.clocks.total.as_millis() as u64,
                 "inactivity_timeout_ms": request.clocks.inactivity.as_millis() as u64,
@@ -337,6 +337,13 @@ fn sub_agent_calls(stage: &Stage) -> Vec<Value> {
             })
         })
         .collect()
+}
+
+/// We say at the end where the skill lies, which the peer does not: everything before it is as recorded.
+fn without_place<'a>(prompt: &'a str, request: &RunRequest) -> &'a str {
+    let place = surroundings_prompt(&request.terms.surroundings).expect("a skill lies somewhere");
+    let before = prompt.strip_suffix(&place).expect("the place stands at the end");
+    before.strip_suffix("\n\n").expect("a paragraph of its own")
 }
 
 fn trace_value(name: &str, trace: &Trace) -> Value {
