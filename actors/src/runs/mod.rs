@@ -17,10 +17,11 @@ use crate::messages::run::{
 };
 use crate::supervision::{Actor, Answer, ChildExited, Context, Exit, Handles, Nursery, Port, Spec};
 use futures_util::future::LocalBoxFuture;
+use futures_util::stream::{self, StreamExt};
 use impresario_policies::admission::AdmissionSettings;
 use impresario_policies::domain::{GroupId, Proof, Reason, ReasonCode, RunId, RunRequest, SessionId, Step};
 use std::cell::RefCell;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 use std::time::Duration;
 use tokio::sync::oneshot;
@@ -28,6 +29,8 @@ use tokio::sync::oneshot;
 const ASK: Duration = Duration::from_secs(30);
 /// A run tree that gives up is started so often with the order to park; then it waits for the next start.
 const PARKING_TRIES_MAX: u32 = 3;
+/// So many runs are told to park at a time: their orders are written together.
+const PARKED_AT_ONCE: usize = 256;
 /// How long a wish waits before it looks again for a run that is about to come back.
 const COMING_BACK: Duration = Duration::from_millis(100);
 
@@ -314,25 +317,34 @@ impl Handles<ParkRuns> for Runs {
     fn handle(&mut self, message: ParkRuns, _: &mut Context<Self>) -> Answer<Self, u32> {
         let (ports, doors, runtime) = (self.ports.clone(), self.doors.clone(), self.tools.runtime.clone());
         Answer::later(async move {
-            let unfinished = RunFilter {
-                owner: Some(runtime.clone()),
-                ..RunFilter::unfinished()
-            };
-            let asked = ports.read.ask_again(ReadRuns { filter: unfinished }, ASK).await;
-            let runs = asked.ok().and_then(Result::ok).unwrap_or_default();
-            let mut parked = 0;
-            for run in &runs {
-                park(&ports.read, &doors, &runtime, &run.run, &message.reason).await;
+            let asked = unfinished_of(&ports.read, &runtime).await;
+            let runs = asked.unwrap_or_default();
+            // The newest first: room that becomes free must not go to one that is about to be parked.
+            stream::iter(runs.iter().rev())
+                .for_each_concurrent(PARKED_AT_ONCE, |run| {
+                    park(&ports.read, &doors, &runtime, run, &message.reason)
+                })
+                .await;
+            // One look for all of them: a look for each would read the list as often as it is long.
+            while unfinished_of(&ports.read, &runtime)
+                .await
+                .is_none_or(|left| !left.is_disjoint(&runs))
+            {
+                tokio::time::sleep(COMING_BACK).await;
             }
-            for run in &runs {
-                while is_unfinished(&ports.read, &runtime, &run.run).await {
-                    tokio::time::sleep(COMING_BACK).await;
-                }
-                parked += 1;
-            }
-            parked
+            u32::try_from(runs.len()).unwrap_or(u32::MAX)
         })
     }
+}
+
+/// The runs of ours that have not ended; none when the journal cannot say.
+async fn unfinished_of(read: &Port<ReadRuns>, runtime: &RuntimeId) -> Option<BTreeSet<RunId>> {
+    let filter = RunFilter {
+        owner: Some(runtime.clone()),
+        ..RunFilter::unfinished()
+    };
+    let found = read.ask_again(ReadRuns { filter }, ASK).await.ok()?.ok()?;
+    Some(found.into_iter().map(|run| run.run).collect())
 }
 
 /// Returns when the order is on disk, or when there is nothing left to park.
