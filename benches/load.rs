@@ -8,15 +8,16 @@
 
 use impresario::runtime::{
     EmbeddedTool, ModelClient, ModelError, ModelReply, ModelRequest, ModelRole, ModelUsage, Replay,
-    RunFilter, RunProgress, TerminalState, ToolCall, ToolContext, ToolDefinition, async_trait,
+    RunFilter, RunProgress, RunState, TerminalState, ToolCall, ToolContext, ToolDefinition, async_trait,
 };
 use impresario::{Run, Runtime, RuntimeBuilder, SubAgent};
+use impresario_policies::domain::SessionId;
 use serde_json::{Value, json};
 use std::io::{BufRead, BufReader};
 use std::path::Path;
 use std::process::{Child, Command, ExitCode, Stdio};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 /// A run that calls the tool so often has 100 steps.
@@ -27,6 +28,8 @@ const WIDTH: usize = 200;
 /// Fewer steps are repeated until there are so many: `/proc` counts in hundredths of a second.
 const STEPS_MIN: usize = 20_000;
 const SPAWNS_TIMED: usize = 200;
+/// A run of a session is gone on with after a kill; one without is parked.
+const SESSION: &str = "load";
 
 const CPU_MS_MAX: f64 = 60.0;
 const CPU_GROWTH_MAX: f64 = 1.5;
@@ -229,6 +232,7 @@ fn builder(directory: &Path, width: usize) -> RuntimeBuilder {
         .state_directory(directory)
         .workspace("/")
         .width(width)
+        .session(Arc::new(Mutex::new(Some(SessionId(SESSION.to_string())))))
         .tool(Note)
         .model(Busy)
 }
@@ -243,6 +247,7 @@ fn silent() -> SubAgent {
 
 fn sub_agent(model: &str) -> SubAgent {
     SubAgent::explore("Note what there is.")
+        .session(SESSION)
         .unjudged()
         .with_tool("note")
         .timeout(Duration::from_secs(24 * 3600))
@@ -404,7 +409,6 @@ async fn spawn_all(runtime: &Runtime, count: usize) -> Vec<Run> {
 
 /// Until so many runs have come as far as they can: four work, the others have their brief and wait for room.
 async fn wait_for(runtime: &Runtime, count: usize) {
-    use impresario_policies::domain::RunState;
     let patience = Instant::now() + PATIENCE;
     loop {
         let filter = RunFilter {
