@@ -1,10 +1,11 @@
 //! Announces what is on disk to whoever listens, without ever waiting for them.
 //!
-//! Who listens to one run is woken for that run only: what a listener costs does not depend on how many runs there are.
+//! Who listens to one run is woken for that run only, and who wants to know which runs there are is woken when one begins
+//! or ends: what a step costs does not depend on how many runs or listeners there are.
 //! A listener that is too slow misses announcements, is told how many, and reads them from the journal by sequence.
 //! A step may be announced twice (after a restart); its run and sequence say so.
 
-use impresario_policies::domain::RunId;
+use impresario_policies::domain::{RunId, Step};
 use impresario_policies::projection::RecordedStep;
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -54,7 +55,7 @@ pub struct EventFeed(Arc<Mutex<Desk>>);
 /// Everybody who listens.
 #[derive(Debug, Default)]
 struct Desk {
-    to_all: Vec<Line>,
+    to_lives: Vec<Line>,
     to_one: BTreeMap<RunId, Vec<Line>>,
     numbers_given: u64,
 }
@@ -70,7 +71,7 @@ struct Line {
 /// Hears announcements from when it was made until it is dropped.
 #[derive(Debug)]
 pub struct Listener {
-    /// The run it listens to; none for all.
+    /// The run it listens to; none for the lives of all.
     run: Option<RunId>,
     number: u64,
     announcements: mpsc::Receiver<Announcement>,
@@ -79,8 +80,8 @@ pub struct Listener {
 }
 
 impl EventFeed {
-    /// Listens to all runs from now on.
-    pub fn listen(&self) -> Listener {
+    /// Listens from now on for the beginnings and ends of all runs. One that is adopted begins here too.
+    pub fn listen_to_lives(&self) -> Listener {
         self.connect(None)
     }
 
@@ -115,7 +116,7 @@ impl EventFeed {
             run: run.clone(),
             step: step.clone(),
         };
-        self.tell(run, announcement);
+        self.tell(run, is_of_a_life(&step.step), announcement);
     }
 
     /// Announces that a run cannot go on.
@@ -124,23 +125,31 @@ impl EventFeed {
             run: run.clone(),
             why: why.to_string(),
         };
-        self.tell(run, announcement);
+        self.tell(run, true, announcement);
     }
 
-    fn tell(&self, run: &RunId, announcement: impl Fn() -> Announcement) {
+    fn tell(&self, run: &RunId, is_of_a_life: bool, announcement: impl Fn() -> Announcement) {
         let desk = lock(&self.0);
         let to_one = desk.to_one.get(run).into_iter().flatten();
-        for line in desk.to_all.iter().chain(to_one) {
+        let to_lives = desk.to_lives.iter().filter(|_| is_of_a_life);
+        for line in to_lives.chain(to_one) {
             line.tell(announcement());
         }
     }
+}
+
+fn is_of_a_life(step: &Step) -> bool {
+    matches!(
+        step,
+        Step::Accepted { .. } | Step::Ended { .. } | Step::Delivered | Step::DeliveryAcknowledged
+    )
 }
 
 impl Desk {
     fn lines_of(&mut self, run: Option<&RunId>) -> &mut Vec<Line> {
         match run {
             Some(run) => self.to_one.entry(run.clone()).or_default(),
-            None => &mut self.to_all,
+            None => &mut self.to_lives,
         }
     }
 
@@ -186,7 +195,6 @@ fn lock(desk: &Mutex<Desk>) -> MutexGuard<'_, Desk> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use impresario_policies::domain::Step;
     use std::future::Future;
     use std::pin::pin;
     use std::task::{Context, Poll, Wake, Waker};
@@ -258,16 +266,20 @@ mod tests {
     }
 
     #[test]
-    fn who_listens_to_all_hears_all_and_who_is_gone_leaves_nothing_behind() {
+    fn who_listens_to_lives_hears_beginnings_and_ends_and_who_is_gone_leaves_nothing_behind() {
         let feed = EventFeed::default();
         let woken = Arc::new(Woken::default());
-        let (mut all, one) = (feed.listen(), feed.listen_to(&run(1)));
-        feed.announce(&run(1), &step(1));
+        let (mut lives, one) = (feed.listen_to_lives(), feed.listen_to(&run(1)));
+        let admitted = RecordedStep {
+            step: Step::Admitted,
+            ..step(1)
+        };
+        feed.announce(&run(1), &admitted);
+        assert!(poll(&mut lives, &woken).is_pending());
         feed.announce(&run(2), &step(2));
-        assert_eq!(sequence_of(poll(&mut all, &woken)), Some(1));
-        assert_eq!(sequence_of(poll(&mut all, &woken)), Some(2));
-        drop((all, one));
+        assert_eq!(sequence_of(poll(&mut lives, &woken)), Some(2));
+        drop((lives, one));
         let desk = lock(&feed.0);
-        assert!(desk.to_all.is_empty() && desk.to_one.is_empty());
+        assert!(desk.to_lives.is_empty() && desk.to_one.is_empty());
     }
 }

@@ -320,7 +320,7 @@ impl RuntimeBuilder {
         };
         let _watchdog = watch(self_owned);
         // Before anybody lives, so that no run that is adopted is missed.
-        let steps = tree.feed.listen();
+        let steps = tree.feed.listen_to_lives();
         tokio::task::spawn_local(wish::heed(inside.clone(), wishes(&directory), steps));
         let root = Root::start_local(tree.top, settings).await;
         let _ = ready.send(Ok(tree.feed));
