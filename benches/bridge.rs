@@ -9,7 +9,8 @@
 
 use impresario::bridge::wire::{
     Delegation, HostSkill, InputReading, MarkerPlan, MarkerSkeleton, ObservedEvent, QuestionAnswer,
-    SessionEnd, SessionStart, SkillCancel, SkillRun, SkillSummary, TraceName, TypedInput,
+    ResumableRun, RunResume, RunResumed, SessionEnd, SessionStart, SkillCancel, SkillRun, SkillSummary,
+    TraceName, TypedInput,
 };
 use impresario::bridge::{Bridge, BridgeSettings, HostEvents, Refused};
 use impresario_policies::domain::{Reason, ReasonCode, RunId, SessionId};
@@ -205,6 +206,20 @@ impl HostEvents for Nobody {
         };
         Err(Refused { reason, hint: None })
     }
+    async fn resumable(&self, _: &SessionId) -> Vec<ResumableRun> {
+        Vec::new()
+    }
+
+    async fn resume(&self, request: RunResume) -> Result<RunResumed, Refused> {
+        let run = RunId::new(1, 1);
+        Ok(RunResumed {
+            run: run.clone(),
+            resumes: run,
+            name: "review".into(),
+            task: request.run,
+        })
+    }
+
     async fn cancel(&self, _: SkillCancel) -> Vec<RunId> {
         Vec::new()
     }

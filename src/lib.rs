@@ -17,6 +17,7 @@ pub mod settings;
 mod skill_files;
 pub mod skills;
 pub mod traces;
+mod trust;
 pub mod wiring;
 
 #[cfg(target_os = "linux")]

@@ -2,13 +2,13 @@
 
 use crate::bridge::wire::{
     Delegation, DelegationLesson, HostSkill, HostSkillScope, InputReading, MarkerEdit, MarkerPlan,
-    MarkerSkeleton, MarkerTtl, ObservedEvent, QuestionAnswer, SessionEnd, SessionStart, SkillCancel,
-    SkillRun, SkillSummary, TraceName, TypedInput,
+    MarkerSkeleton, MarkerTtl, ObservedEvent, QuestionAnswer, ResumableRun, RunResume, RunResumed,
+    SessionEnd, SessionStart, SkillCancel, SkillRun, SkillSummary, TraceName, TypedInput,
 };
 use crate::bridge::{Bridge, BridgeError, BridgeSettings, HostEvents, PiHost, Refused, log_to_file};
 use crate::models::OfflineOr;
 use crate::pi_results::LeftResults;
-use crate::runtime::{PI_RUNNER, Run, Runtime, RuntimeError, StartError, state_directory};
+use crate::runtime::{PI_RUNNER, Resumable, Run, Runtime, RuntimeError, StartError, state_directory};
 use crate::settings::{Settings, SettingsPlaces};
 use crate::skills::{SkillSettings, list_skills, skill_tools_of};
 use crate::traces::{Traces, viewed};
@@ -17,7 +17,7 @@ use impresario_actors::gateways::Host;
 use impresario_actors::journal::{RunFilter, RunSummary};
 use impresario_actors::messages::session::{ListedScope, ListedSkill, SkillOrder};
 use impresario_policies::cache_markers::{Lifetime, Marker, MarkerEdit as PlannedEdit, Section};
-use impresario_policies::domain::{Reason, ReasonCode, RunId, RunState, SessionId};
+use impresario_policies::domain::{Reason, ReasonCode, RunId, RunState, SessionId, WhatToRun};
 use impresario_policies::settings::RouterSettings;
 use impresario_policies::skill_command::{TypedInput as ReadInput, read_typed_input};
 use std::collections::{BTreeMap, BTreeSet};
@@ -29,6 +29,9 @@ use std::time::Duration;
 /// How often an acknowledged delivery is tried to be settled, and the pause between two tries.
 const ACKNOWLEDGE_TRIES: u32 = 40;
 const ACKNOWLEDGE_PAUSE: Duration = Duration::from_millis(250);
+
+/// So many runs are offered to be gone on with.
+const RESUMABLE_MAX: usize = 50;
 
 /// What a bridge is started with.
 #[derive(Debug, Clone, Default)]
@@ -132,7 +135,8 @@ impl PiSessions {
             session: Some(session.clone()),
             session_file: start.and_then(|start| start.file.clone()).map(PathBuf::from),
             workspace: start.map_or_else(|| PathBuf::from("."), |start| PathBuf::from(&start.cwd)),
-            workspace_trusted: start.is_none_or(is_trusted),
+            // Nobody said anything of a session that is not known.
+            workspace_trusted: start.is_some_and(is_trusted),
             model: start.and_then(|start| start.model.clone()),
             ..SkillOrder::default()
         }
@@ -170,6 +174,42 @@ impl PiSessions {
     }
 }
 
+impl PiSessions {
+    async fn resume_found(&self, request: &RunResume) -> Result<RunResumed, RuntimeError> {
+        let found = self.runtime.find_run(&request.run).await?;
+        let as_run = self.run_id_of(&request.request);
+        self.runtime.resume_as(as_run.clone(), &found.run).await?;
+        let (WhatToRun::Agent(name) | WhatToRun::Skill(name)) = found.what;
+        Ok(RunResumed {
+            run: as_run,
+            resumes: found.run,
+            name,
+            task: found.task,
+        })
+    }
+}
+
+fn internal(error: &RuntimeError) -> Reason {
+    Reason {
+        code: ReasonCode::Internal,
+        message: in_words(error),
+    }
+}
+
+fn resumable_run(found: Resumable, here: &Path) -> ResumableRun {
+    let Resumable { run, cut_off } = found;
+    let (WhatToRun::Agent(name) | WhatToRun::Skill(name)) = run.what;
+    let elsewhere = run.workspace.filter(|workspace| workspace != here);
+    ResumableRun {
+        run: run.run,
+        name,
+        task: run.task,
+        elsewhere: elsewhere.map(|workspace| workspace.display().to_string()),
+        cut_off,
+        at_ms: run.accepted_at.0,
+    }
+}
+
 #[async_trait]
 impl HostEvents for PiSessions {
     async fn session_started(&self, start: SessionStart) {
@@ -200,9 +240,7 @@ impl HostEvents for PiSessions {
     async fn host_gone(&self) {
         let reason = Reason {
             code: ReasonCode::HostGone,
-            message: "The host went away while this run worked in the foreground. \
-                      `impresario runs resume` goes on."
-                .to_string(),
+            message: "The host went away while this run worked in the foreground.".to_string(),
         };
         if let Err(error) = self.runtime.shutdown_because(reason).await {
             tracing::warn!(%error, "runtime not stopped in order");
@@ -223,17 +261,34 @@ impl HostEvents for PiSessions {
         match self.runtime.spawn_skill_as(run.clone(), order).await {
             Ok(_) => Ok(run),
             Err(RuntimeError::Refused(reason)) => Err(Refused { reason, hint: None }),
-            Err(error) => {
-                let reason = Reason {
-                    code: ReasonCode::Internal,
-                    message: in_words(&error),
-                };
-                Err(Refused {
-                    reason,
-                    hint: Some("Try again; the runtime's log says more.".to_string()),
-                })
-            }
+            Err(error) => Err(Refused {
+                reason: internal(&error),
+                hint: Some("Try again; the runtime's log says more.".to_string()),
+            }),
         }
+    }
+
+    async fn resumable(&self, session: &SessionId) -> Vec<ResumableRun> {
+        let here = self.order(session, String::new(), String::new()).workspace;
+        let mut runs = self.runtime.resumable().await.unwrap_or_else(|error| {
+            tracing::warn!(%error, "runs to go on with not listed");
+            Vec::new()
+        });
+        // Stable, so the newest stay first.
+        runs.sort_by_key(|found| found.run.workspace.as_ref() != Some(&here));
+        let shown = runs.into_iter().take(RESUMABLE_MAX);
+        shown.map(|found| resumable_run(found, &here)).collect()
+    }
+
+    async fn resume(&self, request: RunResume) -> Result<RunResumed, Refused> {
+        let resumed = self.resume_found(&request).await;
+        resumed.map_err(|error| match error {
+            RuntimeError::Refused(reason) => Refused { reason, hint: None },
+            error => Refused {
+                reason: internal(&error),
+                hint: Some("Try again; the runtime's log says more.".to_string()),
+            },
+        })
     }
 
     async fn cancel(&self, request: SkillCancel) -> Vec<RunId> {
@@ -364,6 +419,7 @@ fn reading_of(text: &str) -> InputReading {
         ReadInput::Skill(command) => InputReading::NoName { typed: command.typed },
         ReadInput::PickSkill => InputReading::PickSkill,
         ReadInput::Cancel => InputReading::Cancel,
+        ReadInput::Resume { run } => InputReading::Resume { run },
         ReadInput::TraceReport { skill } => InputReading::TraceReport { skill },
         ReadInput::TraceView { file } => InputReading::TraceView { file },
         // As the host completes it.

@@ -221,6 +221,7 @@ pub fn resolve(settings: &SkillSettings, host: &str, order: SkillOrder) -> Resul
             results: settings.results,
             surroundings,
             session_file: order.session_file,
+            inherited: None,
         },
         retrieval: settings.retrieval,
     };

@@ -79,6 +79,8 @@ pub struct Outside {
     pub our_host: Rc<dyn Fn() -> (String, Option<SessionId>)>,
     /// Whether the open session takes the result of this run of another session.
     pub takes_result: Rc<dyn Fn(&RunId) -> bool>,
+    /// Whether a person wants to go on here with a run of another session.
+    pub wanted_here: Rc<dyn Fn(&RunId) -> bool>,
 }
 
 /// Gives an attempt its context engine.
@@ -167,6 +169,7 @@ pub fn grow(journal: JournalAccess, outside: Outside, settings: TreeSettings) ->
         contain: contain(&outside),
         our_host: outside.our_host.clone(),
         takes_result: outside.takes_result.clone(),
+        wanted_here: outside.wanted_here.clone(),
     };
     let router_ports = RouterPorts {
         start: places.runs.port(),

@@ -80,6 +80,20 @@ impl HostEvents for RecordingEvents {
         })
     }
 
+    async fn resumable(&self, _: &SessionId) -> Vec<wire::ResumableRun> {
+        Vec::new()
+    }
+
+    async fn resume(&self, request: wire::RunResume) -> Result<wire::RunResumed, Refused> {
+        let run = RunId::new(1, 1);
+        Ok(wire::RunResumed {
+            run: run.clone(),
+            resumes: run,
+            name: "review".into(),
+            task: request.run,
+        })
+    }
+
     async fn cancel(&self, request: SkillCancel) -> Vec<RunId> {
         self.note(format!("cancel by {}", request.by));
         vec![run_id()]
@@ -291,7 +305,7 @@ fn check_example(example: &Value, asked: &mut String) {
         };
     }
     check_each!(
-        requests: Hello, Ping, TypedInput, SkillRun, SkillCancel, QuestionAnswer, MarkerSkeleton, Completions, DelegationAsk,
+        requests: Hello, Ping, TypedInput, SkillRun, RunsResumable, RunResume, SkillCancel, QuestionAnswer, MarkerSkeleton, Completions, DelegationAsk,
             TraceReport, TraceView, TraceList, QuestionAsk, ModelComplete, DeliveryOffer, SessionHistory, SessionHasRun;
         notifications: RequestCancel, SessionStart, SessionEnd, ObservedEvents, DeliveryAcknowledged, UiStatus,
             UiProgress, UiNotice

@@ -518,3 +518,33 @@ fn ctrl_c_ends_it_quietly() {
         .expect("a line");
     interrupted(over_stdio);
 }
+
+#[test]
+fn connections_that_say_nothing_are_closed_and_shut_nobody_out() {
+    let scene = Scene::new();
+    let server = Http::start(scene.command(&["--http", "127.0.0.1:0"]));
+    let half_open = (0..300).map(|_| {
+        let mut stream = TcpStream::connect(&server.address).expect("it listens");
+        // One that was closed already to make room for others cannot be written to.
+        let _ = stream.write_all(b"POST /mcp HTTP/1.1\r\nHost: ");
+        stream
+    });
+    let half_open = half_open.collect::<Vec<_>>();
+    let known = format!("Host: {}\r\nAuthorization: Bearer {TOKEN}\r\n", server.address);
+    assert_eq!(server.post(&known, HELLO).0, 200);
+    for mut stream in half_open {
+        let mut rest = Vec::new();
+        let within = std::time::Duration::from_secs(60);
+        stream.set_read_timeout(Some(within)).expect("a limit");
+        // Closed with or without a word, and not only after a minute.
+        let read = stream.read_to_end(&mut rest);
+        let timed_out = |error: &std::io::Error| {
+            matches!(
+                error.kind(),
+                std::io::ErrorKind::WouldBlock | std::io::ErrorKind::TimedOut
+            )
+        };
+        assert!(!read.is_err_and(|error| timed_out(&error)), "it is still open");
+    }
+    assert_eq!(server.post(&known, HELLO).0, 200);
+}

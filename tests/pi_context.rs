@@ -102,8 +102,9 @@ impl Stage {
     }
 }
 
-const DEMO: [&str; 8] = [
+const DEMO: [&str; 9] = [
     "skill",
+    "--trust",
     "--runner",
     "pi",
     "--model",

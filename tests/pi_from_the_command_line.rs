@@ -73,6 +73,7 @@ impl Stage {
     fn start_skill(&self) -> JsonLines {
         let arguments = [
             "skill",
+            "--trust",
             "--runner",
             "pi",
             "--model",
@@ -281,6 +282,7 @@ fn a_skill_is_told_its_task() {
     with_both("command line: skill", script, |stage| {
         let finished = stage.run(&[
             "skill",
+            "--trust",
             "--runner",
             "pi",
             "--model",

@@ -73,7 +73,7 @@ impl Stage {
 
     fn nested(&self, model: &str, pi: &str, task: &str) {
         let mut command = self.sandbox.command(env!("CARGO_BIN_EXE_impresario"));
-        command.args(["skill", "--runner", "pi", "--pi", pi, "--model", model]);
+        command.args(["skill", "--trust", "--runner", "pi", "--pi", pi, "--model", model]);
         command.args(["--unjudged", "demo", task]);
         ended_well(&run(&mut command, "", PATIENCE));
     }

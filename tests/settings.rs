@@ -266,6 +266,7 @@ fn a_run_is_bounded_as_set_and_a_flag_wins() {
         "--json",
         "--timeout",
         "77s",
+        "--trust",
     ];
     let (request, stderr) = accepted(&scene, &run);
     assert_eq!(request["clocks"]["total"]["secs"], 77);
@@ -289,7 +290,13 @@ fn a_skill_writes_its_trace_where_it_is_set_or_nowhere() {
         let scene = scene.with_skill("workspace/.pi", "");
         let (request, _) = accepted(
             &scene,
-            &["skill", "look", "find the lock in src/lib.rs", "--json"],
+            &[
+                "skill",
+                "look",
+                "find the lock in src/lib.rs",
+                "--json",
+                "--trust",
+            ],
         );
         assert_eq!(request["trace_directory"], directory);
     }

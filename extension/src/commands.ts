@@ -1,10 +1,10 @@
 // `/skill <name> <task>`, `/skill:<name> <task>`, and what can be said about skills: `/skill:cancel`,
-// `/skill:trace-report <skill>`, `/skill:trace-view <file>`. Each works as a command of Pi's and as typed text. The runtime
+// `/skill:resume <run>`, `/skill:trace-report <skill>`, `/skill:trace-view <file>`. Each works as a command of Pi's and as typed text. The runtime
 // reads the line; what it reads is carried out here, and a line that is nobody's of ours is Pi's, as without us.
 
 import { completeArgument } from "./completion.ts";
 import { NO_SKILLS } from "./generated/protocol.ts";
-import type { InputReading, SkillSummary } from "./generated/protocol.ts";
+import type { InputReading, ResumableRun, SkillSummary } from "./generated/protocol.ts";
 import type { Context, HostSession, Pi } from "./host.ts";
 import { NOT_READY } from "./impresario.ts";
 import type { Impresario, SkillOutcome } from "./impresario.ts";
@@ -22,6 +22,10 @@ interface Command {
 /** What Pi lists beside the skills. */
 const COMMANDS: Record<string, Command> = {
   cancel: { description: "Cancel the sub-agents of this session" },
+  resume: {
+    description: "Go on with a sub-agent that is parked or was cut off: /skill:resume <run>",
+    complete: (impresario, typed) => impresario.completeRuns(typed),
+  },
   "trace-report": {
     description: "What the traces of a skill say: /skill:trace-report <skill>",
     complete: (impresario, typed) => completeArgument(typed, () => impresario.skills()),
@@ -88,6 +92,11 @@ async function carryOut(impresario: Impresario, session: HostSession, ctx: Conte
     case "cancel":
       await impresario.cancel(session, "/skill:cancel");
       return true;
+    case "resume": {
+      const run = reading.run || (await pickRun(impresario, session));
+      if (run) await impresario.resumeRun(session, run);
+      return true;
+    }
     case "trace_report":
       await impresario.tellTrace(session, "trace.report", { session: session.id, skill: reading.skill });
       return true;
@@ -151,6 +160,28 @@ async function pickSkill(impresario: Impresario, session: HostSession, ctx: Cont
   }
   const task = await askTask(session, ctx, name);
   if (task) explain(impresario, session, await impresario.runSkill(session, { name, task, hosts_form: false }));
+}
+
+/** One is chosen on a screen; elsewhere the person reads which there are, and says it. */
+async function pickRun(impresario: Impresario, session: HostSession): Promise<string | undefined> {
+  if (!(await impresario.reach())) {
+    session.complain(impresario.runtime.offBecause ?? NOT_READY);
+    return undefined;
+  }
+  const runs = await impresario.resumable({ holds: true });
+  if (runs.length === 0) {
+    session.tell("There is no run to go on with.");
+    return undefined;
+  }
+  const choices = new Map(runs.map((run) => [runInOneLine(run), run.run]));
+  if (session.hasUI) return choices.get((await session.select("Go on with which run?", [...choices.keys()])) ?? "");
+  session.complain(["Say which: /skill:resume <run>. There are:", ...choices.keys()].join("\n"));
+  return undefined;
+}
+
+export function runInOneLine({ run, name, task, elsewhere, cut_off }: ResumableRun): string {
+  const place = elsewhere === null ? "" : ` (in ${elsewhere})`;
+  return `${run} ${cut_off ? "cut off" : "parked"}: ${name}${place} – ${oneLine(task, DESCRIPTION_CHARS_MAX)}`;
 }
 
 function inOneLine({ name, description }: SkillSummary): string {

@@ -102,6 +102,11 @@ export class HostSession {
     if (!this.hasUI) process.exitCode = 1;
   }
 
+  /** Lets the person choose; undefined when nothing was chosen. */
+  async select(title: string, choices: string[]): Promise<string | undefined> {
+    return await this.read<Promise<string | undefined>>((ctx) => ctx.ui.select(title, choices), Promise.resolve(undefined));
+  }
+
   /** Shows a notice nobody asked for. The same one is not shown twice in a row. */
   notice(level: NoticeLevel, text: string): void {
     const now = Date.now();

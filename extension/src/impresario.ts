@@ -5,7 +5,7 @@ import { Delegation } from "./delegation.ts";
 import type { WaitingCall } from "./delegation.ts";
 import { EscapeKey } from "./escape.ts";
 import { ERROR_CODES } from "./generated/protocol.ts";
-import type { DeliveryOffer, HostRequests, InputReading, MarkerPlan, MarkerSkeleton, OfferReceipt, SkillSummary } from "./generated/protocol.ts";
+import type { DeliveryOffer, HostRequests, InputReading, MarkerPlan, MarkerSkeleton, OfferReceipt, ResumableRun, SkillSummary } from "./generated/protocol.ts";
 import { history } from "./history.ts";
 import { hostVersion, runtimeEnvironment } from "./host.ts";
 import type { HostSession } from "./host.ts";
@@ -146,6 +146,41 @@ export class Impresario {
       if (call.signal?.aborted) cancel();
       call.signal?.addEventListener("abort", cancel, { once: true });
       return await result;
+    } finally {
+      release();
+    }
+  }
+
+  /** The runs a person can go on with, those of this workspace first. */
+  async resumable(options: { holds?: boolean } = {}): Promise<ResumableRun[]> {
+    const session = this.#session;
+    const outcome = await (session && this.runtime.connection?.ask("runs.resumable", { session: session.id }, options));
+    return outcome?.ok ? outcome.result.runs : [];
+  }
+
+  /** Those whose id begins so. */
+  async completeRuns(typed: string): Promise<{ value: string; label: string; description: string }[] | null> {
+    const fitting = (await this.resumable()).filter(({ run }) => run.startsWith(typed.trimStart()));
+    return fitting.length > 0 ? fitting.map(({ run, name, task }) => ({ value: run, label: run, description: `${name}: ${task}` })) : null;
+  }
+
+  /** Goes on with a run. Without a screen it returns when the new one is over, for Pi would exit before. */
+  async resumeRun(session: HostSession, run: string): Promise<void> {
+    this.runtime.startIfIdle();
+    const release = this.runtime.hold();
+    try {
+      const connection = await this.runtime.ready(READY_MS);
+      if (!connection) return session.complain(this.runtime.offBecause ?? NOT_READY);
+      const request = { session: session.id, request: crypto.randomUUID(), run };
+      const resumed = await connection.ask("run.resume", request, { holds: true });
+      if (!resumed.ok) {
+        const { hint } = dataOf(resumed);
+        return session.complain(`Run ${run} is not gone on with: ${wordsFor(resumed)}${hint ? ` ${hint}` : ""}`);
+      }
+      const { run: next, resumes, name, task } = resumed.result;
+      this.progress.begin(next, name, task);
+      session.notice("info", `Going on with run ${resumes} as run ${next}.`);
+      if (!session.hasUI) await this.#ended(next);
     } finally {
       release();
     }

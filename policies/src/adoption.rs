@@ -13,6 +13,8 @@ pub struct AdoptionFacts {
     pub our_host: String,
     /// The session this runtime's host has open.
     pub our_session: Option<SessionId>,
+    /// A person wants to go on with it here, in a run that names it.
+    pub wanted_here: bool,
 }
 
 /// What becomes of it.
@@ -37,15 +39,20 @@ pub fn decide_adoption(facts: &AdoptionFacts) -> AdoptionDecision {
         {
             AdoptionDecision::GoOn
         }
+        Some(_) if facts.wanted_here && !facts.ended => park(
+            "The program that asked for this run and its runtime were gone, and a person goes on with it elsewhere.",
+        ),
         Some(_) => AdoptionDecision::Leave,
         None if facts.ended => AdoptionDecision::Leave,
-        None => AdoptionDecision::Park(Reason {
-            code: ReasonCode::RuntimeGone,
-            message: "The program that asked for this run was killed, and the runtime with it. \
-                      `impresario runs resume` goes on."
-                .to_string(),
-        }),
+        None => park("The program that asked for this run was killed, and the runtime with it."),
     }
+}
+
+fn park(message: &str) -> AdoptionDecision {
+    AdoptionDecision::Park(Reason {
+        code: ReasonCode::RuntimeGone,
+        message: message.to_string(),
+    })
 }
 
 /// What is seen of a result that its session does not have for good.
@@ -84,6 +91,7 @@ mod tests {
             ended,
             our_host: "pi".into(),
             our_session: Some(SessionId("s1".into())),
+            wanted_here: false,
         }
     }
 
@@ -144,6 +152,20 @@ mod tests {
         ] {
             assert!(!takes_left_result(facts), "{facts:?}");
         }
+    }
+
+    #[test]
+    fn a_run_of_another_session_is_parked_here_for_a_person_who_wants_it() {
+        let wanted = |session, ended| AdoptionFacts {
+            wanted_here: true,
+            ..facts("pi", Some(session), ended)
+        };
+        assert!(matches!(
+            decide_adoption(&wanted("s2", false)),
+            AdoptionDecision::Park(_)
+        ));
+        assert_eq!(decide_adoption(&wanted("s2", true)), AdoptionDecision::Leave);
+        assert_eq!(decide_adoption(&wanted("s1", false)), AdoptionDecision::GoOn);
     }
 
     #[test]

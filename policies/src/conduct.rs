@@ -4,13 +4,13 @@
 
 use crate::compat::trim;
 use crate::domain::{
-    AttemptEnding, AttemptNumber, Brief, Briefing, ModelChoice, Reason, ReasonCode, Replay, RunRequest,
-    TerminalState, Verdict, WhatToRun,
+    AttemptEnding, AttemptNumber, Brief, Briefing, JudgedPass, ModelChoice, Reason, ReasonCode, Replay,
+    RunRequest, TerminalState, Verdict, WhatToRun,
 };
 use crate::fallback::{FallbackDecision, FallbackFacts, FallbackSettings, StartFrom, decide_fallback};
 use crate::judge_loop::{DEFAULT_QUESTION, brief_with_goal};
 use crate::model_choice::{ChoiceDecision, choose_models};
-use crate::projection::{AttemptProjection, JudgedPass, RunProjection, ToolFate};
+use crate::projection::{AttemptProjection, RunProjection, ToolFate};
 use std::time::Duration;
 
 /// What is seen besides the journal.
@@ -231,20 +231,23 @@ fn while_attempt_is_open(open: &AttemptProjection, run: &RunProjection, facts: &
 }
 
 fn towards_a_brief(run: &RunProjection, request: &RunRequest, facts: &ConductFacts) -> Move {
+    let inherited = request.terms.inherited.as_ref();
+    if let Some((brief, verdict)) =
+        inherited.and_then(|earlier| Some((earlier.brief.as_ref()?, &earlier.verdict)))
+    {
+        return keep_brief(brief.clone(), verdict.clone(), request);
+    }
     let Briefing::Judged {
         passes_max,
         questions_max,
         ..
     } = &request.briefing
     else {
-        return keep_brief(the_task_alone(request), None, request);
+        return keep_brief_unjudged(run, request, facts);
     };
     if let Some(question) = run.open_question() {
         return match facts.question_failed {
-            None => Move::Ask {
-                question: question.to_string(),
-                asked_before: true,
-            },
+            None => ask_again(question),
             Some(failure) => unanswered(question, failure, request),
         };
     }
@@ -288,6 +291,30 @@ fn brief_of(run: &RunProjection, pass: &JudgedPass, request: &RunRequest) -> Bri
         ..pass.brief.clone()
     };
     brief_with_goal(brief, &request.task)
+}
+
+fn ask_again(question: &str) -> Move {
+    Move::Ask {
+        question: question.to_string(),
+        asked_before: true,
+    }
+}
+
+/// Where nobody judges, what an earlier run found out and was told is the brief, else the task alone. A question that
+/// was open there is asked where somebody can answer it, and costs nothing where nobody can.
+fn keep_brief_unjudged(run: &RunProjection, request: &RunRequest, facts: &ConductFacts) -> Move {
+    match (run.open_question(), facts.question_failed) {
+        (Some(question), None) => return ask_again(question),
+        (Some(question), Some(failure @ QuestionFailure::HostGone)) => {
+            return unanswered(question, failure, request);
+        }
+        (Some(_), Some(QuestionFailure::NobodyThere | QuestionFailure::TimedOut)) | (None, _) => {}
+    }
+    let brief = match run.latest_pass() {
+        Some(pass) => brief_of(run, pass, request),
+        None => the_task_alone(request),
+    };
+    keep_brief(brief, None, request)
 }
 
 fn the_task_alone(request: &RunRequest) -> Brief {
@@ -370,7 +397,7 @@ fn towards_an_answer(run: &RunProjection, request: &RunRequest, facts: &ConductF
             number: run.next_attempt(),
             model,
             wait,
-            from,
+            from: or_from_earlier_run(from, request),
         },
         FallbackDecision::Fail(reason) => Move::End {
             state: TerminalState::Failed,
@@ -390,12 +417,19 @@ fn first_attempt(run: &RunProjection, request: &RunRequest) -> Move {
             number: run.next_attempt(),
             model: model.clone(),
             wait: Duration::ZERO,
-            from: if request.continues.is_some() {
-                StartFrom::EarlierRun
-            } else {
-                StartFrom::Scratch
-            },
+            from: or_from_earlier_run(StartFrom::Scratch, request),
         },
+    }
+}
+
+/// The beginning of a run that goes on with another one is that one's session: from nothing, finished tools would run
+/// a second time.
+fn or_from_earlier_run(from: StartFrom, request: &RunRequest) -> StartFrom {
+    match from {
+        StartFrom::Scratch if request.continues.is_some() => StartFrom::EarlierRun,
+        StartFrom::Scratch | StartFrom::Session | StartFrom::SessionToldOfCutTool | StartFrom::EarlierRun => {
+            from
+        }
     }
 }
 

@@ -116,8 +116,7 @@ fn try_again_after_loss(facts: &FallbackFacts, settings: &FallbackSettings) -> F
         return FallbackDecision::Park(Reason {
             code: ReasonCode::NoProgress,
             message: format!(
-                "The runtime lost this run's sub-agent {} times in a row without progress. \
-                 See `impresario trace` for what happened; `impresario runs resume` tries again.",
+                "The runtime lost this run's sub-agent {} times in a row without progress.",
                 facts.lost_in_a_row
             ),
         });
@@ -181,7 +180,7 @@ fn tool_indeterminate() -> Reason {
     Reason {
         code: ReasonCode::ToolIndeterminate,
         message: "A tool that may change something was cut off, and nobody knows whether it ran. \
-                  Look at the workspace, then use `impresario runs resume`."
+                  Look at the workspace before you go on."
             .to_string(),
     }
 }
@@ -191,7 +190,7 @@ fn work_done_already(facts: &FallbackFacts) -> Reason {
         code: ReasonCode::ToolIndeterminate,
         message: format!(
             "The sub-agent had already changed something when it stopped ({}), \
-             so it is not started again by itself. Look at the workspace, then use `impresario runs resume`.",
+             so it is not started again by itself. Look at the workspace before you go on.",
             reason_of(facts).message.trim_end_matches('.')
         ),
     }

@@ -11,8 +11,8 @@ mod fold;
 pub use contradiction::{Contradiction, Impossible};
 
 use crate::domain::{
-    AttemptEnding, AttemptNumber, Brief, ModelChoice, Proof, Reason, Replay, RunRequest, RunState, Step,
-    TerminalState, Verdict,
+    AttemptEnding, AttemptNumber, Brief, JudgedPass, ModelChoice, Proof, Question, Reason, Replay,
+    RunRequest, RunState, Step, TerminalState, Verdict,
 };
 
 /// One step as the journal holds it.
@@ -81,28 +81,6 @@ pub struct Acceptance {
     pub at_ms: u64,
     /// Everything that was asked for.
     pub request: Box<RunRequest>,
-}
-
-/// One pass of actor and judge.
-#[derive(Debug, Clone, PartialEq)]
-pub struct JudgedPass {
-    /// From 1.
-    pub pass: u32,
-    /// What the actor pass wrote.
-    pub brief: Brief,
-    /// What the judge said.
-    pub verdict: Verdict,
-}
-
-/// A question to the user.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Question {
-    /// As shown.
-    pub question: String,
-    /// How many passes had been judged when it was asked.
-    pub after_pass: u32,
-    /// As typed; none while the question is open.
-    pub answer: Option<String>,
 }
 
 /// An attempt and what it did.

@@ -23,6 +23,11 @@ pub enum TypedInput {
     },
     /// Stop the skill in flight.
     Cancel,
+    /// Go on with a run that is parked or was cut off.
+    Resume {
+        /// How its id begins; empty to let the user pick one.
+        run: String,
+    },
     /// One of our commands with an argument that is missing or cannot be meant.
     Usage {
         /// How it is written.
@@ -83,6 +88,9 @@ fn read_words(rest: &str) -> Option<TypedInput> {
         "cancel" if argument.is_empty() => TypedInput::Cancel,
         "cancel" => TypedInput::Usage {
             usage: "/skill cancel",
+        },
+        "resume" => TypedInput::Resume {
+            run: argument.split(is_space).next().unwrap_or("").to_string(),
         },
         "trace-report" => match leading_name(argument) {
             "" => TypedInput::Usage {
@@ -189,6 +197,11 @@ mod tests {
     fn reserved_names_are_commands_in_both_forms() {
         check("/skill cancel", TypedInput::Cancel);
         check("/skill:cancel", TypedInput::Cancel);
+        check("/skill:resume", TypedInput::Resume { run: String::new() });
+        check(
+            "/skill resume 01kah now",
+            TypedInput::Resume { run: "01kah".into() },
+        );
         check(
             "/skill trace-report demo",
             TypedInput::TraceReport { skill: "demo".into() },

@@ -2,7 +2,8 @@
 
 use super::wire::{
     Delegation, HostSkill, InputReading, MarkerPlan, MarkerSkeleton, ObservedEvent, QuestionAnswer,
-    SessionEnd, SessionStart, SkillCancel, SkillRun, SkillSummary, TraceName, TypedInput,
+    ResumableRun, RunResume, RunResumed, SessionEnd, SessionStart, SkillCancel, SkillRun, SkillSummary,
+    TraceName, TypedInput,
 };
 use async_trait::async_trait;
 use impresario_policies::domain::{Reason, RunId, SessionId};
@@ -34,6 +35,10 @@ pub trait HostEvents: Send + Sync {
     async fn input(&self, input: TypedInput) -> InputReading;
     /// A skill shall run. `request` is unique: the same one twice means one run.
     async fn run_skill(&self, request: SkillRun) -> Result<RunId, Refused>;
+    /// The runs that a person can go on with.
+    async fn resumable(&self, session: &SessionId) -> Vec<ResumableRun>;
+    /// A run shall be gone on with. `request` is unique: the same one twice means one run.
+    async fn resume(&self, request: RunResume) -> Result<RunResumed, Refused>;
     /// Runs shall be cancelled; returns those that are.
     async fn cancel(&self, request: SkillCancel) -> Vec<RunId>;
     /// An answer to a question nobody waits for in this process (it was asked by an earlier one). True when it was

@@ -3,14 +3,15 @@
 use super::Peer;
 use super::connection::AskFailure;
 use super::wire::{
-    ANSWER_BYTES_MAX, DeliveryOffer, ErrorCode, HistoryRole, NoticeLevel, QuestionAnswer, QuestionAsk,
-    Receipt, SessionHasRun, SessionHistory, UiNotice, UiProgress, UiStatus,
+    ANSWER_BYTES_MAX, DeliveryOffer, ErrorCode, HistoryRole, NoticeLevel, OfferedReason, QuestionAnswer,
+    QuestionAsk, Receipt, SessionHasRun, SessionHistory, UiNotice, UiProgress, UiStatus,
 };
 use async_trait::async_trait;
 use impresario_actors::gateways::{
     ChatMessage, ChatRole, Delivery, DeliveryReceipt, Host, HostError, Progress,
 };
-use impresario_policies::domain::{RunId, SessionId};
+use impresario_policies::domain::{Reason, RunId, SessionId, TerminalState};
+use impresario_policies::resumption::{Reader, advise};
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio::sync::oneshot;
@@ -162,13 +163,16 @@ impl Host for PiHost {
     }
 
     async fn deliver(&self, delivery: Delivery) -> Result<DeliveryReceipt, HostError> {
+        let run = delivery.run;
         let offer = DeliveryOffer {
-            session: self.runs.session_of(&delivery.run),
-            earlier_session: self.runs.has_heir(&delivery.run),
-            run: delivery.run,
+            session: self.runs.session_of(&run),
+            earlier_session: self.runs.has_heir(&run),
+            run: run.clone(),
             state: delivery.state.into(),
             answer: delivery.answer.map(cut_to_fit),
-            reason: delivery.reason.map(Into::into),
+            reason: delivery
+                .reason
+                .map(|reason| with_advice(&run, delivery.state, reason)),
             stopped_early: delivery.stopped_early,
         };
         let receipt = self.peer.ask(&offer).await.map_err(host_error)?;
@@ -185,6 +189,14 @@ impl Host for PiHost {
         };
         Ok(self.peer.ask(&ask).await.map_err(host_error)?.has)
     }
+}
+
+/// A reason is read in several places; what can be done about it depends on the place.
+fn with_advice(run: &RunId, state: TerminalState, mut reason: Reason) -> OfferedReason {
+    if let Some(advice) = advise(run, state, Reader::Pi) {
+        reason.message = format!("{} {advice}", reason.message);
+    }
+    reason.into()
 }
 
 fn role_of(role: HistoryRole) -> ChatRole {

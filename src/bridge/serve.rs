@@ -9,18 +9,22 @@ use super::model::BridgedModel;
 use super::wire::{
     Completions, DelegationAsk, DeliveryAcknowledged, Envelope, ErrorCode, ErrorObject, Hello, KNOWN_EVENTS,
     LINE_BYTES_MAX, MarkerSkeleton, MessageId, Notification, ObservedEvents, PROTOCOL_VERSION,
-    PROTOCOL_VERSION_OLDEST, Ping, QuestionAnswer, QuestionAnswered, Request, RequestCancel, SessionEnd,
-    SessionStart, SkillCancel, SkillCancelled, SkillNames, SkillRun, SkillRunAccepted, TraceList, TraceNames,
-    TraceReport, TraceText, TraceView, TypedInput, Welcome, read_envelope,
+    PROTOCOL_VERSION_OLDEST, Ping, QuestionAnswer, QuestionAnswered, Request, RequestCancel, ResumableRuns,
+    RunResume, RunsResumable, SessionEnd, SessionStart, SkillCancel, SkillCancelled, SkillNames, SkillRun,
+    SkillRunAccepted, TraceList, TraceNames, TraceReport, TraceText, TraceView, TypedInput, Welcome,
+    read_envelope,
 };
 use futures_util::FutureExt;
 use futures_util::future::{AbortHandle, Abortable, BoxFuture};
 use futures_util::stream::{FuturesUnordered, StreamExt};
+use rustix::event::{PollFd, PollFlags, poll};
+use rustix::io::Errno;
 use serde::de::DeserializeOwned;
 use serde_json::json;
 use serde_json::value::RawValue;
 use std::collections::BTreeMap;
 use std::io::{self, Read, Write};
+use std::os::fd::OwnedFd;
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -62,6 +66,8 @@ pub struct Bridge {
     runs: RunBook,
     incoming: mpsc::Receiver<Incoming>,
     settings: BridgeSettings,
+    /// Where we write, to see when nobody reads there any more.
+    watched: Option<OwnedFd>,
 }
 
 impl Bridge {
@@ -89,6 +95,7 @@ impl Bridge {
             runs: RunBook::default(),
             incoming,
             settings,
+            watched: None,
         })
     }
 
@@ -98,7 +105,12 @@ impl Bridge {
         use std::os::fd::AsFd;
         let input = std::fs::File::from(io::stdin().as_fd().try_clone_to_owned()?);
         let output = std::fs::File::from(io::stdout().as_fd().try_clone_to_owned()?);
-        Self::open(input, output, settings)
+        let watched = output.as_fd().try_clone_to_owned()?;
+        let opened = Self::open(input, output, settings)?;
+        Ok(Self {
+            watched: Some(watched),
+            ..opened
+        })
     }
 
     /// Our end of the connection.
@@ -126,6 +138,14 @@ impl Bridge {
             greeted: false,
             running: BTreeMap::new(),
         };
+        let (peer, watched) = (self.peer.clone(), self.watched.take());
+        let unheard = async move {
+            tokio::select! { biased;
+                () = peer.gone() => {}
+                () = until_unread(watched) => {}
+            }
+        };
+        tokio::pin!(unheard);
         let mut under_way: FuturesUnordered<BoxFuture<'static, Finished>> = FuturesUnordered::new();
         loop {
             tokio::select! {
@@ -136,11 +156,36 @@ impl Bridge {
                     Some(Incoming::Notify { method, params }) => service.note(&method, &params).await,
                     None => break,
                 },
+                // Whoever does not read any more cannot be served, whatever it still writes.
+                () = &mut unheard => break,
             }
         }
+        self.peer.close();
         drop(under_way);
         tracing::info!(traffic = ?self.peer.traffic(), "the host closed its end");
         events.host_gone().await;
+    }
+}
+
+/// Returns when the other end of what we write to is closed. A file or a terminal has no other end.
+async fn until_unread(output: Option<OwnedFd>) {
+    let Some(output) = output else {
+        return std::future::pending().await;
+    };
+    // The thread waits with the process: nothing but the end of either wakes it.
+    let watched = tokio::task::spawn_blocking(move || {
+        loop {
+            // Nothing is asked for, so only an error or the end of the other side is told.
+            let mut output = [PollFd::new(&output, PollFlags::empty())];
+            match poll(&mut output, None) {
+                Ok(_) => return output[0].revents().intersects(PollFlags::ERR | PollFlags::HUP),
+                Err(Errno::INTR) => {}
+                Err(_) => return false,
+            }
+        }
+    });
+    if !matches!(watched.await, Ok(true)) {
+        std::future::pending::<()>().await;
     }
 }
 
@@ -384,6 +429,16 @@ async fn answer_call(
         let run = events.run_skill(request).await.map_err(refusal)?;
         runs.remember(run.clone(), session);
         Ok(AnswerLine::done(id, &SkillRunAccepted { run }))
+    } else if method == <RunsResumable as Request>::METHOD.name {
+        let RunsResumable { session } = parse(&params)?;
+        let runs = events.resumable(&session).await;
+        Ok(AnswerLine::done(id, &ResumableRuns { runs }))
+    } else if method == <RunResume as Request>::METHOD.name {
+        let request: RunResume = parse(&params)?;
+        let session = request.session.clone();
+        let resumed = events.resume(request).await.map_err(refusal)?;
+        runs.remember(resumed.run.clone(), session);
+        Ok(AnswerLine::done(id, &resumed))
     } else if method == <SkillCancel as Request>::METHOD.name {
         let cancelled = events.cancel(parse(&params)?).await;
         Ok(AnswerLine::done(id, &SkillCancelled { runs: cancelled }))

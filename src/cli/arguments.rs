@@ -23,6 +23,9 @@ forgets old runs. Logs go to stderr when IMPRESARIO_LOG is set, for instance IMP
 pub struct Cli {
     #[command(subcommand)]
     pub(super) command: Command,
+    /// Leave control characters in the text of models, tools and files as they are; a terminal never gets them
+    #[arg(long, global = true)]
+    pub(super) raw: bool,
 }
 
 #[derive(Debug, Subcommand)]
@@ -37,6 +40,8 @@ pub(super) enum Command {
     Runs(RunsArguments),
     /// Tell the story of a run, step by step; report on the runs of a skill
     Trace(TraceArguments),
+    /// Say which workspaces you trust, and take it back
+    Trust(TrustArguments),
     /// Show and check the settings
     Config(ConfigArguments),
     /// Serve results kept aside to other hosts, as an MCP server
@@ -108,7 +113,71 @@ pub(super) struct HowArguments {
     #[arg(long, value_name = "PROGRAM", env = "IMPRESARIO_PI")]
     pub(super) pi: Option<PathBuf>,
     #[command(flatten)]
+    pub(super) trust: TrustFlags,
+    #[command(flatten)]
     pub(super) state: StateArguments,
+}
+
+/// Whether what the workspace brings along is taken.
+#[derive(Debug, Clone, Copy, Default, Args)]
+pub(super) struct TrustFlags {
+    /// Take settings and skills of the workspace this once, without asking
+    #[arg(long, conflicts_with = "no_trust")]
+    trust: bool,
+    /// Leave them out this once
+    #[arg(long)]
+    no_trust: bool,
+}
+
+impl TrustFlags {
+    pub(super) fn typed(self) -> Option<bool> {
+        match (self.trust, self.no_trust) {
+            (true, _) => Some(true),
+            (false, true) => Some(false),
+            (false, false) => None,
+        }
+    }
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = format!("\
+A workspace can bring settings that name programs and models, and skills. The command line asks before it takes them,
+once for each directory; without a terminal it leaves them out. In Pi, Pi's own trust of the project counts.
+
+Examples:
+  impresario trust list
+  impresario trust add
+  impresario trust revoke ~/src/app
+
+{EXIT_CODES}"))]
+pub(super) struct TrustArguments {
+    #[command(subcommand)]
+    pub(super) action: TrustAction,
+    #[command(flatten)]
+    pub(super) state: StateArguments,
+}
+
+#[derive(Debug, Subcommand)]
+pub(super) enum TrustAction {
+    /// Show what you said of which directory
+    #[command(after_help = format!("Example:\n  impresario trust list --json\n\n{EXIT_CODES}"))]
+    List {
+        /// One JSON object a line
+        #[arg(long)]
+        json: bool,
+    },
+    /// Trust a workspace from now on
+    #[command(after_help = format!("Example:\n  impresario trust add ~/src/app\n\n{EXIT_CODES}"))]
+    Add {
+        /// The workspace [default: the current directory]
+        directory: Option<PathBuf>,
+    },
+    /// Forget what you said of a workspace: the next command asks again
+    #[command(after_help = format!("Example:\n  impresario trust revoke ~/src/app\n\n{EXIT_CODES}"))]
+    Revoke {
+        /// The workspace [default: the current directory]
+        directory: Option<PathBuf>,
+    },
 }
 
 #[derive(Debug, Args)]
@@ -178,6 +247,8 @@ pub(super) struct ParallelArguments {
     #[arg(long, value_name = "PROGRAM", env = "IMPRESARIO_PI")]
     pub(super) pi: Option<PathBuf>,
     #[command(flatten)]
+    pub(super) trust: TrustFlags,
+    #[command(flatten)]
     pub(super) state: StateArguments,
 }
 
@@ -193,6 +264,7 @@ impl ParallelArguments {
             inactivity_timeout: self.inactivity_timeout,
             workspace: self.workspace.clone(),
             pi: self.pi.clone(),
+            trust: self.trust,
             state: self.state.clone(),
             ..HowArguments::default()
         }
@@ -210,6 +282,7 @@ pub(super) struct StateArguments {
 #[command(after_help = format!("\
 Examples:
   impresario runs
+  impresario runs --here
   impresario runs --json | head -n 1
   impresario runs show 01kah3q
   impresario runs resume 01kah3q
@@ -225,6 +298,12 @@ pub(super) struct RunsArguments {
     /// At most so many, the newest first
     #[arg(long, default_value_t = 20, value_name = "COUNT")]
     pub(super) newest: usize,
+    /// Only the runs of the current directory
+    #[arg(long, conflicts_with = "workspace")]
+    pub(super) here: bool,
+    /// Only the runs of this workspace
+    #[arg(long, value_name = "DIRECTORY")]
+    pub(super) workspace: Option<PathBuf>,
     #[command(flatten)]
     pub(super) state: StateArguments,
 }
@@ -243,7 +322,7 @@ pub(super) enum RunsAction {
         /// Its id, or as much of the beginning as makes it the only one
         run: String,
     },
-    /// Go on with a parked run, as a new run that names it
+    /// Go on with a run that is parked or was cut off, as a new run that names it
     #[command(after_help = format!("Example:\n  impresario runs resume 01kah3q\n\n{EXIT_CODES}"))]
     Resume {
         /// Its id, or as much of the beginning as makes it the only one
@@ -314,6 +393,10 @@ pub(super) struct ReportArguments {
     /// The workspace [default: the current directory]
     #[arg(long, value_name = "DIRECTORY")]
     pub(super) workspace: Option<PathBuf>,
+    #[command(flatten)]
+    pub(super) trust: TrustFlags,
+    #[command(flatten)]
+    pub(super) state: StateArguments,
 }
 
 #[derive(Debug, Args)]
@@ -335,6 +418,10 @@ pub(super) struct ViewArguments {
     /// The workspace [default: the current directory]
     #[arg(long, value_name = "DIRECTORY")]
     pub(super) workspace: Option<PathBuf>,
+    #[command(flatten)]
+    pub(super) trust: TrustFlags,
+    #[command(flatten)]
+    pub(super) state: StateArguments,
 }
 
 #[derive(Debug, Args)]

@@ -2,11 +2,11 @@
 
 use super::arguments::{ConfigAction, ConfigArguments};
 use super::exit::Failure;
+use super::output::{print, print_json, say};
 use super::run::existing_workspace;
 use super::wire::SettingLine;
 use crate::settings::{Settings, SettingsPlaces, Use, origin_in_words, use_of, value_in_words};
 use impresario_policies::settings::{ResolvedValue, settings_schema_text};
-use std::io::Write;
 use std::process::ExitCode;
 
 pub(super) fn execute(arguments: ConfigArguments) -> Result<ExitCode, Failure> {
@@ -20,26 +20,22 @@ pub(super) fn execute(arguments: ConfigArguments) -> Result<ExitCode, Failure> {
     match &arguments.action {
         ConfigAction::Show { json } => show(&read()?, *json),
         ConfigAction::Check => return Ok(check(&read()?)),
-        ConfigAction::Schema => print(&settings_schema_text()),
+        // A reader that went away is no failure, here and below.
+        ConfigAction::Schema => {
+            let _ = print_json(settings_schema_text().trim_end());
+        }
     }
     Ok(ExitCode::SUCCESS)
 }
 
-/// A reader that went away is no failure.
-fn print(text: &str) {
-    let mut stdout = std::io::stdout().lock();
-    let _ = stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush());
-}
-
 fn show(settings: &Settings, json: bool) {
-    let line = match json {
-        true => |value: &ResolvedValue| SettingLine::of(value).to_json(),
-        false => in_words,
-    };
-    let lines = settings.resolved.values.iter().map(|value| line(value) + "\n");
-    print(&lines.collect::<String>());
+    let printed = settings.resolved.values.iter().try_for_each(|value| match json {
+        true => print_json(&SettingLine::of(value).to_json()),
+        false => print(&in_words(value)),
+    });
+    let _ = printed;
     for problem in &settings.problems {
-        let _ = writeln!(std::io::stderr(), "impresario: {problem}");
+        say(&problem.to_string());
     }
 }
 
@@ -54,8 +50,10 @@ fn in_words(value: &ResolvedValue) -> String {
 }
 
 fn check(settings: &Settings) -> ExitCode {
-    let lines = settings.problems.iter().map(|problem| format!("{problem}\n"));
-    print(&lines.collect::<String>());
+    let _ = settings
+        .problems
+        .iter()
+        .try_for_each(|problem| print(&problem.to_string()));
     match settings.problems.is_empty() {
         true => ExitCode::SUCCESS,
         false => ExitCode::FAILURE,

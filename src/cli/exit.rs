@@ -1,5 +1,6 @@
 //! Exit codes, and the sentence that goes with a failure.
 
+use super::output::say;
 use crate::runtime::{RuntimeError, StartError};
 use impresario_actors::journal::OpenError;
 use impresario_policies::domain::{Reason, ReasonCode, TerminalState};
@@ -17,7 +18,7 @@ Exit codes:
   1  failed
   2  usage: the command could not be understood
   3  cancelled
-  4  parked: a person has to look; `impresario runs resume` goes on";
+  4  parked: a person has to look; `impresario runs resume <run>` goes on";
 
 /// The exit code for the end of a run.
 pub(super) fn code_of(state: TerminalState) -> ExitCode {
@@ -53,8 +54,7 @@ impl Failure {
 
     /// Tells the person and gives the exit code.
     pub(super) fn report(self) -> ExitCode {
-        use std::io::Write;
-        let _ = writeln!(std::io::stderr(), "impresario: {}", self.message);
+        say(&self.message);
         ExitCode::from(self.code)
     }
 }
@@ -89,9 +89,10 @@ impl From<Reason> for Failure {
 
 fn refused(reason: Reason) -> Failure {
     match reason.code {
-        ReasonCode::UnknownAgent | ReasonCode::UnknownSkill | ReasonCode::UnknownModel => {
-            Failure::usage(reason.message)
-        }
+        ReasonCode::UnknownAgent
+        | ReasonCode::UnknownSkill
+        | ReasonCode::UnknownModel
+        | ReasonCode::NotResumable => Failure::usage(reason.message),
         _ => Failure::failed(reason.message),
     }
 }

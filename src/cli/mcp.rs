@@ -2,8 +2,9 @@
 
 use super::arguments::McpArguments;
 use super::exit::Failure;
+use super::output::print;
 use crate::memory::{HttpError, Memory, MemoryError, serve_http, serve_stdio};
-use std::io::{Read, Write};
+use std::io::Read;
 use std::net::SocketAddr;
 use std::process::ExitCode;
 
@@ -44,10 +45,9 @@ async fn over_http(memory: Memory, address: SocketAddr, token: Option<String>) -
     };
     let header = format!("Authorization: Bearer {token}");
     let listening = move |address: SocketAddr| {
-        let mut stdout = std::io::stdout().lock();
-        let _ = writeln!(stdout, "http://{address}/mcp");
+        let _ = print(&format!("http://{address}/mcp"));
         if !is_given {
-            let _ = writeln!(stdout, "{header}");
+            let _ = print(&header);
         }
     };
     let ended = async {

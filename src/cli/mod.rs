@@ -5,12 +5,14 @@ mod bridge;
 mod config;
 mod exit;
 mod mcp;
+mod output;
 mod parallel;
 mod run;
 mod runs;
 mod terminal;
 mod trace;
 mod traces;
+mod trust;
 mod wire;
 
 pub use arguments::Cli;
@@ -27,6 +29,9 @@ impl Cli {
             Err(error) => return Failure::failed(format!("start: {error}")).report(),
         };
         start_logging();
+        if self.raw {
+            output::leave_raw();
+        }
         let ended = runtime.block_on(async {
             match self.command {
                 Command::Run(arguments) => run::run_agent(arguments).await,
@@ -34,6 +39,7 @@ impl Cli {
                 Command::Parallel(arguments) => parallel::execute(arguments).await,
                 Command::Runs(arguments) => runs::execute(arguments).await,
                 Command::Trace(arguments) => trace::execute(arguments).await,
+                Command::Trust(arguments) => trust::execute(&arguments),
                 Command::Config(arguments) => config::execute(arguments),
                 Command::Mcp(arguments) => mcp::serve(arguments).await,
                 Command::Bridge(arguments) => bridge::serve(arguments).await,

@@ -2,32 +2,32 @@
 
 use super::arguments::{HowArguments, RunArguments, SkillArguments};
 use super::exit::{Failure, code_of};
+use super::output::{print_json, say};
 use super::terminal::TerminalHost;
+use super::trust::is_trusted;
 use super::wire::EventLine;
 use crate::runtime::{EMBEDDED_RUNNER, Outcome, PI_RUNNER, Run, Runtime, SubAgent};
 use crate::settings::{Settings, SettingsPlaces};
 use crate::skills::{SkillSettings, skill_tools_of};
 use impresario_actors::messages::session::SkillOrder;
 use impresario_policies::domain::{Briefing, TerminalState};
-use std::io::Write;
+use impresario_policies::resumption::{Reader, advise};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 /// The model of the embedded runner when nobody names one.
 const OFFLINE: &str = crate::runtime::OFFLINE_MODEL;
-/// Whoever types the command in a workspace trusts it as much as any program started there.
-pub(super) const TRUSTED: bool = true;
 
 pub(super) async fn run_agent(arguments: RunArguments) -> Result<ExitCode, Failure> {
     let how = arguments.how;
-    let workspace = existing_workspace(how.workspace.as_deref())?;
+    let workspace = how.workspace()?;
     let settings = how.settings(&workspace)?;
     if settings.chain.is_empty() {
         return Err(needs_model(&settings.runner));
     }
-    let runtime = how.start(&workspace, &settings).await?;
+    let runtime = how.start(&workspace.directory, &settings).await?;
     let sub_agent = SubAgent::new(arguments.agent, arguments.task)
-        .workspace(&workspace)
+        .workspace(&workspace.directory)
         .runner(&settings.runner)
         .chain(settings.chain.clone())
         .limits_of(&settings);
@@ -37,18 +37,18 @@ pub(super) async fn run_agent(arguments: RunArguments) -> Result<ExitCode, Failu
 
 pub(super) async fn run_skill(arguments: SkillArguments) -> Result<ExitCode, Failure> {
     let how = arguments.how;
-    let workspace = existing_workspace(how.workspace.as_deref())?;
+    let workspace = how.workspace()?;
     let settings = how.settings(&workspace)?;
     if settings.chain.is_empty() && !settings.models_chosen {
         return Err(needs_model(&settings.runner));
     }
-    let runtime = how.start(&workspace, &settings).await?;
+    let runtime = how.start(&workspace.directory, &settings).await?;
     let order = SkillOrder {
         name: arguments.name,
         task: arguments.task,
         session: None,
-        workspace,
-        workspace_trusted: TRUSTED,
+        workspace: workspace.directory,
+        workspace_trusted: workspace.trusted,
         model: None,
         ..SkillOrder::default()
     };
@@ -97,10 +97,7 @@ pub(super) fn cancel_on_interrupt(
         if interrupts.recv().await.is_none() {
             return;
         }
-        let _ = writeln!(
-            std::io::stderr(),
-            "impresario: cancelling; once more to stop at once"
-        );
+        say("cancelling; once more to stop at once");
         let cancelled = async {
             cancelling.await;
             std::future::pending().await
@@ -119,7 +116,7 @@ async fn print_events(run: &Run) {
     let mut events = run.events();
     while let Some(event) = events.next().await {
         let line = EventLine::of(run.id(), &event).to_json();
-        if writeln!(std::io::stdout(), "{line}").is_err() {
+        if print_json(&line).is_err() {
             return;
         }
     }
@@ -127,17 +124,14 @@ async fn print_events(run: &Run) {
 
 /// The answer went to stdout when it was delivered; this is for the person.
 fn say_how_it_ended(outcome: &Outcome) {
-    let mut stderr = std::io::stderr();
     if let Some(reason) = &outcome.reason {
-        let _ = writeln!(
-            stderr,
-            "impresario: {}: {}",
-            state_in_words(outcome.state),
-            reason.message
-        );
+        say(&format!("{}: {}", state_in_words(outcome.state), reason.message));
+    }
+    if let Some(advice) = advise(&outcome.run, outcome.state, Reader::CommandLine) {
+        say(&advice);
     }
     if outcome.state != TerminalState::Succeeded {
-        let _ = writeln!(stderr, "impresario: see `impresario trace {}`", outcome.run);
+        say(&format!("see `impresario trace {}`", outcome.run));
     }
 }
 
@@ -178,12 +172,34 @@ pub(super) fn existing_workspace(given: Option<&Path>) -> Result<PathBuf, Failur
     }
 }
 
+/// Where a sub-agent works.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Workspace {
+    /// With no link in its name.
+    pub(super) directory: PathBuf,
+    /// What it brings along is taken.
+    pub(super) trusted: bool,
+}
+
+impl Workspace {
+    pub(super) fn settings_places(&self) -> SettingsPlaces {
+        SettingsPlaces::of(&self.directory, self.trusted)
+    }
+}
+
 impl HowArguments {
+    /// The directory to work in; whether it is trusted may be asked here.
+    pub(super) fn workspace(&self) -> Result<Workspace, Failure> {
+        let directory = existing_workspace(self.workspace.as_deref())?;
+        let trusted = is_trusted(&directory, self.trust, &self.state)?;
+        Ok(Workspace { directory, trusted })
+    }
+
     /// What stands in the files, and over it what was typed. Problems are said on stderr.
-    pub(super) fn settings(&self, workspace: &Path) -> Result<SkillSettings, Failure> {
-        let files = Settings::read(&SettingsPlaces::of(workspace, TRUSTED));
+    pub(super) fn settings(&self, workspace: &Workspace) -> Result<SkillSettings, Failure> {
+        let files = Settings::read(&workspace.settings_places());
         for line in files.notice().iter().flat_map(|notice| notice.lines()) {
-            let _ = writeln!(std::io::stderr(), "impresario: {line}");
+            say(line);
         }
         let runner = self.runner.as_deref().unwrap_or(EMBEDDED_RUNNER);
         let mut settings = SkillSettings {

@@ -2,15 +2,17 @@
 
 use super::arguments::{RunsAction, RunsArguments, StateArguments};
 use super::exit::Failure;
-use super::run::watch;
+use super::output::{print, print_json};
+use super::run::{existing_workspace, watch};
 use super::terminal::TerminalHost;
 use super::wire::RunLine;
-use crate::runtime::Runtime;
+use crate::runtime::{Runtime, RuntimeError};
 use impresario_actors::gateways::{SystemWallClock, UnixMillis, WallClock};
 use impresario_actors::journal::{Retention, RunFilter, RunProgress, RunSummary};
 use impresario_policies::domain::{RunId, RunState, WhatToRun};
 use impresario_policies::projection::RunProjection;
-use std::io::Write;
+use impresario_policies::resumption::{Reader, advise};
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Duration;
 
@@ -23,12 +25,12 @@ const LOOKED_EVERY: Duration = Duration::from_millis(100);
 
 pub(super) async fn execute(arguments: RunsArguments) -> Result<ExitCode, Failure> {
     let runtime = open(&arguments.state, arguments.json).await?;
-    let done = match arguments.action {
-        None => list(&runtime, arguments.newest, arguments.json).await,
-        Some(RunsAction::Show { run }) => show(&runtime, &run, arguments.json).await,
-        Some(RunsAction::Cancel { run }) => cancel(&runtime, &run).await,
-        Some(RunsAction::Resume { run }) => return resume(runtime, &run, arguments.json).await,
-        Some(RunsAction::Prune { older_than, keep }) => prune(&runtime, older_than, keep).await,
+    let done = match &arguments.action {
+        None => list(&runtime, &arguments).await,
+        Some(RunsAction::Show { run }) => show(&runtime, run, arguments.json).await,
+        Some(RunsAction::Cancel { run }) => cancel(&runtime, run).await,
+        Some(RunsAction::Resume { run }) => return resume(runtime, run, arguments.json).await,
+        Some(RunsAction::Prune { older_than, keep }) => prune(&runtime, *older_than, *keep).await,
     };
     runtime.shutdown().await?;
     done
@@ -62,61 +64,84 @@ pub(super) async fn settle(runtime: &Runtime) -> Result<(), Failure> {
 
 /// The one run whose id begins so.
 pub(super) async fn find(runtime: &Runtime, prefix: &str) -> Result<RunSummary, Failure> {
-    let mut found = runtime.runs(RunFilter::id_prefix(prefix)).await?;
-    match (found.pop(), found.is_empty()) {
-        (Some(run), true) if !prefix.is_empty() => Ok(run),
-        (None, _) => Err(Failure::usage(format!(
-            "no run begins with {prefix:?}; `impresario runs` lists them"
-        ))),
-        (Some(_), _) => Err(Failure::usage(format!(
-            "more than one run begins with {prefix:?}; say more of its id"
-        ))),
-    }
+    let found = runtime.find_run(prefix).await;
+    found.map_err(|error| match error {
+        RuntimeError::Refused(reason) => {
+            Failure::usage(format!("{} `impresario runs` lists them.", reason.message))
+        }
+        other => other.into(),
+    })
 }
 
-async fn list(runtime: &Runtime, newest: usize, json: bool) -> Result<ExitCode, Failure> {
-    let runs = runtime.runs(RunFilter::newest(newest)).await?;
-    let mut stdout = std::io::stdout().lock();
-    if runs.is_empty() && !json {
-        let _ = writeln!(
-            stdout,
-            "No runs yet. Try: impresario run explore \"How does it work?\""
-        );
+async fn list(runtime: &Runtime, arguments: &RunsArguments) -> Result<ExitCode, Failure> {
+    let workspace = wanted_workspace(arguments)?;
+    let cut_off = runtime.cut_off_runs().await?;
+    let wanted = |run: &RunSummary| match &workspace {
+        Some(workspace) => run.workspace.as_ref() == Some(workspace),
+        None => true,
+    };
+    let runs = runtime.runs(RunFilter::default()).await?;
+    let runs = runs.into_iter().filter(wanted).take(arguments.newest);
+    let runs = runs.collect::<Vec<_>>();
+    if runs.is_empty() && !arguments.json {
+        let _ = print("No runs yet. Try: impresario run explore \"How does it work?\"");
     }
     for run in &runs {
-        let line = match json {
-            true => RunLine::of(run, None).to_json(),
-            false => in_words(run),
+        let is_cut_off = cut_off.contains(&run.run);
+        let printed = match arguments.json {
+            true => print_json(&RunLine::of(run, is_cut_off, None).to_json()),
+            false => print(&in_words(run, is_cut_off)),
         };
-        if writeln!(stdout, "{line}").is_err() {
+        if printed.is_err() {
             break;
         }
     }
     Ok(ExitCode::SUCCESS)
 }
 
-fn in_words(run: &RunSummary) -> String {
+/// The workspace whose runs are wanted; none for all of them.
+fn wanted_workspace(arguments: &RunsArguments) -> Result<Option<PathBuf>, Failure> {
+    match (&arguments.workspace, arguments.here) {
+        (Some(workspace), _) => existing_workspace(Some(workspace)).map(Some),
+        (None, true) => existing_workspace(None).map(Some),
+        (None, false) => Ok(None),
+    }
+}
+
+fn in_words(run: &RunSummary, cut_off: bool) -> String {
     let (WhatToRun::Agent(name) | WhatToRun::Skill(name)) = &run.what;
     let ago = ago(SystemWallClock.now(), run.accepted_at);
     let task = run.task.lines().next().unwrap_or_default();
+    let place = run
+        .workspace
+        .as_deref()
+        .map_or_else(|| "?".to_string(), below_home);
+    let state = if cut_off { "cut off" } else { run.state.word() };
+    let line = format!("{}  {state:<9}  {ago:>8}  {place}  {name}  {task}", run.run);
+    match cut_off {
+        true => format!("{line}\n  {}", what_it_waits_for(run)),
+        false => line,
+    }
+}
+
+/// Its host is gone and its runtime with it, so nobody drives it.
+fn what_it_waits_for(run: &RunSummary) -> String {
+    let session = run.session.as_ref().map_or("?", |session| session.0.as_str());
     format!(
-        "{}  {:<9}  {ago:>8}  {name}  {task}",
-        run.run,
-        state_in_words(run.state)
+        "its runtime is gone and its {} session {session} is closed: it goes on when that session is opened again, or \
+         here with `impresario runs resume {}`",
+        run.host, run.run
     )
 }
 
-fn state_in_words(state: RunState) -> &'static str {
-    match state {
-        RunState::Accepted => "accepted",
-        RunState::Briefed => "briefed",
-        RunState::Admitted => "admitted",
-        RunState::Running => "running",
-        RunState::Answered => "answered",
-        RunState::Succeeded => "succeeded",
-        RunState::Failed => "failed",
-        RunState::Cancelled => "cancelled",
-        RunState::Parked => "parked",
+/// As a person knows the directory.
+fn below_home(directory: &Path) -> String {
+    let home = std::env::var_os("HOME").map(PathBuf::from);
+    let below = home.as_ref().and_then(|home| directory.strip_prefix(home).ok());
+    match below {
+        Some(below) if below.as_os_str().is_empty() => "~".to_string(),
+        Some(below) => format!("~/{}", below.display()),
+        None => directory.display().to_string(),
     }
 }
 
@@ -132,31 +157,36 @@ fn ago(now: UnixMillis, then: UnixMillis) -> String {
 
 async fn show(runtime: &Runtime, prefix: &str, json: bool) -> Result<ExitCode, Failure> {
     let run = find(runtime, prefix).await?;
+    let cut_off = runtime.cut_off_runs().await?.contains(&run.run);
     let projection = RunProjection::of(&runtime.steps(&run.run, 0).await?);
-    let last_words = || projection.latest_attempt()?.ended.as_ref()?.partial.clone();
-    let answer = projection.answer.clone().or_else(last_words);
-    let mut stdout = std::io::stdout().lock();
-    if json {
-        let _ = writeln!(stdout, "{}", RunLine::of(&run, answer).to_json());
-        return Ok(ExitCode::SUCCESS);
-    }
-    let _ = writeln!(stdout, "{}", in_words(&run));
-    if let Some(resumes) = &run.resumes {
-        let _ = writeln!(stdout, "goes on with {resumes}");
-    }
-    if let Some(reason) = &run.reason {
-        let _ = writeln!(stdout, "{}", reason.message);
-    }
-    if let Some(answer) = answer {
-        let _ = writeln!(stdout, "\n{}", answer.trim_end());
-    }
+    let answer = projection.answer_or_partial().map(str::to_string);
+    let printed = match json {
+        true => print_json(&RunLine::of(&run, cut_off, answer).to_json()),
+        false => print(&story_in_words(&run, cut_off, &projection)),
+    };
+    // A reader that went away is no failure.
+    let _ = printed;
     Ok(ExitCode::SUCCESS)
+}
+
+fn story_in_words(run: &RunSummary, cut_off: bool, projection: &RunProjection) -> String {
+    let mut lines = vec![in_words(run, cut_off)];
+    if let Some(resumes) = &run.resumes {
+        lines.push(format!("goes on with {resumes}"));
+    }
+    lines.extend(run.reason.as_ref().map(|reason| reason.message.clone()));
+    let ended = projection.ended.as_ref();
+    lines.extend(ended.and_then(|ended| advise(&run.run, ended.state, Reader::CommandLine)));
+    if let Some(answer) = projection.answer_or_partial() {
+        lines.push(format!("\n{}", answer.trim_end()));
+    }
+    lines.join("\n")
 }
 
 async fn cancel(runtime: &Runtime, prefix: &str) -> Result<ExitCode, Failure> {
     let run = find(runtime, prefix).await?;
     if run.ended_at.is_some() {
-        let state = state_in_words(run.state);
+        let state = run.state.word();
         return Err(Failure::usage(format!(
             "run {} has ended already: {state}",
             run.run
@@ -177,7 +207,7 @@ async fn cancel(runtime: &Runtime, prefix: &str) -> Result<ExitCode, Failure> {
             run.run
         )));
     };
-    let _ = writeln!(std::io::stdout(), "{} {}", state_in_words(state?), run.run);
+    let _ = print(&format!("{} {}", state?.word(), run.run));
     Ok(ExitCode::SUCCESS)
 }
 
@@ -192,20 +222,9 @@ async fn until_ended(runtime: &Runtime, run: &RunId) -> Result<RunState, Failure
 }
 
 async fn resume(runtime: Runtime, prefix: &str, json: bool) -> Result<ExitCode, Failure> {
-    let resumed = async {
-        let run = find(&runtime, prefix).await?;
-        match run.state {
-            RunState::Parked => Ok(run),
-            state => Err(Failure::usage(format!(
-                "only a parked run can be resumed; {} is {}",
-                run.run,
-                state_in_words(state)
-            ))),
-        }
-    };
-    match resumed.await {
-        Ok(parked) => {
-            let spawned = runtime.resume(&parked.run).await;
+    match find(&runtime, prefix).await {
+        Ok(found) => {
+            let spawned = runtime.resume(&found.run).await;
             watch(&runtime, spawned, json).await
         }
         Err(failure) => {
@@ -224,11 +243,6 @@ async fn prune(runtime: &Runtime, older_than: Duration, keep: usize) -> Result<E
         keep_newest: keep,
     };
     let pruned = runtime.prune(retention).await?;
-    let _ = writeln!(
-        std::io::stdout(),
-        "forgot {} runs ({} steps)",
-        pruned.runs,
-        pruned.steps
-    );
+    let _ = print(&format!("forgot {} runs ({} steps)", pruned.runs, pruned.steps));
     Ok(ExitCode::SUCCESS)
 }

@@ -1,10 +1,12 @@
 //! The command line as a host: progress on stderr, the answer on stdout, questions on the terminal.
 
+use super::output::{ask, person_is_there, print, say, say_plainly, says_to_terminal};
 use async_trait::async_trait;
 use impresario_actors::gateways::{ChatMessage, Delivery, DeliveryReceipt, Host, HostError, Progress};
 use impresario_policies::domain::{RunId, TerminalState};
+use impresario_policies::terminal_text::shown;
 use indicatif::{ProgressBar, ProgressStyle};
-use std::io::{BufRead, IsTerminal, Write};
+use std::io::BufRead;
 use std::time::{Duration, Instant};
 
 /// A line of progress has at most so many characters.
@@ -29,7 +31,7 @@ pub(super) struct TerminalHost {
 
 impl TerminalHost {
     pub(super) fn new(json: bool) -> Self {
-        let spinner = std::io::stderr().is_terminal().then(spinner);
+        let spinner = says_to_terminal().then(spinner);
         Self {
             started: Instant::now(),
             spinner,
@@ -43,7 +45,7 @@ impl TerminalHost {
             Some(spinner) => spinner.set_message(line),
             None => {
                 let elapsed = self.started.elapsed().as_secs_f64();
-                let _ = writeln!(std::io::stderr(), "[{elapsed:6.1}s] {line}");
+                say_plainly(&format!("[{elapsed:6.1}s] {line}"));
             }
         }
     }
@@ -58,10 +60,8 @@ fn spinner() -> ProgressBar {
 }
 
 fn one_line(text: &str) -> String {
-    let visible = text
-        .chars()
-        .map(|letter| if letter.is_control() { ' ' } else { letter });
-    visible.take(LINE_CHARACTERS_MAX).collect()
+    let in_line = text.replace(['\n', '\r', '\t'], " ");
+    shown(&in_line).chars().take(LINE_CHARACTERS_MAX).collect()
 }
 
 #[async_trait(?Send)]
@@ -75,23 +75,18 @@ impl Host for TerminalHost {
     }
 
     fn notice(&self, text: String) {
-        let print = || {
-            let _ = writeln!(std::io::stderr(), "impresario: {text}");
-        };
         match &self.spinner {
-            Some(spinner) => spinner.suspend(print),
-            None => print(),
+            Some(spinner) => spinner.suspend(|| say(&text)),
+            None => say(&text),
         }
     }
 
     async fn ask(&self, _: &RunId, question: String) -> Result<String, HostError> {
-        if !std::io::stdin().is_terminal() || !std::io::stderr().is_terminal() {
+        if !person_is_there() {
             return Err(HostError::NobodyThere);
         }
         if let Some(spinner) = &self.spinner {
-            spinner.suspend(|| {
-                let _ = write!(std::io::stderr(), "{question}\n> ");
-            });
+            spinner.suspend(|| ask(&format!("{question}\n> ")));
         }
         // The thread may outlive the question when nobody answers; the process does not wait for it.
         let line = tokio::task::spawn_blocking(|| {
@@ -120,18 +115,14 @@ impl Host for TerminalHost {
             return Ok(DeliveryReceipt::Kept);
         }
         if let Some(line) = &delivery.stopped_early {
-            let _ = writeln!(std::io::stderr(), "impresario: {line}");
+            say(line);
         }
         if let Some(answer) = &delivery.answer {
             let partial = delivery.state != TerminalState::Succeeded;
             if partial {
-                let _ = writeln!(std::io::stderr(), "impresario: what there was of an answer:");
+                say("what there was of an answer:");
             }
-            let mut stdout = std::io::stdout().lock();
-            let written = writeln!(stdout, "{}", answer.trim_end()).and_then(|()| stdout.flush());
-            if written.is_err() {
-                return Err(HostError::Gone);
-            }
+            print(answer.trim_end()).map_err(|_| HostError::Gone)?;
         }
         Ok(DeliveryReceipt::Kept)
     }

@@ -2,13 +2,13 @@
 
 use super::arguments::{TraceAction, TraceArguments};
 use super::exit::Failure;
+use super::output::{print, print_json};
 use super::runs::{find, open};
 use super::traces;
 use super::wire::EventLine;
 use impresario_policies::domain::Step;
 use impresario_policies::progress::describe_step;
 use impresario_policies::projection::RecordedStep;
-use std::io::Write;
 use std::process::ExitCode;
 
 pub(super) async fn execute(arguments: TraceArguments) -> Result<ExitCode, Failure> {
@@ -25,14 +25,13 @@ async fn show(arguments: TraceArguments) -> Result<ExitCode, Failure> {
     let told = async {
         let run = find(&runtime, &prefix).await?;
         let steps = runtime.steps(&run.run, 0).await?;
-        let mut stdout = std::io::stdout().lock();
         let began = steps.first().map_or(0, |first| first.at_ms);
         for step in &steps {
-            let line = match arguments.json {
-                true => EventLine::of(&run.run, step).to_json(),
-                false => in_words(step, began),
+            let printed = match arguments.json {
+                true => print_json(&EventLine::of(&run.run, step).to_json()),
+                false => print(&in_words(step, began)),
             };
-            if writeln!(stdout, "{line}").is_err() {
+            if printed.is_err() {
                 break;
             }
         }

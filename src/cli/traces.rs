@@ -1,47 +1,47 @@
 //! `trace report` and `trace view`: what the trace files of a workspace say, as text, as JSON, as a page.
 
-use super::arguments::{ReportArguments, ViewArguments};
+use super::arguments::{ReportArguments, StateArguments, TrustFlags, ViewArguments};
 use super::exit::Failure;
+use super::output::{print, print_json, say};
 use super::run::existing_workspace;
+use super::trust::was_trusted;
 use super::wire::{TraceLine, TraceReportLine};
 use crate::settings::SettingsPlaces;
 use crate::traces::{NotShown, Traces, viewed};
-use std::io::Write;
 use std::path::Path;
 use std::process::ExitCode;
 
-/// Whoever types the command in a workspace trusts it as much as any program started there.
-const TRUSTED: bool = true;
-
 pub(super) fn report(arguments: ReportArguments) -> Result<ExitCode, Failure> {
-    let traces = traces_of(arguments.workspace.as_deref())?;
+    let traces = traces_of(arguments.workspace.as_deref(), arguments.trust, &arguments.state)?;
     let reported = traces.report(&arguments.skill).map_err(failure)?;
     if let Some(file) = &arguments.html {
         return write_page(file, &traces.report_page(&arguments.skill, &reported));
     }
-    print(&match arguments.json {
-        true => TraceReportLine::of(&arguments.skill, &reported).to_json(),
-        false => reported.text(),
-    });
+    // A reader that went away is no failure, here and below.
+    let _ = match arguments.json {
+        true => print_json(&TraceReportLine::of(&arguments.skill, &reported).to_json()),
+        false => print(reported.text().trim_end()),
+    };
     Ok(ExitCode::SUCCESS)
 }
 
 pub(super) fn view(arguments: ViewArguments) -> Result<ExitCode, Failure> {
-    let traces = traces_of(arguments.workspace.as_deref())?;
+    let traces = traces_of(arguments.workspace.as_deref(), arguments.trust, &arguments.state)?;
     let (trace, verdict) = traces.view(&arguments.file).map_err(failure)?;
     if let Some(file) = &arguments.html {
         return write_page(file, &Traces::run_page(&arguments.file, &trace, &verdict));
     }
-    print(&match arguments.json {
-        true => TraceLine::of(&arguments.file, &trace, &verdict).to_json(),
-        false => viewed(&arguments.file, &trace, &verdict),
-    });
+    let _ = match arguments.json {
+        true => print_json(&TraceLine::of(&arguments.file, &trace, &verdict).to_json()),
+        false => print(viewed(&arguments.file, &trace, &verdict).trim_end()),
+    };
     Ok(ExitCode::SUCCESS)
 }
 
-fn traces_of(workspace: Option<&Path>) -> Result<Traces, Failure> {
+fn traces_of(workspace: Option<&Path>, trust: TrustFlags, state: &StateArguments) -> Result<Traces, Failure> {
     let workspace = existing_workspace(workspace)?;
-    Ok(Traces::of(&SettingsPlaces::of(&workspace, TRUSTED)))
+    let trusted = was_trusted(&workspace, trust, state)?;
+    Ok(Traces::of(&SettingsPlaces::of(&workspace, trusted)))
 }
 
 fn failure(why: NotShown) -> Failure {
@@ -56,17 +56,11 @@ fn failure(why: NotShown) -> Failure {
 /// A page for a person; `-` is stdout.
 fn write_page(file: &Path, page: &str) -> Result<ExitCode, Failure> {
     if file == Path::new("-") {
-        print(page);
+        let _ = print(page.trim_end());
         return Ok(ExitCode::SUCCESS);
     }
     let written = std::fs::write(file, page);
     written.map_err(|error| Failure::failed(format!("failed to write {}: {error}", file.display())))?;
-    let _ = writeln!(std::io::stderr(), "impresario: wrote {}", file.display());
+    say(&format!("wrote {}", file.display()));
     Ok(ExitCode::SUCCESS)
-}
-
-/// A reader that went away is no failure.
-fn print(text: &str) {
-    let mut stdout = std::io::stdout().lock();
-    let _ = writeln!(stdout, "{}", text.trim_end()).and_then(|()| stdout.flush());
 }

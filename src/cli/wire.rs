@@ -3,7 +3,7 @@
 use crate::settings::{Use, origin_in_words, use_of, value_in_words};
 use crate::traces::Reported;
 use impresario_actors::journal::RunSummary;
-use impresario_policies::domain::{Reason, RunId, RunState, Step, WhatToRun};
+use impresario_policies::domain::{Reason, RunId, RunState, SessionId, Step, WhatToRun};
 use impresario_policies::execution_route::tier_word;
 use impresario_policies::projection::RecordedStep;
 use impresario_policies::settings::ResolvedValue;
@@ -12,6 +12,7 @@ use impresario_policies::trace_file::Trace;
 use impresario_policies::trace_text::duration_ms;
 use serde::Serialize;
 use serde_json::{Map, Value, json};
+use std::path::Path;
 
 /// A durable step of a run.
 pub(super) struct EventLine(Value);
@@ -80,13 +81,16 @@ pub(super) struct RunLine<'a> {
     ended_at_ms: Option<u64>,
     reason: Option<&'a Reason>,
     resumes: Option<&'a RunId>,
+    workspace: Option<&'a Path>,
+    session: Option<&'a SessionId>,
+    cut_off: bool,
     delivered: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
     answer: Option<String>,
 }
 
 impl<'a> RunLine<'a> {
-    pub(super) fn of(summary: &'a RunSummary, answer: Option<String>) -> Self {
+    pub(super) fn of(summary: &'a RunSummary, cut_off: bool, answer: Option<String>) -> Self {
         Self {
             run: &summary.run,
             state: summary.state,
@@ -97,6 +101,9 @@ impl<'a> RunLine<'a> {
             ended_at_ms: summary.ended_at.map(|at| at.0),
             reason: summary.reason.as_ref(),
             resumes: summary.resumes.as_ref(),
+            workspace: summary.workspace.as_deref(),
+            session: summary.session.as_ref(),
+            cut_off,
             delivered: summary.acknowledged,
             answer,
         }

@@ -1,13 +1,14 @@
 //! The server over streamable HTTP: on this machine only, and only for who knows the word.
 
+use super::connections::{Visitor, serve_connections};
 use super::server::MESSAGE_BYTES_MAX;
 use super::{Memory, MemoryServer};
-use axum::Router;
 use axum::extract::{Request, State};
-use axum::http::header::{AUTHORIZATION, WWW_AUTHENTICATE};
+use axum::http::header::{AUTHORIZATION, CONNECTION, WWW_AUTHENTICATE};
 use axum::http::{HeaderValue, StatusCode};
 use axum::middleware::{Next, from_fn_with_state};
 use axum::response::{IntoResponse, Response};
+use axum::{Extension, Router};
 use rmcp::transport::streamable_http_server::session::never::NeverSessionManager;
 use rmcp::transport::streamable_http_server::{StreamableHttpServerConfig, StreamableHttpService};
 use std::future::Future;
@@ -30,9 +31,6 @@ pub enum HttpError {
         /// The system's words.
         why: io::Error,
     },
-    /// Serving broke.
-    #[error("serve: {0}")]
-    Serve(#[from] io::Error),
 }
 
 /// Serves at `/mcp` until `ended`; `listening` is told where, once it is so.
@@ -65,19 +63,23 @@ pub async fn serve_http(
     let router = Router::new()
         .route_service("/mcp", service)
         .layer(from_fn_with_state(token, admit));
-    axum::serve(listener, router)
-        .with_graceful_shutdown(ended)
-        .await?;
+    serve_connections(listener, router, ended).await;
     Ok(())
 }
 
 /// Every user of the machine reaches a loopback port; the memory is one user's.
-async fn admit(State(expected): State<Arc<String>>, request: Request, next: Next) -> Response {
+async fn admit(
+    State(expected): State<Arc<String>>,
+    Extension(visitor): Extension<Visitor>,
+    request: Request,
+    next: Next,
+) -> Response {
     let given = request.headers().get(AUTHORIZATION).map(HeaderValue::as_bytes);
     if given.is_some_and(|given| are_equal(given, expected.as_bytes())) {
+        visitor.welcome();
         return next.run(request).await;
     }
-    let challenge = [(WWW_AUTHENTICATE, "Bearer")];
+    let challenge = [(WWW_AUTHENTICATE, "Bearer"), (CONNECTION, "close")];
     (StatusCode::UNAUTHORIZED, challenge, "a bearer token is needed\n").into_response()
 }
 

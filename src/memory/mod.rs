@@ -3,6 +3,7 @@
 //! What runs keep is only read, from the journal, and goes with the end of its run. What a host keeps lives in this
 //! process and goes with it.
 
+mod connections;
 mod http;
 mod own;
 mod server;

@@ -82,6 +82,7 @@ pub struct RuntimeBuilder {
     host_kind: String,
     host: HostKind,
     model: SharedModel,
+    has_providers: bool,
     tools: Vec<RegisteredTool>,
     pi: Option<PathBuf>,
     keeper: Option<PathBuf>,
@@ -90,6 +91,7 @@ pub struct RuntimeBuilder {
     restarts: SupervisorSettings,
     session: Arc<Mutex<Option<SessionId>>>,
     taken_results: Arc<Mutex<BTreeSet<RunId>>>,
+    wanted: Arc<Mutex<BTreeSet<RunId>>>,
     skills: SkillSettings,
     chaos: Option<Plan>,
     chaos_ended: Option<Box<dyn FnOnce(Record) + Send>>,
@@ -104,6 +106,7 @@ impl Default for RuntimeBuilder {
             host_kind: "embedder".to_string(),
             host: HostKind::Ours(Box::new(|| Rc::new(Program))),
             model: Arc::new(OfflineOr::new(NoProvider)),
+            has_providers: false,
             tools: Vec::new(),
             pi: None,
             keeper: None,
@@ -115,6 +118,7 @@ impl Default for RuntimeBuilder {
             },
             session: Arc::default(),
             taken_results: Arc::default(),
+            wanted: Arc::default(),
             skills: SkillSettings::default(),
             chaos: None,
             chaos_ended: None,
@@ -171,6 +175,7 @@ impl RuntimeBuilder {
     /// may block.
     pub fn model(mut self, model: impl ModelClient + Send + Sync + 'static) -> Self {
         self.model = Arc::new(model);
+        self.has_providers = true;
         self
     }
 
@@ -256,6 +261,9 @@ impl RuntimeBuilder {
             workspace: self.workspace.clone(),
             sessions: directory.join("sessions"),
             wishes: wishes(&directory),
+            session: self.session.clone(),
+            wanted: self.wanted.clone(),
+            has_providers: self.has_providers,
         };
         let (commands, receiver) = mpsc::channel(COMMANDS_AHEAD_MAX);
         let (ready, is_ready) = oneshot::channel();
@@ -391,6 +399,7 @@ impl RuntimeBuilder {
         runners.insert(EMBEDDED_RUNNER.to_string(), Rc::new(EmbeddedRunner::new(parts)));
         runners.insert(PI_RUNNER.to_string(), Rc::new(PiRunner::new(pi)));
         let (host_kind, session, taken) = (self.host_kind, self.session, self.taken_results);
+        let wanted = self.wanted;
         let host: Rc<dyn Host> = match self.host {
             HostKind::Ours(make) => make(),
             HostKind::Programs(host) => Rc::new(ProgramHost::new(host, program.clone())),
@@ -406,6 +415,7 @@ impl RuntimeBuilder {
             resolve: crate::skills::resolver(self.skills, engines, host_kind.clone()),
             our_host: Rc::new(move || (host_kind.clone(), lock(&session).clone())),
             takes_result: Rc::new(move |run| lock(&taken).contains(run)),
+            wanted_here: Rc::new(move |run| lock(&wanted).contains(run)),
         }
     }
 }

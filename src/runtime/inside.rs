@@ -6,11 +6,9 @@ use crate::wiring::Ports;
 use futures_util::FutureExt;
 use futures_util::future::LocalBoxFuture;
 use impresario_actors::event_feed::{EventFeed, Listener};
-use impresario_actors::gateways::{Entropy, SystemEntropy, SystemWallClock, WallClock, session_file};
+use impresario_actors::gateways::{Entropy, SystemEntropy, SystemWallClock, WallClock};
 use impresario_actors::supervision::Root;
 use impresario_policies::domain::RunId;
-use impresario_policies::interruption::{Interruption, describe_interruption};
-use impresario_policies::projection::RunProjection;
 use std::fmt;
 use std::sync::Mutex;
 use std::time::Duration;
@@ -59,19 +57,6 @@ impl Thread {
 
     pub(super) fn listen_to(&self, run: &RunId) -> Listener {
         self.feed.listen_to(run)
-    }
-
-    /// Copies the nested session of a parked run for the run that continues it, and says what it is told. Without a
-    /// session the new run begins from scratch.
-    pub(super) fn continue_session(
-        &self,
-        parked: &RunId,
-        run: &RunId,
-        projection: &RunProjection,
-    ) -> Option<String> {
-        let file_of = |run: &RunId| session_file(&self.defaults.sessions, run);
-        std::fs::copy(file_of(parked), file_of(run)).ok()?;
-        Some(describe_interruption(projection, Interruption::Parked))
     }
 
     /// Has `work` done inside and waits for what it gives.

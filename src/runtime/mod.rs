@@ -22,6 +22,7 @@ mod group;
 mod hosts;
 mod inside;
 mod program;
+mod resume;
 mod retention;
 mod run;
 mod state_directory;
@@ -31,7 +32,9 @@ mod wish;
 pub use builder::{RuntimeBuilder, StartError};
 pub use events::{RunEvent, RunEvents};
 pub use group::{Group, GroupEvents, GroupOutcome, SubAgentGroup, member_requests};
+pub use resume::Resumable;
 pub use run::{Outcome, Run, RunError};
+pub(crate) use state_directory::make_private;
 pub use state_directory::{StateDirectoryError, state_directory};
 pub use sub_agent::{EMBEDDED_RUNNER, OFFLINE_MODEL, PI_RUNNER, SubAgent};
 
@@ -58,8 +61,8 @@ use impresario_actors::messages::run::{AdoptDue, CancelReply, CancelRun, ParkRun
 use impresario_actors::messages::session::{PlanMarkers, SkillOrder, StartSkill};
 use impresario_actors::supervision::{AskError, Message};
 use impresario_policies::cache_markers::{Marker, MarkerEdit};
-use impresario_policies::domain::{Origin, RunRequest};
-use impresario_policies::projection::{RecordedStep, RunProjection};
+use impresario_policies::domain::RunRequest;
+use impresario_policies::projection::RecordedStep;
 use inside::{Inside, Thread};
 use std::sync::Arc;
 use std::time::Duration;
@@ -185,29 +188,6 @@ impl Runtime {
             .await
     }
 
-    /// Goes on with a parked run, as a new run that names it. The nested session goes on too, where there is one.
-    pub async fn resume(&self, parked: &RunId) -> Result<Run, RuntimeError> {
-        let steps = self.steps(parked, 0).await?;
-        let projection = RunProjection::of(&steps);
-        let Some(accepted) = &projection.accepted else {
-            return Err(RuntimeError::Inside(format!(
-                "run {parked} has no beginning in the journal"
-            )));
-        };
-        let run = self.0.new_run_id();
-        let mut request = (*accepted.request).clone();
-        request.origin = Origin {
-            host: self.0.defaults.host.clone(),
-            resumes: Some(parked.clone()),
-            ..request.origin
-        };
-        if let Some(routing) = &mut request.terms.routing {
-            routing.kept = projection.choice.clone();
-        }
-        request.continues = self.0.continue_session(parked, &run, &projection);
-        self.spawn_request_as(run, request).await
-    }
-
     async fn spawn_request_as(&self, run: RunId, request: RunRequest) -> Result<Run, RuntimeError> {
         let start = StartRun {
             run: run.clone(),
@@ -234,9 +214,7 @@ impl Runtime {
     pub async fn shutdown(&self) -> Result<(), RuntimeError> {
         let reason = Reason {
             code: ReasonCode::HostGone,
-            message: "The program shut its runtime down while this run worked. \
-                      `impresario runs resume` goes on."
-                .to_string(),
+            message: "The program shut its runtime down while this run worked.".to_string(),
         };
         self.shutdown_because(reason).await
     }

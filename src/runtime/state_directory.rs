@@ -31,7 +31,7 @@ pub fn state_directory() -> Result<PathBuf, StateDirectoryError> {
 }
 
 /// Makes a directory that only its owner can look into.
-pub(super) fn make_private(path: &Path) -> Result<(), StateDirectoryError> {
+pub(crate) fn make_private(path: &Path) -> Result<(), StateDirectoryError> {
     use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
     let unusable = |why| StateDirectoryError::Unusable {
         path: path.to_path_buf(),

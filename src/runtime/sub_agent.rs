@@ -9,7 +9,9 @@ use impresario_policies::domain::{
 use impresario_policies::fallback::CutTool;
 pub use impresario_policies::offline::OFFLINE_MODEL;
 use impresario_policies::overflow_memory::OverflowSettings;
+use std::collections::BTreeSet;
 use std::path::PathBuf;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 /// The ceiling of a tool result (the peer's `overflowCeilingBytes`).
@@ -33,6 +35,12 @@ pub struct Defaults {
     pub sessions: PathBuf,
     /// Where other processes leave wishes.
     pub wishes: PathBuf,
+    /// The session the host has open.
+    pub session: Arc<Mutex<Option<SessionId>>>,
+    /// The runs of other sessions that a person wants to go on with here.
+    pub wanted: Arc<Mutex<BTreeSet<RunId>>>,
+    /// Actor and judge reach models of providers.
+    pub has_providers: bool,
 }
 
 /// A sub-agent to spawn. Everything has a default but the agent and the task.

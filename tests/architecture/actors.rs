@@ -161,6 +161,28 @@ fn stdout_belongs_to_the_bridge() {
 }
 
 #[test]
+fn the_command_line_prints_in_one_place() {
+    let printing = [
+        "std::io::stdout",
+        "std::io::stderr",
+        "io::stdout",
+        "io::stderr",
+        "stdout",
+        "stderr",
+    ];
+    let macros = ["println!", "print!", "eprintln!", "eprint!"];
+    let sources = rust(&["src/cli/", "src/main.rs"]);
+    let violations = mentioned(&sources, |source, mention| {
+        source.path != "src/cli/output.rs" && (printing.contains(&mention) || macros.contains(&mention))
+    });
+    hold(
+        "what is printed on a terminal is made harmless in src/cli/output.rs",
+        // Our own log, which is written when a variable asks for it, escapes for itself.
+        &except(violations, &[("src/cli/mod.rs", "the log goes to stderr")]),
+    );
+}
+
+#[test]
 fn nothing_is_unsafe() {
     let everywhere = rust(&["policies/", "actors/", "src/", "tests/", "examples/", "benches/"]);
     hold(

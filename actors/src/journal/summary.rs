@@ -3,6 +3,7 @@
 use super::{Row, RuntimeId};
 use crate::gateways::UnixMillis;
 use impresario_policies::domain::{GroupId, Reason, RunId, RunState, SessionId, Step, WhatToRun};
+use std::path::PathBuf;
 
 /// A task in a summary has at most so many characters.
 pub const TASK_CHARACTERS_MAX: usize = 200;
@@ -32,6 +33,8 @@ pub struct RunSummary {
     pub resumes: Option<RunId>,
     /// The group it is a member of.
     pub group: Option<GroupId>,
+    /// The directory it works in; none where an older version did not note it.
+    pub workspace: Option<PathBuf>,
     /// When it was accepted.
     pub accepted_at: UnixMillis,
     /// When its last step was written.
@@ -62,6 +65,7 @@ impl RunSummary {
             session: request.origin.session.clone(),
             resumes: request.origin.resumes.clone(),
             group: request.group.as_ref().map(|member| member.group.clone()),
+            workspace: Some(request.workspace.clone()),
             accepted_at: row.at,
             last_step_at: row.at,
             ended_at: None,

@@ -111,6 +111,7 @@ fn adoption_facts(run: &RunSummary, tools: &RunsTools) -> AdoptionFacts {
         ended,
         our_host,
         our_session,
+        wanted_here: (tools.wanted_here)(&run.run),
     }
 }
 

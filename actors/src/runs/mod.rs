@@ -94,6 +94,8 @@ pub struct RunsTools {
     pub our_host: Rc<dyn Fn() -> (String, Option<SessionId>)>,
     /// Whether the open session takes the result of this run of another session.
     pub takes_result: Rc<dyn Fn(&RunId) -> bool>,
+    /// Whether a person wants to go on here with a run of another session.
+    pub wanted_here: Rc<dyn Fn(&RunId) -> bool>,
 }
 
 /// See the module.
@@ -461,8 +463,7 @@ fn gave_up(exit: &Exit) -> Reason {
     Reason {
         code: ReasonCode::NoProgress,
         message: format!(
-            "Something of ours broke again and again while this run worked, without progress ({exit}). \
-             `impresario runs resume` tries again."
+            "Something of ours broke again and again while this run worked, without progress ({exit})."
         ),
     }
 }

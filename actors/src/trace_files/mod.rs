@@ -11,7 +11,7 @@ mod write;
 pub use read::{FoundTrace, TracesFound, Unreadable};
 pub use shelf::FileShelf;
 
-use std::io;
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 /// More entries of the directory are not looked at.
@@ -39,9 +39,27 @@ impl TraceFiles {
 
     /// The same, made where it is missing.
     pub fn create(workspace: &Path, below: &str) -> io::Result<Self> {
-        std::fs::create_dir_all(workspace.join(below))?;
+        let directory = workspace.join(below);
+        let is_new = !directory.exists();
+        std::fs::create_dir_all(&directory)?;
         let opened = Self::open(workspace, below)?;
-        opened.ok_or_else(|| io::Error::from(io::ErrorKind::NotFound))
+        let opened = opened.ok_or_else(|| io::Error::from(io::ErrorKind::NotFound))?;
+        if is_new {
+            opened.keep_out_of_repository();
+        }
+        Ok(opened)
+    }
+
+    /// Traces are nobody's source: a directory that we made ourselves keeps itself out of the repository around it. One
+    /// that was there already is left as the person has it.
+    fn keep_out_of_repository(&self) {
+        let file = std::fs::OpenOptions::new()
+            .write(true)
+            .create_new(true)
+            .open(self.directory.join(".gitignore"));
+        if let Err(error) = file.and_then(|mut file| file.write_all(b"# Traces of Impresario.\n*\n")) {
+            tracing::info!(%error, "traces not kept out of the repository");
+        }
     }
 
     /// The names that may be traces.

@@ -641,3 +641,111 @@ fn the_chain_that_was_chosen_holds_for_every_attempt() {
     let silent = [begun, vec![first, ended(1, AttemptEnding::Inactivity)]].concat();
     check(silent, with_room(), start(2, "c/next", StartFrom::Scratch));
 }
+
+/// A run that goes on with another one, which got as far as this.
+fn going_on_with(inherited: Inherited, briefing: Briefing) -> RunProjection {
+    let mut request = request();
+    request.briefing = briefing;
+    request.terms.inherited = Some(Box::new(inherited));
+    let accepted = RecordedStep {
+        sequence: 1,
+        generation: 1,
+        at_ms: 0,
+        step: Step::Accepted {
+            request: Box::new(request),
+        },
+    };
+    RunProjection::of(&[accepted])
+}
+
+fn refused_pass() -> JudgedPass {
+    JudgedPass {
+        pass: 1,
+        brief: goal(),
+        verdict: verdict(false),
+    }
+}
+
+fn open_question() -> Question {
+    Question {
+        question: "Which lock?".into(),
+        after_pass: 1,
+        answer: None,
+    }
+}
+
+#[test]
+fn a_brief_that_was_paid_for_is_not_paid_for_again() {
+    let inherited = Inherited {
+        passes: vec![refused_pass()],
+        brief: Some(goal()),
+        verdict: Some(verdict(true)),
+        ..Inherited::default()
+    };
+    let run = going_on_with(inherited, request().briefing);
+    let Move::KeepBrief { brief, verdict, .. } = decide_next_move(&run, &ConductFacts::default()) else {
+        panic!("the brief is not kept")
+    };
+    assert_eq!(
+        (brief, verdict.map(|verdict| verdict.passed())),
+        (goal(), Some(true))
+    );
+}
+
+#[test]
+fn an_open_question_is_asked_again_before_anybody_judges() {
+    let inherited = || Inherited {
+        passes: vec![refused_pass()],
+        questions: vec![open_question()],
+        ..Inherited::default()
+    };
+    for briefing in [request().briefing, Briefing::Direct] {
+        let run = going_on_with(inherited(), briefing);
+        let next = decide_next_move(&run, &ConductFacts::default());
+        assert!(
+            matches!(
+                next,
+                Move::Ask {
+                    asked_before: true,
+                    ..
+                }
+            ),
+            "{next:?}"
+        );
+    }
+}
+
+#[test]
+fn where_nobody_judges_what_was_found_out_is_the_brief() {
+    let answered = Question {
+        answer: Some("the one in src/lock.rs".into()),
+        ..open_question()
+    };
+    let inherited = Inherited {
+        passes: vec![refused_pass()],
+        questions: vec![answered],
+        ..Inherited::default()
+    };
+    let run = going_on_with(inherited, Briefing::Direct);
+    let Move::KeepBrief { brief, verdict, .. } = decide_next_move(&run, &ConductFacts::default()) else {
+        panic!("no brief")
+    };
+    assert_eq!(brief.user_clarifications, ["the one in src/lock.rs"]);
+    assert_eq!((brief.user_goal, verdict), (goal().user_goal, None));
+}
+
+#[test]
+fn a_lost_attempt_of_a_run_that_goes_on_with_another_begins_in_its_session_again() {
+    let run = RunRequest {
+        continues: Some("go on".into()),
+        ..request()
+    };
+    for from in [StartFrom::Scratch, StartFrom::EarlierRun] {
+        assert_eq!(or_from_earlier_run(from, &run), StartFrom::EarlierRun);
+    }
+    assert_eq!(or_from_earlier_run(StartFrom::Session, &run), StartFrom::Session);
+    assert_eq!(
+        or_from_earlier_run(StartFrom::Scratch, &request()),
+        StartFrom::Scratch
+    );
+}

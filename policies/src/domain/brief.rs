@@ -41,6 +41,42 @@ impl Verdict {
     }
 }
 
+/// One pass of actor and judge.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct JudgedPass {
+    /// From 1.
+    pub pass: u32,
+    /// What the actor pass wrote.
+    pub brief: Brief,
+    /// What the judge said.
+    pub verdict: Verdict,
+}
+
+/// A question to the user.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Question {
+    /// As shown.
+    pub question: String,
+    /// How many passes had been judged when it was asked.
+    pub after_pass: u32,
+    /// As typed; none while the question is open.
+    pub answer: Option<String>,
+}
+
+/// What a run takes over from the one it goes on with, so that nothing is paid for or asked a second time.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Inherited {
+    /// The passes of actor and judge.
+    pub passes: Vec<JudgedPass>,
+    /// What the user was asked, and answered.
+    pub questions: Vec<Question>,
+    /// The brief, where there was one.
+    pub brief: Option<Brief>,
+    /// The verdict it passed with.
+    pub verdict: Option<Verdict>,
+}
+
 /// How demanding the work looks, and how sure the judge is.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Route {

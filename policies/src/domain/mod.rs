@@ -9,7 +9,9 @@ mod retrieval;
 mod run;
 mod terms;
 
-pub use brief::{Brief, Complexity, ROUTE_UNAVAILABLE, Risk, Route, Tier, Verdict};
+pub use brief::{
+    Brief, Complexity, Inherited, JudgedPass, Question, ROUTE_UNAVAILABLE, Risk, Route, Tier, Verdict,
+};
 pub use ending::{AttemptEnding, EndFacts};
 pub use group::{GroupId, GroupMember};
 pub use id::{AttemptNumber, RunId, RunIdError, SessionId};

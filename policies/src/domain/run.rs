@@ -28,6 +28,23 @@ pub enum RunState {
     Parked,
 }
 
+impl RunState {
+    /// As a person reads it.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Accepted => "accepted",
+            Self::Briefed => "briefed",
+            Self::Admitted => "admitted",
+            Self::Running => "running",
+            Self::Answered => "answered",
+            Self::Succeeded => "succeeded",
+            Self::Failed => "failed",
+            Self::Cancelled => "cancelled",
+            Self::Parked => "parked",
+        }
+    }
+}
+
 /// The four ways a run can end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -116,6 +133,8 @@ pub enum ReasonCode {
     HostGone,
     /// The runtime that owned the run died with its host.
     RuntimeGone,
+    /// Nobody can go on with the run.
+    NotResumable,
     /// The journal could not be written.
     JournalUnwritable,
     /// Something of ours broke; the message says where.

@@ -2,7 +2,7 @@
 //!
 //! Every group has the default that holds where nobody said anything, so that a request of an older journal is read.
 
-use super::Tier;
+use super::{Inherited, Tier};
 use crate::execution_route::{RouteDecision, RouteSettings};
 use crate::history::{HistorySettings, HistoryStrategy, MiddleMode, ShortNewest};
 use crate::observation::ObservationSettings;
@@ -29,6 +29,9 @@ pub struct RunTerms {
     pub trace: TraceTerms,
     /// A hash of the system prompt is logged.
     pub log_prompt_prefix: bool,
+    /// What the run takes over from the one it goes on with.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub inherited: Option<Box<Inherited>>,
     /// What the sub-agent is told of its surroundings.
     pub surroundings: Surroundings,
     /// Where the host keeps the session that asked. One that was never written cannot come back.

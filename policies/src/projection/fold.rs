@@ -1,10 +1,10 @@
 //! How one step changes a projection.
 
 use super::{
-    Acceptance, AttemptEnd, AttemptProjection, Contradiction, Impossible, JudgedPass, Question, RecordedStep,
-    RunEnd, RunProjection, ToolCallProjection, ToolFate,
+    Acceptance, AttemptEnd, AttemptProjection, Contradiction, Impossible, RecordedStep, RunEnd,
+    RunProjection, ToolCallProjection, ToolFate,
 };
-use crate::domain::{AttemptNumber, ModelChoice, Step, TerminalState};
+use crate::domain::{AttemptNumber, JudgedPass, ModelChoice, Question, Step, TerminalState};
 
 impl RunProjection {
     /// Adds one step to what is known.
@@ -179,6 +179,10 @@ impl RunProjection {
     fn accept(&mut self, acceptance: Acceptance) {
         if self.accepted.is_some() {
             return self.object(Impossible::AcceptedTwice);
+        }
+        if let Some(inherited) = &acceptance.request.terms.inherited {
+            self.passes.clone_from(&inherited.passes);
+            self.questions.clone_from(&inherited.questions);
         }
         self.accepted = Some(acceptance);
     }

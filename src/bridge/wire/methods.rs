@@ -112,6 +112,8 @@ notification!(SessionStart, "session.start" from Host);
 notification!(SessionEnd, "session.end" from Host);
 request!(TypedInput => InputReading, "input" from Host, 5_000 ms, Told);
 request!(SkillRun => SkillRunAccepted, "skill.run" from Host, 30_000 ms, Told);
+request!(RunsResumable => ResumableRuns, "runs.resumable" from Host, 5_000 ms, Open);
+request!(RunResume => RunResumed, "run.resume" from Host, 60_000 ms, Told);
 request!(SkillCancel => SkillCancelled, "skill.cancel" from Host, 5_000 ms, Told);
 request!(QuestionAnswer => QuestionAnswered, "question.answer" from Host, 5_000 ms, Told);
 notification!(ObservedEvents, "event" from Host);
@@ -140,6 +142,8 @@ pub const METHODS: &[Method] = &[
     <SessionEnd as Notification>::METHOD,
     <TypedInput as Request>::METHOD,
     <SkillRun as Request>::METHOD,
+    <RunsResumable as Request>::METHOD,
+    <RunResume as Request>::METHOD,
     <SkillCancel as Request>::METHOD,
     <QuestionAnswer as Request>::METHOD,
     <ObservedEvents as Notification>::METHOD,

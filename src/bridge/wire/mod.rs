@@ -25,8 +25,8 @@ pub use model::{
 };
 pub use runs::{
     DeliveryAcknowledged, DeliveryOffer, OfferReceipt, OfferedReason, QuestionAnswer, QuestionAnswered,
-    QuestionAsk, QuestionShown, Receipt, RunEndState, SkillCancel, SkillCancelled, SkillRun,
-    SkillRunAccepted,
+    QuestionAsk, QuestionShown, Receipt, ResumableRun, ResumableRuns, RunEndState, RunResume, RunResumed,
+    RunsResumable, SkillCancel, SkillCancelled, SkillRun, SkillRunAccepted,
 };
 pub use session::{
     Completions, HasRun, HistoryMessage, HistoryRole, HostSkill, HostSkillScope, InputReading, KNOWN_EVENTS,

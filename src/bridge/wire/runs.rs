@@ -36,6 +36,74 @@ pub struct SkillRunAccepted {
     pub run: RunId,
 }
 
+/// Which runs can a person go on with?
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema, TS)]
+pub struct RunsResumable {
+    /// From which session.
+    #[schemars(with = "String")]
+    #[ts(type = "string")]
+    pub session: SessionId,
+}
+
+/// A run that a person can go on with.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema, TS)]
+pub struct ResumableRun {
+    /// Its id.
+    #[schemars(with = "String")]
+    #[ts(type = "string")]
+    pub run: RunId,
+    /// The skill or agent.
+    pub name: String,
+    /// How the task begins.
+    pub task: String,
+    /// The directory it works in, where it is not the session's own.
+    #[serde(default)]
+    #[ts(type = "string | null")]
+    pub elsewhere: Option<String>,
+    /// It is not parked: its runtime is dead and its session is closed.
+    pub cut_off: bool,
+    /// When it was accepted, in milliseconds since 1970.
+    #[ts(type = "number")]
+    pub at_ms: u64,
+}
+
+/// The answer to [`RunsResumable`].
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema, TS)]
+pub struct ResumableRuns {
+    /// Those of the session's own workspace first, the newest first.
+    pub runs: Vec<ResumableRun>,
+}
+
+/// Go on with a run that is parked or was cut off, in a new run that names it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema, TS)]
+pub struct RunResume {
+    /// In which session; the result belongs there.
+    #[schemars(with = "String")]
+    #[ts(type = "string")]
+    pub session: SessionId,
+    /// Unique; the same request sent twice means one run.
+    pub request: String,
+    /// The run's id, or as much of the beginning as makes it the only one.
+    pub run: String,
+}
+
+/// The new run is accepted: it is in the journal.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema, TS)]
+pub struct RunResumed {
+    /// The new run.
+    #[schemars(with = "String")]
+    #[ts(type = "string")]
+    pub run: RunId,
+    /// The run that it goes on with.
+    #[schemars(with = "String")]
+    #[ts(type = "string")]
+    pub resumes: RunId,
+    /// The skill or agent.
+    pub name: String,
+    /// What is wanted.
+    pub task: String,
+}
+
 /// Cancel a run, or all runs of the session.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema, TS)]
 pub struct SkillCancel {

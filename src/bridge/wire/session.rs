@@ -94,6 +94,11 @@ pub enum InputReading {
     PickSkill,
     /// Cancel what works.
     Cancel,
+    /// Go on with a run that is parked or was cut off.
+    Resume {
+        /// How its id begins; empty to let the person pick one.
+        run: String,
+    },
     /// Show what the traces of a skill say.
     TraceReport {
         /// The skill.

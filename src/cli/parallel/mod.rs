@@ -4,17 +4,18 @@ mod wire;
 
 use super::arguments::{HowArguments, ParallelArguments};
 use super::exit::{Failure, code_of};
-use super::run::{TRUSTED, cancel_on_interrupt, existing_workspace, needs_model, state_in_words};
+use super::output::{print, print_json, say};
+use super::run::{Workspace, cancel_on_interrupt, needs_model, state_in_words};
 use super::runs::settle;
 use crate::runtime::{Group, GroupId, GroupOutcome, Runtime, SubAgent, SubAgentGroup, Subtask};
-use crate::settings::{Settings, SettingsPlaces};
+use crate::settings::Settings;
 use crate::skills::{SkillSettings, resolve};
 use impresario_actors::messages::session::SkillOrder;
 use impresario_policies::domain::TerminalState;
 use impresario_policies::parallel::ParallelRefusal;
 use impresario_policies::settings::RouterSettings;
 use std::collections::BTreeMap;
-use std::io::{Read, Write};
+use std::io::Read;
 use std::path::Path;
 use std::process::ExitCode;
 use wire::{ended_line, event_line, read_subtasks, started_line};
@@ -25,7 +26,7 @@ const ENABLED: &str = "parallelSubagents.enabled";
 
 pub(super) async fn execute(arguments: ParallelArguments) -> Result<ExitCode, Failure> {
     let how = arguments.how();
-    let workspace = existing_workspace(how.workspace.as_deref())?;
+    let workspace = how.workspace()?;
     let begun = match &arguments.resume {
         Some(group) => resume(group, &how, &workspace).await?,
         None => begin(&arguments, &how, &workspace).await?,
@@ -35,9 +36,10 @@ pub(super) async fn execute(arguments: ParallelArguments) -> Result<ExitCode, Fa
     runtime.shutdown().await?;
     let outcome = outcome?;
     match arguments.json {
-        true => print(&(ended_line(&outcome) + "\n")),
+        // A reader that went away is no failure.
+        true => drop(print_json(&ended_line(&outcome))),
         false => {
-            print(&outcome.text);
+            let _ = print(&outcome.text);
             say_how_it_ended(&outcome);
         }
     }
@@ -52,12 +54,12 @@ struct Begun {
 async fn begin(
     arguments: &ParallelArguments,
     how: &HowArguments,
-    workspace: &Path,
+    workspace: &Workspace,
 ) -> Result<Begun, Failure> {
     let subtasks = subtasks_of(arguments.file.as_deref())?;
     let settings = how.settings(workspace)?;
     let group = group_of(arguments, &settings, workspace)?.subtasks(subtasks);
-    let runtime = how.start(workspace, &settings).await?;
+    let runtime = how.start(&workspace.directory, &settings).await?;
     match runtime.parallel(group).await {
         Ok(group) => Ok(Begun { runtime, group }),
         Err(error) => {
@@ -67,10 +69,10 @@ async fn begin(
     }
 }
 
-async fn resume(group: &str, how: &HowArguments, workspace: &Path) -> Result<Begun, Failure> {
+async fn resume(group: &str, how: &HowArguments, workspace: &Workspace) -> Result<Begun, Failure> {
     let id = GroupId::try_from(group.to_string()).map_err(|_| unknown_group(group))?;
     let settings = how.settings(workspace)?;
-    let runtime = how.start(workspace, &settings).await?;
+    let runtime = how.start(&workspace.directory, &settings).await?;
     let resumed = async {
         runtime.adopt().await?;
         settle(&runtime).await?;
@@ -100,9 +102,9 @@ fn unknown_group(group: &str) -> Failure {
 fn group_of(
     arguments: &ParallelArguments,
     settings: &SkillSettings,
-    workspace: &Path,
+    workspace: &Workspace,
 ) -> Result<SubAgentGroup, Failure> {
-    let files = Settings::read(&SettingsPlaces::of(workspace, TRUSTED));
+    let files = Settings::read(&workspace.settings_places());
     let values = RouterSettings::from(&files.resolved);
     let mut limits = values.parallel;
     // Whoever types the command wants it; only a file that says no in so many words is asked for its leave.
@@ -122,7 +124,7 @@ fn group_of(
         None if settings.chain.is_empty() => return Err(needs_model(&settings.runner)),
         None => SubAgentGroup::like(
             SubAgent::new(&arguments.agent, "")
-                .workspace(workspace)
+                .workspace(&workspace.directory)
                 .runner(&settings.runner)
                 .chain(settings.chain.clone())
                 .limits_of(settings)
@@ -133,13 +135,13 @@ fn group_of(
     Ok(like.settings(limits).timeout(total))
 }
 
-fn order(skill: &str, workspace: &Path) -> SkillOrder {
+fn order(skill: &str, workspace: &Workspace) -> SkillOrder {
     SkillOrder {
         name: skill.to_string(),
         task: String::new(),
         session: None,
-        workspace: workspace.to_path_buf(),
-        workspace_trusted: TRUSTED,
+        workspace: workspace.directory.clone(),
+        workspace_trusted: workspace.trusted,
         model: None,
         ..SkillOrder::default()
     }
@@ -176,9 +178,7 @@ async fn watch(group: &Group, json: bool) -> Result<GroupOutcome, Failure> {
     });
     match json {
         true => print_events(group).await,
-        false => {
-            let _ = writeln!(std::io::stderr(), "impresario: group {}", group.id());
-        }
+        false => say(&format!("group {}", group.id())),
     }
     let outcome = group.outcome().await;
     ending.abort();
@@ -194,44 +194,38 @@ async fn print_events(group: &Group) {
         .collect::<Vec<_>>();
     let of_run = group.runs().iter().map(|run| run.id().clone()).zip(&ids);
     let of_run = of_run.collect::<BTreeMap<_, _>>();
-    print(&(started_line(group, &ids) + "\n"));
+    if print_json(&started_line(group, &ids)).is_err() {
+        return;
+    }
     let mut events = group.events();
     while let Some((run, event)) = events.next().await {
         let subtask = of_run.get(&run).map_or("", |id| id.as_str());
         let line = event_line(&run, &event, subtask);
-        if writeln!(std::io::stdout(), "{line}").is_err() {
+        if print_json(&line).is_err() {
             return;
         }
     }
 }
 
-fn print(text: &str) {
-    let mut stdout = std::io::stdout().lock();
-    let _ = stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush());
-}
-
 fn say_how_it_ended(outcome: &GroupOutcome) {
-    let mut stderr = std::io::stderr();
     for member in &outcome.members {
         let Some(result) = &member.result else { continue };
         if result.state == TerminalState::Succeeded {
             continue;
         }
         let message = result.reason.as_ref().map(|reason| reason.message.as_str());
-        let _ = writeln!(
-            stderr,
-            "impresario: {} {}: {} See `impresario trace {}`.",
+        say(&format!(
+            "{} {}: {} See `impresario trace {}`.",
             member.member.subtask.id,
             state_in_words(result.state),
             message.unwrap_or_default(),
             member.run
-        );
+        ));
     }
     if outcome.state == TerminalState::Parked {
-        let _ = writeln!(
-            stderr,
-            "impresario: `impresario parallel --resume {}` goes on with what is parked",
+        say(&format!(
+            "`impresario parallel --resume {}` goes on with what is parked",
             outcome.group
-        );
+        ));
     }
 }

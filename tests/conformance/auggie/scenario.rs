@@ -174,7 +174,11 @@ impl Player<'_> {
                 ));
             }
             TypedInput::Usage { usage } => world.say(format!("[System]: Usage: {usage}")),
-            TypedInput::Skill(_) | TypedInput::Pass | TypedInput::PickSkill | TypedInput::Cancel => {
+            TypedInput::Skill(_)
+            | TypedInput::Pass
+            | TypedInput::PickSkill
+            | TypedInput::Cancel
+            | TypedInput::Resume { .. } => {
                 return json!("pass");
             }
         }

@@ -15,6 +15,7 @@ pub fn skill_command(case: &Case) -> Answer {
         TypedInput::Skill(command) => json!({"refused": command.typed}),
         // Commands of ours are no skills.
         TypedInput::Cancel => json!({"command": "cancel"}),
+        TypedInput::Resume { run } => json!({"command": "resume", "run": run}),
         TypedInput::TraceReport { skill } => json!({"command": "trace-report", "argument": skill}),
         TypedInput::TraceView { file } => json!({"command": "trace-view", "argument": file}),
         TypedInput::Usage { usage } => json!({"usage": usage}),
@@ -29,6 +30,7 @@ pub fn input_dispatch(case: &Case) -> Answer {
         TypedInput::TraceView { file } => json!({"kind": "trace-view", "filename": file}),
         TypedInput::PickSkill => json!({"kind": "pick"}),
         TypedInput::Cancel => json!({"kind": "cancel"}),
+        TypedInput::Resume { run } => json!({"kind": "resume", "run": run}),
         TypedInput::Usage { usage } => json!({"kind": "usage", "usage": usage}),
     })
 }

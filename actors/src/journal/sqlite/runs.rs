@@ -7,9 +7,10 @@ use impresario_policies::domain::{GroupId, RunId, SessionId};
 use rusqlite::{Connection, OptionalExtension, Transaction, params};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
+use std::path::PathBuf;
 
 const COLUMNS: &str = "run, owner, generation, state, steps, what, task, host, session, resumes, accepted_at, \
-    last_step_at, ended_at, reason, acknowledged, member_of";
+    last_step_at, ended_at, reason, acknowledged, member_of, workspace";
 
 /// The run of that id.
 pub(super) fn find(connection: &Connection, run: &RunId) -> Result<Option<RunSummary>, JournalError> {
@@ -69,7 +70,7 @@ fn select(
 /// Writes a new run.
 pub(super) fn insert(transaction: &Transaction<'_>, run: &RunSummary) -> Result<(), JournalError> {
     let sql = format!(
-        "INSERT INTO runs ({COLUMNS}) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16)"
+        "INSERT INTO runs ({COLUMNS}) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17)"
     );
     let values = params![
         run.run.as_str(),
@@ -88,6 +89,9 @@ pub(super) fn insert(transaction: &Transaction<'_>, run: &RunSummary) -> Result<
         run.reason.as_ref().map(json).transpose()?,
         run.acknowledged,
         run.group.as_ref().map(GroupId::as_str),
+        run.workspace
+            .as_ref()
+            .map(|workspace| workspace.to_string_lossy()),
     ];
     transaction
         .prepare_cached(&sql)
@@ -188,6 +192,7 @@ fn read(row: &rusqlite::Row<'_>) -> Result<RunSummary, JournalError> {
             .map(GroupId::try_from)
             .transpose()
             .map_err(|_| not_ours("a group"))?,
+        workspace: optional_text(16)?.map(PathBuf::from),
     })
 }
 

@@ -78,6 +78,13 @@ const MIGRATIONS_SLICE: &[M<'static>] = &[
     ALTER TABLE runs ADD COLUMN member_of TEXT;
     ",
     ),
+    M::up(
+        "
+    ALTER TABLE runs ADD COLUMN workspace TEXT;
+    UPDATE runs SET workspace =
+        (SELECT json_extract(step, '$.request.workspace') FROM steps WHERE steps.run = runs.run AND sequence = 1);
+    ",
+    ),
 ];
 
 /// Brings the file up to this version's schema.
