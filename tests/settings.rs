@@ -457,6 +457,7 @@ fn what_is_set_about_history_answers_budgets_and_logs_is_in_the_request() {
         log_prompt_prefix: true,
         surroundings: terms.surroundings.clone(),
         session_file: None,
+        inherited: None,
     };
     assert_eq!(terms, expected);
     assert!(terms.routing.unwrap().surface_decision);

@@ -2,6 +2,7 @@
 
 #![cfg(target_os = "linux")]
 
+mod audit;
 mod command;
 
 use command::{PATIENCE, Place, QUESTION, Said, until};

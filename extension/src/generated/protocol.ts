@@ -145,6 +145,56 @@ export type SkillRunAccepted = {
   run: string,
 };
 
+/** Which runs can a person go on with? */
+export type RunsResumable = {
+  /** From which session. */
+  session: string,
+};
+
+/** A run that a person can go on with. */
+export type ResumableRun = {
+  /** Its id. */
+  run: string,
+  /** The skill or agent. */
+  name: string,
+  /** How the task begins. */
+  task: string,
+  /** The directory it works in, where it is not the session's own. */
+  elsewhere: string | null,
+  /** It is not parked: its runtime is dead and its session is closed. */
+  cut_off: boolean,
+  /** When it was accepted, in milliseconds since 1970. */
+  at_ms: number,
+};
+
+/** The answer to [`RunsResumable`]. */
+export type ResumableRuns = {
+  /** Those of the session's own workspace first, the newest first. */
+  runs: Array<ResumableRun>,
+};
+
+/** Go on with a run that is parked or was cut off, in a new run that names it. */
+export type RunResume = {
+  /** In which session; the result belongs there. */
+  session: string,
+  /** Unique; the same request sent twice means one run. */
+  request: string,
+  /** The run's id, or as much of the beginning as makes it the only one. */
+  run: string,
+};
+
+/** The new run is accepted: it is in the journal. */
+export type RunResumed = {
+  /** The new run. */
+  run: string,
+  /** The run that it goes on with. */
+  resumes: string,
+  /** The skill or agent. */
+  name: string,
+  /** What is wanted. */
+  task: string,
+};
+
 /** Cancel a run, or all runs of the session. */
 export type SkillCancel = {
   /** Of which session. */
@@ -568,6 +618,8 @@ export const METHODS = {
   "ping": { deadlineMs: 5000, unanswered: "fails" },
   "input": { deadlineMs: 5000, unanswered: "told" },
   "skill.run": { deadlineMs: 30000, unanswered: "told" },
+  "runs.resumable": { deadlineMs: 5000, unanswered: "open" },
+  "run.resume": { deadlineMs: 60000, unanswered: "told" },
   "skill.cancel": { deadlineMs: 5000, unanswered: "told" },
   "question.answer": { deadlineMs: 5000, unanswered: "told" },
   "markers.plan": { deadlineMs: 50, unanswered: "open" },
@@ -589,6 +641,8 @@ export interface HostRequests {
   "ping": { params: Ping; result: Pong };
   "input": { params: TypedInput; result: InputReading };
   "skill.run": { params: SkillRun; result: SkillRunAccepted };
+  "runs.resumable": { params: RunsResumable; result: ResumableRuns };
+  "run.resume": { params: RunResume; result: RunResumed };
   "skill.cancel": { params: SkillCancel; result: SkillCancelled };
   "question.answer": { params: QuestionAnswer; result: QuestionAnswered };
   "markers.plan": { params: MarkerSkeleton; result: MarkerPlan };
