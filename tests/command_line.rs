@@ -323,8 +323,8 @@ fn runs_are_listed_shown_told_and_forgotten() {
     let first_letters = &id[..4];
     let ambiguous = place.run(&["runs", "show", first_letters]);
     ambiguous.check(2);
-    assert!(ambiguous.stderr.contains("more than one"), "{}", ambiguous.stderr);
-    for (action, why) in [("cancel", "ended already"), ("resume", "only a parked run")] {
+    assert!(ambiguous.stderr.contains("More than one"), "{}", ambiguous.stderr);
+    for (action, why) in [("cancel", "ended already"), ("resume", "nothing to go on with")] {
         let refused = place.run(&["runs", action, id]);
         refused.check(2);
         assert!(refused.stderr.contains(why), "{}", refused.stderr);

@@ -229,7 +229,9 @@ impl InParallel for Place {
     }
 
     fn traces(&self) -> usize {
-        fs::read_dir(self.workspace().join(".pi/traces")).map_or(0, Iterator::count)
+        let entries = fs::read_dir(self.workspace().join(".pi/traces"));
+        let is_trace = |entry: &fs::DirEntry| entry.path().extension().is_some_and(|ending| ending == "json");
+        entries.map_or(0, |entries| entries.flatten().filter(is_trace).count())
     }
 }
 

@@ -315,7 +315,10 @@ fn killed_while_a_tool_runs_that_must_not_run_twice_the_run_is_parked_and_says_s
         assert!(text_of(&result).contains("cut off"), "{result}");
         assert_eq!(result["message"]["details"]["state"], "parked", "{result}");
         let run = result["message"]["details"]["run"].as_str().expect("an id");
-        assert!(text_of(&result).contains(&format!("/skill:resume {run} goes on")), "{result}");
+        assert!(
+            text_of(&result).contains(&format!("/skill:resume {run} goes on")),
+            "{result}"
+        );
         assert_eq!(fs::read_to_string(&ran).expect("it ran"), "once\n");
         assert_eq!(count(&pi, is_result), 1);
         end(&stage, pi, &["parked"]);

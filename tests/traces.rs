@@ -29,6 +29,8 @@ fn names(place: &Place) -> Vec<String> {
     let entries = fs::read_dir(directory(place)).expect("traces");
     let mut names = entries
         .map(|entry| entry.expect("an entry").file_name().into_string().expect("text"))
+        // Keeps the traces out of the repository, where the directory was made for them.
+        .filter(|name| name != ".gitignore")
         .collect::<Vec<_>>();
     names.sort();
     names

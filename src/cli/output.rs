@@ -14,8 +14,11 @@ pub(super) fn leave_raw() {
     RAW.store(true, Ordering::Relaxed);
 }
 
-/// Prints what was asked for, with a line feed. An error means that the reader is gone.
+/// Prints what was asked for, with a line feed; nothing for nothing. An error means that the reader is gone.
 pub(super) fn print(text: &str) -> io::Result<()> {
+    if text.is_empty() {
+        return Ok(());
+    }
     let mut stdout = io::stdout().lock();
     let raw = RAW.load(Ordering::Relaxed) && !stdout.is_terminal();
     let text = if raw { Cow::Borrowed(text) } else { shown(text) };
