@@ -149,10 +149,10 @@ impl Place {
     /// As a script does it that trusts the workspace: nobody can be asked here.
     pub fn impresario(&self, arguments: &[&str]) -> Command {
         let mut command = self.program(PROGRAM, arguments);
-        let takes_what_is_there = match arguments {
-            ["run" | "skill" | "parallel", ..] | ["trace", "report" | "view", ..] => true,
-            _ => false,
-        };
+        let takes_what_is_there = matches!(
+            arguments,
+            ["run" | "skill" | "parallel", ..] | ["trace", "report" | "view", ..]
+        );
         if takes_what_is_there {
             command.arg("--trust");
         }
