@@ -97,7 +97,9 @@ export type InputReading = { "is": "pass" } | { "is": "skill",
   /** It was written in the host's own form, `/skill:<name>`. */
   hosts_form: boolean, } | { "is": "no_name",
   /** The word. */
-  typed: string, } | { "is": "pick_skill" } | { "is": "cancel" } | { "is": "trace_report",
+  typed: string, } | { "is": "pick_skill" } | { "is": "cancel" } | { "is": "resume",
+  /** How its id begins; empty to let the person pick one. */
+  run: string, } | { "is": "trace_report",
   /** The skill. */
   skill: string, } | { "is": "trace_view",
   /** The file. */
