@@ -30,7 +30,7 @@ pub fn describe_interruption(run: &RunProjection, interruption: Interruption) ->
 
 /// Whether they are called cut off already or only never came back makes no difference to whoever has to look.
 fn calls_of_unknown_fate(run: &RunProjection) -> Vec<String> {
-    let calls = run.attempts.iter().flat_map(|attempt| &attempt.tools);
+    let calls = run.attempts.iter().flat_map(|attempt| attempt.tools.iter());
     let unknown = calls.filter(|call| !matches!(call.fate, ToolFate::Finished { .. }));
     unknown
         .map(|call| format!("`{}` ({})", call.tool, call.summary))

@@ -53,6 +53,7 @@ pub mod skill_file;
 pub mod skill_lookup;
 pub mod sub_agent_prompt;
 pub mod terminal_text;
+pub mod tool_call;
 pub mod trace_classify;
 pub mod trace_file;
 pub mod trace_page;

@@ -7,8 +7,10 @@
 
 mod contradiction;
 mod fold;
+mod tool_calls;
 
 pub use contradiction::{Contradiction, Impossible};
+pub use tool_calls::ToolCalls;
 
 use crate::domain::{
     AttemptEnding, AttemptNumber, Brief, JudgedPass, ModelChoice, Proof, Question, Reason, Replay,
@@ -103,7 +105,7 @@ pub struct AttemptProjection {
     /// Its first event was seen.
     pub active: bool,
     /// Its tool calls, in order of their beginning.
-    pub tools: Vec<ToolCallProjection>,
+    pub tools: ToolCalls,
     /// How it ended; none while it is under way.
     pub ended: Option<AttemptEnd>,
 }
@@ -111,7 +113,7 @@ pub struct AttemptProjection {
 /// A tool call and what became of it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ToolCallProjection {
-    /// The id the model gave the call.
+    /// Which call: [`call_name`](crate::tool_call::call_name).
     pub call: String,
     /// The tool's name.
     pub tool: String,

@@ -306,8 +306,6 @@ async fn perform(
                 let started = RunnerEvent::ToolStarted {
                     call: call.into(),
                     tool: tool.into(),
-                    summary: "with care".into(),
-                    replay,
                 };
                 say(started).await;
                 sleep(Duration::from_millis(40)).await;

@@ -1,6 +1,9 @@
 //! The runtime's say on tools: starts are on disk before tools run, results are reviewed before the model sees them.
+//!
+//! That a call began is said here and nowhere else: a runner asks, and what its stream tells of a start is for the
+//! clocks only. A call that was never let in (an unknown tool, arguments that do not fit) has neither start nor end.
 
-use super::{ASK, AttemptPorts, Previews};
+use super::{ASK, AttemptPorts, Begun, Previews};
 use crate::gateways::{ContextEngine, PASSAGES_MAX, RetrievalRequest, ToolGate, ToolVerdict};
 use crate::messages::run::{ReadOverflow, RecordStep, ReviewToolResult};
 use async_trait::async_trait;
@@ -32,6 +35,7 @@ pub(super) struct Gate {
     pub(super) within: Duration,
     pub(super) traced: Option<usize>,
     pub(super) previews: Previews,
+    pub(super) begun: Begun,
 }
 
 /// So many passages where the sub-agent does not say.
@@ -60,10 +64,14 @@ impl ToolGate for Gate {
             replay,
         };
         match self.ports.record.ask_again(RecordStep { step }, ASK).await {
-            Ok(Ok(())) if self.stopping.is_cancelled() => Err(STOPPED.to_string()),
-            Ok(Ok(())) => Ok(()),
-            Ok(Err(refused)) => Err(refused.0),
-            Err(error) => Err(format!("{error:?}")),
+            Ok(Ok(())) => {}
+            Ok(Err(refused)) => return Err(refused.0),
+            Err(error) => return Err(format!("{error:?}")),
+        }
+        self.begun.borrow_mut().insert(call.to_string());
+        match self.stopping.is_cancelled() {
+            true => Err(STOPPED.to_string()),
+            false => Ok(()),
         }
     }
 
@@ -73,6 +81,7 @@ impl ToolGate for Gate {
             self.previews.borrow_mut().insert(call.to_string(), preview);
         }
         let message = ReviewToolResult {
+            attempt: self.attempt,
             call: call.to_string(),
             tool: tool.to_string(),
             result: result.to_string(),

@@ -4,9 +4,11 @@
 //! Asks the run to put tool starts and ends on disk before the sub-agent goes on.
 
 mod gate;
+mod said;
 mod silence;
 
 use self::gate::Gate;
+use self::said::Said;
 use self::silence::Silence;
 use crate::gateways::{AttemptHandle, AttemptRequest, ContextEngine, RunnerEvent, SubAgentRunner};
 use crate::messages::run::{
@@ -28,8 +30,6 @@ use tokio_util::sync::CancellationToken;
 
 const ASK: Duration = Duration::from_secs(60);
 const EVENTS_AHEAD_MAX: usize = 64;
-/// The answer of an attempt is kept up to so many bytes; what is beyond is cut.
-const ANSWER_BYTES_MAX: usize = 8 * 1024 * 1024;
 
 /// Whom an attempt reaches.
 #[derive(Clone)]
@@ -57,14 +57,18 @@ pub struct Attempt {
     stopping: CancellationToken,
     stop_as: Option<AttemptEnding>,
     ending: bool,
-    text: String,
+    said: Said,
     silence: Silence,
     traced: Option<usize>,
     previews: Previews,
+    begun: Begun,
 }
 
 /// What results began with, by call, until the runner says that the call ended.
 type Previews = Rc<RefCell<BTreeMap<String, String>>>;
+
+/// The calls whose start is on disk, until the runner says that they ended.
+type Begun = Rc<RefCell<BTreeSet<String>>>;
 
 /// How it ended, and what was said.
 struct EndingRead {
@@ -120,10 +124,11 @@ impl Attempt {
             stopping: CancellationToken::new(),
             stop_as: None,
             ending: false,
-            text: String::new(),
+            said: Said::default(),
             silence,
             traced: None,
             previews: Previews::default(),
+            begun: Begun::default(),
         }
     }
 
@@ -149,6 +154,7 @@ impl Handles<StartDue> for Attempt {
             within: self.clocks.tool,
             traced: self.traced,
             previews: self.previews.clone(),
+            begun: self.begun.clone(),
         });
         let request = self.request.clone();
         let Some(runner) = self.runner.clone() else {
@@ -172,14 +178,21 @@ impl Handles<RunnerSaid> for Attempt {
     fn handle(&mut self, said: RunnerSaid, ctx: &mut Context<Self>) -> Answer<Self, ()> {
         let before = self.silence.clock(&self.clocks);
         self.silence.heard(&said.event);
+        self.said.heard(&said.event);
         if self.silence.clock(&self.clocks) != before {
             self.arm_clock(ctx);
         }
         match said.event {
             RunnerEvent::Ended(facts) => self.end(&facts, ctx),
             RunnerEvent::Text { delta } => {
-                push_bounded(&mut self.text, &delta);
+                self.said.push(&delta);
                 self.listen(ctx);
+            }
+            RunnerEvent::ToolEnded { call, is_error, .. } if !self.begun.borrow_mut().remove(&call) => {
+                match is_error {
+                    true => self.listen(ctx),
+                    false => self.ran_unasked(&call, ctx),
+                }
             }
             event => match step_of(self.request.attempt, self.with_preview(event)) {
                 Some(step) => self.record(step, ctx),
@@ -325,10 +338,20 @@ impl Attempt {
             None => EndingRead::of(facts),
         };
         let answer = if facts.answer.is_empty() {
-            std::mem::take(&mut self.text)
+            self.said.take()
         } else {
             facts.answer.clone()
         };
+        self.finish(read, answer, ctx);
+    }
+
+    /// The runtime was not asked, so what happened is not in the journal, and whatever comes next would not be either.
+    fn ran_unasked(&mut self, call: &str, ctx: &mut Context<Self>) {
+        let read = EndingRead {
+            ending: AttemptEnding::ProtocolError,
+            detail: redact(&format!("tool call {call} ran without asking whether it may")).into_owned(),
+        };
+        let answer = self.said.take();
         self.finish(read, answer, ctx);
     }
 
@@ -379,19 +402,6 @@ impl Attempt {
 fn step_of(attempt: impresario_policies::domain::AttemptNumber, event: RunnerEvent) -> Option<Step> {
     match event {
         RunnerEvent::Active => Some(Step::AttemptActive { attempt }),
-        RunnerEvent::ToolStarted {
-            call,
-            tool,
-            summary,
-            replay,
-        } => Some(Step::ToolStarted {
-            attempt,
-            call,
-            tool,
-            summary: redact(&summary).into_owned(),
-            arguments: None,
-            replay,
-        }),
         RunnerEvent::ToolEnded {
             call,
             is_error,
@@ -408,14 +418,11 @@ fn step_of(attempt: impresario_policies::domain::AttemptNumber, event: RunnerEve
         }),
         RunnerEvent::Alive
         | RunnerEvent::Text { .. }
+        // The gate has said so already.
+        | RunnerEvent::ToolStarted { .. }
         | RunnerEvent::RetryAnnounced { .. }
         | RunnerEvent::Used(_)
         | RunnerEvent::Unread { .. }
         | RunnerEvent::Ended(_) => None,
     }
-}
-
-fn push_bounded(text: &mut String, delta: &str) {
-    let room = ANSWER_BYTES_MAX.saturating_sub(text.len());
-    text.push_str(&delta[..delta.floor_char_boundary(room.min(delta.len()))]);
 }

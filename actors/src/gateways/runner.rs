@@ -61,20 +61,17 @@ pub enum RunnerEvent {
         /// The new part.
         delta: String,
     },
-    /// A tool call begins. Where the runner lets us, it waits at the gate until this is on disk.
+    /// A tool call begins, or is about to ask the gate whether it may. For the clocks only: what the journal says of a
+    /// start comes from the gate.
     ToolStarted {
-        /// The id the model gave the call.
+        /// Which call: by turn, place and the id that the model gave it.
         call: String,
         /// The tool.
         tool: String,
-        /// What it is called with, one line, at most 200 characters.
-        summary: String,
-        /// Whether it may run again.
-        replay: Replay,
     },
     /// A tool call ended.
     ToolEnded {
-        /// The id the model gave the call.
+        /// Which call: by turn, place and the id that the model gave it.
         call: String,
         /// The tool said it failed.
         is_error: bool,
@@ -132,7 +129,8 @@ pub enum ToolVerdict {
 /// The runtime's say on tools, for runners that can wait for it.
 #[async_trait(?Send)]
 pub trait ToolGate {
-    /// Returns when the start is on disk; an error means the tool must not run. `arguments` is JSON as the model gave it.
+    /// Returns when the start is on disk; an error means the tool must not run. `call` is unique in the attempt
+    /// ([`call_name`](impresario_policies::tool_call::call_name)), `arguments` is JSON as the model gave it.
     async fn starting(
         &self,
         call: &str,

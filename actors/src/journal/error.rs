@@ -1,7 +1,8 @@
 //! What can go wrong with the journal. Every text fits after "failed to write: " and reads as one sentence.
 
 use super::RuntimeId;
-use impresario_policies::domain::RunId;
+use super::calls::CallRefusal;
+use impresario_policies::domain::{AttemptNumber, RunId};
 use std::path::PathBuf;
 
 /// Why the journal did not do what was asked. Nothing of the request happened.
@@ -54,6 +55,18 @@ pub enum JournalError {
     NotAccepted {
         /// Which run.
         run: RunId,
+    },
+    /// A tool call begins once and ends once.
+    #[error("tool call {call} of attempt {attempt} of run {run} {why}")]
+    Call {
+        /// Whose call.
+        run: RunId,
+        /// Of which attempt.
+        attempt: AttemptNumber,
+        /// Which call.
+        call: String,
+        /// What does not fit.
+        why: CallRefusal,
     },
     /// Another entry stands under that handle.
     #[error("overflow_{handle} of run {run} is already something else")]
@@ -137,6 +150,7 @@ impl JournalError {
             | Self::AlreadyEnded { .. }
             | Self::UnknownRun { .. }
             | Self::NotAccepted { .. }
+            | Self::Call { .. }
             | Self::OverflowConflict { .. }
             | Self::TooLarge { .. }
             | Self::OwnerAlive { .. }

@@ -6,6 +6,7 @@
 mod access;
 mod actor;
 mod alert;
+mod calls;
 mod error;
 mod overflow;
 mod ownership;
@@ -22,6 +23,7 @@ pub(crate) mod tests;
 pub use access::JournalAccess;
 pub use actor::Journal;
 pub use alert::{Alert, SkillOf};
+pub use calls::CallRefusal;
 pub use error::{JournalError, OpenError};
 pub use overflow::{OverflowContent, OverflowEntry, OverflowListing};
 pub use ownership::{ClaimableRun, RuntimeId, RuntimeIdentity};

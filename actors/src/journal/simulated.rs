@@ -1,5 +1,6 @@
 //! A journal in memory for simulations: it commits inline, fails on request, and survives its runtimes as a disk does.
 
+use super::calls::Calls;
 use super::overflow::{OverflowContent, OverflowEntry, OverflowListing};
 use super::place::{Place, decide_place};
 use super::store::{OVERFLOW_BYTES_MAX, Row, Store};
@@ -50,6 +51,7 @@ struct Disk {
 struct Run {
     summary: RunSummary,
     steps: Vec<RecordedStep>,
+    calls: Calls,
     /// A deleted entry leaves its handle behind.
     overflows: BTreeMap<u32, (OverflowEntry, Option<OverflowContent>)>,
 }
@@ -326,11 +328,13 @@ impl Disk {
             let begun = Run {
                 summary,
                 steps: Vec::new(),
+                calls: Calls::default(),
                 overflows: BTreeMap::new(),
             };
             self.runs.insert(row.run.clone(), begun);
         }
         if let Some(run) = self.runs.get_mut(&row.run) {
+            run.calls.check(row)?;
             run.steps.push(row.recorded());
             run.summary.add(row);
         }
@@ -345,6 +349,7 @@ impl Disk {
             };
             if let Some(run) = self.runs.get_mut(&id) {
                 run.steps.retain(|step| step.sequence <= summary.steps);
+                run.calls = Calls::of(run.steps.iter().map(|step| &step.step));
                 run.summary = summary;
             }
         }

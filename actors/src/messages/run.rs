@@ -92,7 +92,7 @@ message!(impl TotalClockDue -> ());
 pub struct GroupClockDue;
 message!(impl GroupClockDue -> ());
 
-/// An attempt has something for the journal. Answered when it is on disk; a step that is there already is.
+/// An attempt has something for the journal. Answered when it is on disk.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RecordStep {
     /// The fact.
@@ -155,7 +155,9 @@ message!(impl ClockDue -> ());
 /// Reviews the result of a tool before the model sees it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ReviewToolResult {
-    /// The id the model gave the call; a review of the same call gives the same verdict.
+    /// Of which attempt.
+    pub attempt: AttemptNumber,
+    /// Which call of it; a review of the same call gives the same verdict.
     pub call: String,
     /// The tool.
     pub tool: String,

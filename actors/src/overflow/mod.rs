@@ -8,7 +8,7 @@ use crate::journal::{OverflowContent, OverflowEntry, OverflowListing};
 use crate::messages::journal::{FetchOverflow, KeepOverflow, ListOverflow};
 use crate::messages::run::{ReadOverflow, ReviewToolResult};
 use crate::supervision::{Actor, Answer, Context, Handles, Port};
-use impresario_policies::domain::RunId;
+use impresario_policies::domain::{AttemptNumber, RunId};
 use impresario_policies::overflow_memory::{KeepDecision, OverflowFacts, OverflowSettings, decide_keep};
 use impresario_policies::overflow_preview::{replacement_within, too_large_text};
 use impresario_policies::overflow_read::{PLACES_MAX, read_page, search_text};
@@ -43,7 +43,7 @@ pub struct Overflow {
     clock: Rc<dyn WallClock>,
     ports: OverflowPorts,
     /// Handles given in this life, by call: a review that is asked for again gives the same verdict.
-    kept: BTreeMap<String, u32>,
+    kept: BTreeMap<(AttemptNumber, String), u32>,
     /// Results are kept one after the other: what is free is known only when the last one is in the journal.
     turn: Rc<Mutex<()>>,
 }
@@ -77,7 +77,7 @@ impl Handles<ReviewToolResult> for Overflow {
         else {
             return Answer::now(ToolVerdict::Pass);
         };
-        let call = review.call.clone();
+        let call = (review.attempt, review.call.clone());
         let keeping = Keeping {
             ports: self.ports.clone(),
             run: self.run.clone(),

@@ -65,6 +65,7 @@ fn result_of(call: &str, entries_max: usize) -> ReviewToolResult {
         ..OverflowSettings::default()
     };
     ReviewToolResult {
+        attempt: AttemptNumber(1),
         call: call.to_string(),
         tool: "codebase-retrieval".to_string(),
         result: format!("{call} ").repeat(1_000),

@@ -142,6 +142,8 @@ pub struct Run {
 
 /// Steps on their way to the journal, and what happens when they are there.
 struct Write {
+    /// The attempt whose cut-off calls are said with it.
+    cut_off: Option<AttemptNumber>,
     steps: Vec<Step>,
     tries: u32,
     done: Option<oneshot::Sender<Result<(), RecordRefused>>>,
@@ -242,7 +244,7 @@ impl Handles<RecordStep> for Run {
         message: RecordStep,
         ctx: &mut Context<Self>,
     ) -> Answer<Self, Result<(), RecordRefused>> {
-        if self.is_recorded(&message.step) {
+        if self.is_active_already(&message.step) {
             return Answer::now(Ok(()));
         }
         if let Err(refused) = self.may_record(&message.step) {
@@ -265,24 +267,23 @@ impl Handles<AttemptOver> for Run {
             return Answer::now(());
         }
         let (done, durable) = oneshot::channel();
-        let mut steps = self.cut_off_tools(over.attempt);
         let answered = over.ending == AttemptEnding::Answered;
         let reviewed = self.review(&over.answer);
         let partial = (!answered && !reviewed.is_empty()).then(|| reviewed.clone());
-        steps.push(Step::AttemptEnded {
+        let mut steps = vec![Step::AttemptEnded {
             attempt: over.attempt,
             ending: over.ending,
             detail: over.detail,
             partial,
             proof: over.proof,
-        });
+        }];
         if answered {
             steps.push(Step::Answered { answer: reviewed });
         }
         self.facts.live_attempt = None;
         self.stop_attempt = None;
         self.stop_sent = None;
-        self.record_and_answer(steps, done, ctx);
+        self.record_end_of(over.attempt, steps, Some(done), ctx);
         Answer::later(async move {
             let _ = durable.await;
         })

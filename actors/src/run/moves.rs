@@ -308,15 +308,14 @@ impl Run {
     pub(super) fn settle_lost_attempt(&mut self, number: AttemptNumber, ctx: &mut Context<Self>) {
         let contain = self.contain();
         self.effect(contain, ctx, move |run, proof, ctx| {
-            let mut steps = run.cut_off_tools(number);
-            steps.push(Step::AttemptEnded {
+            let ended = Step::AttemptEnded {
                 attempt: number,
                 ending: AttemptEnding::Lost,
                 detail: String::new(),
                 partial: None,
                 proof,
-            });
-            run.record(steps, ctx);
+            };
+            run.record_end_of(number, vec![ended], None, ctx);
         });
     }
 

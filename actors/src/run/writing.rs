@@ -5,7 +5,7 @@ use crate::journal::{JournalError, Row};
 use crate::messages::journal::{Commit, ReadRun};
 use crate::messages::run::RecordRefused;
 use crate::supervision::Context;
-use impresario_policies::domain::Step;
+use impresario_policies::domain::{AttemptNumber, Step};
 use impresario_policies::projection::{RecordedStep, RunProjection};
 use std::time::Duration;
 use tokio::sync::oneshot;
@@ -45,6 +45,7 @@ impl Run {
     pub(super) fn record(&mut self, steps: Vec<Step>, ctx: &mut Context<Self>) {
         self.push_write(
             Write {
+                cut_off: None,
                 steps,
                 tries: 0,
                 done: None,
@@ -57,6 +58,7 @@ impl Run {
     pub(super) fn record_then(&mut self, steps: Vec<Step>, then: Then, ctx: &mut Context<Self>) {
         self.push_write(
             Write {
+                cut_off: None,
                 steps,
                 tries: 0,
                 done: None,
@@ -74,9 +76,30 @@ impl Run {
     ) {
         self.push_write(
             Write {
+                cut_off: None,
                 steps,
                 tries: 0,
                 done: Some(done),
+                then: None,
+            },
+            ctx,
+        );
+    }
+
+    /// The end of an attempt: which of its calls were cut off is known when all that it said is on disk.
+    pub(super) fn record_end_of(
+        &mut self,
+        attempt: AttemptNumber,
+        steps: Vec<Step>,
+        done: Option<oneshot::Sender<Result<(), RecordRefused>>>,
+        ctx: &mut Context<Self>,
+    ) {
+        self.push_write(
+            Write {
+                cut_off: Some(attempt),
+                steps,
+                tries: 0,
+                done,
                 then: None,
             },
             ctx,
@@ -97,7 +120,9 @@ impl Run {
             return;
         };
         self.writing = true;
-        let rows = self.rows_of(&write.steps);
+        let cut_off = write.cut_off.map(|attempt| self.cut_off_tools(attempt));
+        let steps = [cut_off.unwrap_or_default(), write.steps.clone()].concat();
+        let rows = self.rows_of(&steps);
         let commit = Commit { rows: rows.clone() };
         let port = self.ports.commit.clone();
         let reply = async move { port.ask_again(commit, ASK).await };
@@ -143,6 +168,14 @@ impl Run {
 
     pub(super) fn not_written(&mut self, mut write: Write, error: JournalError, ctx: &mut Context<Self>) {
         self.writing = false;
+        let of_one_call = matches!(error, JournalError::Call { .. }) && write.cut_off.is_none();
+        if of_one_call && let Some(done) = write.done.take() {
+            // Whoever said it is wrong about one call; the run is as it was.
+            tracing::warn!(run.id = %self.id, %error, "journal refused what was said of a call");
+            let _ = done.send(Err(RecordRefused(error.to_string())));
+            self.write_next(ctx);
+            return self.move_on(ctx);
+        }
         write.tries += 1;
         if !error.is_of_the_world() || write.tries >= WRITE_TRIES_MAX {
             tracing::error!(run.id = %self.id, %error, "journal refused a step");
@@ -162,17 +195,13 @@ impl Run {
         });
     }
 
-    pub(super) fn is_recorded(&self, step: &Step) -> bool {
-        let attempts = &self.projection.attempts;
-        match step {
-            Step::AttemptActive { attempt } => attempts
-                .iter()
-                .any(|known| known.number == *attempt && known.active),
-            Step::ToolStarted { attempt, call, .. } => attempts
-                .iter()
-                .any(|known| known.number == *attempt && known.tools.iter().any(|tool| tool.call == *call)),
-            _ => false,
-        }
+    /// An attempt that says a second time that it is active has said nothing new.
+    pub(super) fn is_active_already(&self, step: &Step) -> bool {
+        let Step::AttemptActive { attempt } = step else {
+            return false;
+        };
+        let mut attempts = self.projection.attempts.iter().rev();
+        attempts.any(|known| known.number == *attempt && known.active)
     }
 
     /// Only the attempt that is live may add to the journal, and no tool begins in a run that is to stop.

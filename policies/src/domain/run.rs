@@ -290,7 +290,7 @@ pub enum Step {
     ToolStarted {
         /// Which attempt.
         attempt: AttemptNumber,
-        /// The id the model gave the call.
+        /// Which call: [`call_name`](crate::tool_call::call_name).
         call: String,
         /// The tool's name.
         tool: String,
@@ -306,7 +306,7 @@ pub enum Step {
     ToolEnded {
         /// Which attempt.
         attempt: AttemptNumber,
-        /// The id the model gave the call.
+        /// Which call: [`call_name`](crate::tool_call::call_name).
         call: String,
         /// The tool said it failed.
         is_error: bool,
@@ -321,7 +321,7 @@ pub enum Step {
     ToolIndeterminate {
         /// Which attempt.
         attempt: AttemptNumber,
-        /// The id the model gave the call.
+        /// Which call: [`call_name`](crate::tool_call::call_name).
         call: String,
         /// The tool's name.
         tool: String,

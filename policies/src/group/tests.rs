@@ -1,7 +1,7 @@
 use super::*;
 use crate::domain::*;
 use crate::parallel::Subtask;
-use crate::projection::{Acceptance, AttemptEnd, AttemptProjection};
+use crate::projection::{Acceptance, AttemptEnd, AttemptProjection, ToolCalls};
 use std::time::Duration;
 
 fn nothing_left() -> Proof {
@@ -97,7 +97,7 @@ fn stopped(cap: Option<usize>, state: TerminalState, code: ReasonCode, partial: 
         session_file: None,
         resumes_session: false,
         active: true,
-        tools: Vec::new(),
+        tools: ToolCalls::default(),
         ended: Some(AttemptEnd {
             at_ms: 0,
             ending: AttemptEnding::Deadline,

@@ -70,12 +70,12 @@ pub enum Impossible {
     },
     /// The call is in flight already.
     ToolStartedTwice {
-        /// The id the model gave the call.
+        /// Which call.
         call: String,
     },
     /// No such call is in flight.
     ToolNotInFlight {
-        /// The id the model gave the call.
+        /// Which call.
         call: String,
     },
     /// An answer without any attempt.

@@ -2,7 +2,7 @@
 
 use super::{
     Acceptance, AttemptEnd, AttemptProjection, Contradiction, Impossible, RecordedStep, RunEnd,
-    RunProjection, ToolCallProjection, ToolFate,
+    RunProjection, ToolCallProjection, ToolCalls, ToolFate,
 };
 use crate::domain::{AttemptNumber, JudgedPass, ModelChoice, Question, Step, TerminalState};
 
@@ -52,7 +52,7 @@ impl RunProjection {
                     session_file: session_file.clone(),
                     resumes_session: *resumes_session,
                     active: false,
-                    tools: Vec::new(),
+                    tools: ToolCalls::default(),
                     ended: None,
                 });
             }
@@ -254,23 +254,20 @@ impl RunProjection {
             return self.object(Impossible::AttemptNotUnderWay { attempt: number });
         };
         let is_over = attempt.ended.is_some();
-        let in_flight_already = attempt.tools_in_flight().any(|tool| tool.call == call);
-        attempt.tools.push(begun);
+        let began = attempt.tools.begin(begun);
         self.check(!is_over, Impossible::AttemptNotUnderWay { attempt: number });
-        self.check(!in_flight_already, Impossible::ToolStartedTwice { call });
+        self.check(began, Impossible::ToolStartedTwice { call });
     }
 
     fn settle_tool(&mut self, number: AttemptNumber, call: &str, fate: ToolFate) {
-        let tools = self
-            .latest_of(number)
-            .map(|attempt| attempt.tools.iter_mut().rev());
-        let in_flight = |tool: &&mut ToolCallProjection| tool.call == call && tool.fate == ToolFate::InFlight;
-        match tools.and_then(|mut tools| tools.find(in_flight)) {
-            Some(tool) => tool.fate = fate,
-            None => self.object(Impossible::ToolNotInFlight {
+        let attempt = self.latest_of(number);
+        let settled = attempt.is_some_and(|attempt| attempt.tools.settle(call, fate));
+        self.check(
+            settled,
+            Impossible::ToolNotInFlight {
                 call: call.to_string(),
-            }),
-        }
+            },
+        );
     }
 
     fn end_attempt(&mut self, number: AttemptNumber, end: AttemptEnd) {

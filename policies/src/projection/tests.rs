@@ -333,7 +333,15 @@ fn a_tool_in_flight_at_the_end_of_its_attempt_stays_so_until_it_is_called_indete
 }
 
 #[test]
-fn a_call_id_may_be_used_again_after_its_tool_ended() {
+fn an_earlier_version_told_a_start_twice_and_one_end_settles_it() {
+    let calls = vec![tool_started("a"), tool_started("a"), tool_ended("a")];
+    let projection = project(with(with(up_to_admission(), vec![started(1)]), calls));
+    assert_eq!(projection.attempts[0].tools.len(), 1);
+    assert_eq!(projection.attempts[0].tools_in_flight().count(), 0);
+}
+
+#[test]
+fn an_earlier_version_used_an_id_again_after_its_tool_ended() {
     let calls = vec![tool_started("a"), tool_ended("a"), tool_started("a")];
     let projection = project(with(with(up_to_admission(), vec![started(1)]), calls));
     assert_eq!(projection.contradictions, []);

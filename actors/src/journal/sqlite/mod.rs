@@ -15,6 +15,7 @@ mod tests;
 pub use open::{Opened, SetAside};
 pub use reader::{JournalReader, KeptAside};
 
+use super::calls::Calls;
 use super::ownership::RuntimeLock;
 use super::{
     Alert, ClaimableRun, JournalError, OverflowContent, OverflowEntry, OverflowListing, Pruned, Retention,
@@ -25,6 +26,7 @@ use errors::read_failure;
 use impresario_policies::domain::RunId;
 use impresario_policies::projection::RecordedStep;
 use rusqlite::{Connection, Transaction, TransactionBehavior};
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 /// The journal file in the state directory.
@@ -39,6 +41,8 @@ pub struct SqliteStore {
     runtimes: PathBuf,
     /// Where it is written that the file should be looked at closely.
     suspicion: PathBuf,
+    /// What is known of the tool calls of runs that were written to.
+    calls: BTreeMap<RunId, Calls>,
     /// Freed on close, or with the process.
     lock: Option<RuntimeLock>,
 }
@@ -85,7 +89,15 @@ impl Store for SqliteStore {
             return Ok(());
         }
         let texts = steps::write_all(rows)?;
-        self.write(|transaction, runtime| steps::insert_all(transaction, runtime, rows, &texts))
+        let mut calls = std::mem::take(&mut self.calls);
+        let written = self
+            .write(|transaction, runtime| steps::insert_all(transaction, runtime, &mut calls, rows, &texts));
+        if written.is_err() {
+            // What was not written must not be remembered; the file says what stands.
+            rows.iter().for_each(|row| drop(calls.remove(&row.run)));
+        }
+        self.calls = calls;
+        written
     }
 
     fn steps(&mut self, run: &RunId, after: u64) -> Result<Vec<RecordedStep>, JournalError> {

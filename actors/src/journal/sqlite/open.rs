@@ -146,6 +146,7 @@ fn open_store(places: &Places, runtime: &RuntimeIdentity) -> Result<SqliteStore,
         runtime: runtime.id.clone(),
         runtimes: places.runtimes.clone(),
         suspicion: places.suspicion.clone(),
+        calls: Default::default(),
         lock: Some(lock),
     })
 }

@@ -2,6 +2,7 @@
 
 use super::errors::{not_ours, read_failure};
 use super::runs;
+use crate::journal::calls::{self, Calls};
 use crate::journal::place::{Place, decide_place};
 use crate::journal::store::STEP_BYTES_MAX;
 use crate::journal::{JournalError, Row, RunSummary, RuntimeId};
@@ -32,6 +33,7 @@ fn write(step: &Step) -> Result<String, JournalError> {
 pub(super) fn insert_all(
     transaction: &Transaction<'_>,
     writer: &RuntimeId,
+    calls: &mut BTreeMap<RunId, Calls>,
     rows: &[Row],
     texts: &[String],
 ) -> Result<(), JournalError> {
@@ -41,7 +43,7 @@ pub(super) fn insert_all(
             Some(run) => Some(run),
             None => runs::find(transaction, &row.run)?,
         };
-        let run = insert(transaction, writer, standing, row, text)?;
+        let run = insert(transaction, writer, standing, calls, row, text)?;
         changed.insert(&row.run, run);
     }
     for run in changed.values() {
@@ -55,6 +57,7 @@ fn insert(
     transaction: &Transaction<'_>,
     writer: &RuntimeId,
     standing: Option<RunSummary>,
+    calls: &mut BTreeMap<RunId, Calls>,
     row: &Row,
     text: &str,
 ) -> Result<RunSummary, JournalError> {
@@ -68,6 +71,9 @@ fn insert(
         check_equal(transaction, row, text)?;
         return Ok(run);
     }
+    if calls::concerns(&row.step) {
+        calls_of(transaction, calls, &row.run)?.check(row)?;
+    }
     let sql = "INSERT INTO steps (run, sequence, generation, at, step) VALUES (?1, ?2, ?3, ?4, ?5)";
     let values = params![row.run.as_str(), row.sequence, row.generation, row.at.0, text];
     transaction
@@ -77,8 +83,40 @@ fn insert(
     run.add(row);
     if matches!(row.step, Step::Ended { .. }) {
         super::overflow::forget_run(transaction, &row.run)?;
+        calls.remove(&row.run);
     }
     Ok(run)
+}
+
+/// The calls of a run; read from the file when it is the first time that somebody asks.
+fn calls_of<'a>(
+    transaction: &Transaction<'_>,
+    calls: &'a mut BTreeMap<RunId, Calls>,
+    run: &RunId,
+) -> Result<&'a mut Calls, JournalError> {
+    if !calls.contains_key(run) {
+        calls.insert(run.clone(), read_calls(transaction, run)?);
+    }
+    Ok(calls.entry(run.clone()).or_default())
+}
+
+/// A step that cannot be read is no call.
+fn read_calls(transaction: &Transaction<'_>, run: &RunId) -> Result<Calls, JournalError> {
+    let sql = "SELECT step FROM steps WHERE run = ?1 AND step LIKE '%\"step\":\"tool_%' ORDER BY sequence";
+    let mut select = transaction.prepare_cached(sql).map_err(read_failure)?;
+    let mut rows = select.query(params![run.as_str()]).map_err(read_failure)?;
+    let mut calls = Calls::default();
+    while let Some(row) = rows.next().map_err(read_failure)? {
+        let text = row.get_ref(0).map_err(read_failure)?;
+        let step = text
+            .as_str()
+            .ok()
+            .and_then(|text| serde_json::from_str::<Step>(text).ok());
+        if let Some(step) = step {
+            calls.add(&step);
+        }
+    }
+    Ok(calls)
 }
 
 fn check_equal(transaction: &Transaction<'_>, row: &Row, text: &str) -> Result<(), JournalError> {

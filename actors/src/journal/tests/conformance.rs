@@ -3,10 +3,10 @@
 use super::samples::*;
 use crate::gateways::UnixMillis;
 use crate::journal::{
-    Alert, JournalError, OVERFLOW_BYTES_MAX, OverflowContent, OverflowListing, Pruned, Retention, Row,
+    Alert, CallRefusal, JournalError, OVERFLOW_BYTES_MAX, OverflowContent, OverflowListing, Pruned, Retention, Row,
     RunFilter, SimulatedDisk, SkillOf, SqliteStore, Store,
 };
-use impresario_policies::domain::{RunState, SessionId, Step, TerminalState};
+use impresario_policies::domain::{AttemptNumber, RunState, SessionId, Step, TerminalState};
 use impresario_policies::projection::RunProjection;
 
 fn check(fact: impl Fn(&mut dyn Store) -> Outcome) -> Outcome {
@@ -476,4 +476,98 @@ fn what_is_seen_of_a_run_follows_its_end() -> Outcome {
         assert_eq!(store.steps(&run(1), 0)?.len(), 4);
         Ok(())
     })
+}
+
+fn refused(call: &str, why: CallRefusal) -> JournalError {
+    JournalError::Call {
+        run: run(1),
+        attempt: AttemptNumber(1),
+        call: call.into(),
+        why,
+    }
+}
+
+#[test]
+fn a_call_begins_once_and_ends_once_whoever_says_so() -> Outcome {
+    check(|store| {
+        let begun = [accepted(), tool_started(1, "a")];
+        store.commit(&rows(&run(1), begun))?;
+        let third = |step| [row(&run(1), 3, step)];
+        check_refused(
+            store,
+            &third(tool_started(1, "a")),
+            refused("a", CallRefusal::BeganBefore),
+        );
+        check_refused(
+            store,
+            &third(tool_ended(1, "b")),
+            refused("b", CallRefusal::NeverBegan),
+        );
+        let end_of_another_attempt = JournalError::Call {
+            run: run(1),
+            attempt: AttemptNumber(2),
+            call: "a".into(),
+            why: CallRefusal::NeverBegan,
+        };
+        check_refused(store, &third(tool_ended(2, "a")), end_of_another_attempt);
+        store.commit(&third(tool_ended(1, "a")))?;
+        for (step, why) in [
+            (tool_ended(1, "a"), CallRefusal::EndedBefore),
+            (tool_indeterminate(1, "a"), CallRefusal::EndedBefore),
+            (tool_started(1, "a"), CallRefusal::BeganBefore),
+        ] {
+            check_refused(store, &[row(&run(1), 4, step)], refused("a", why));
+        }
+        store.commit(&[row(&run(1), 4, tool_started(2, "a"))])?;
+        Ok(store.commit(&[row(&run(1), 5, tool_indeterminate(2, "a"))])?)
+    })
+}
+
+#[test]
+fn what_was_refused_with_others_is_not_remembered() -> Outcome {
+    check(|store| {
+        store.commit(&rows(&run(1), [accepted()]))?;
+        let both = [
+            row(&run(1), 2, tool_started(1, "a")),
+            row(&run(1), 3, tool_started(1, "a")),
+        ];
+        check_refused(store, &both, refused("a", CallRefusal::BeganBefore));
+        store.commit(&both[..1])?;
+        Ok(store.commit(&[row(&run(1), 3, tool_ended(1, "a"))])?)
+    })
+}
+
+#[test]
+fn the_calls_of_a_file_that_was_closed_are_known() -> Outcome {
+    let directory = tempfile::tempdir()?;
+    let mut first = SqliteStore::open(directory.path(), &runtime(1))?.store;
+    first.commit(&rows(
+        &run(1),
+        [
+            accepted(),
+            tool_started(1, "a"),
+            tool_ended(1, "a"),
+            tool_started(1, "b"),
+        ],
+    ))?;
+    first.close()?;
+    let mut second = SqliteStore::open(directory.path(), &runtime(2))?.store;
+    let generation = second.claim(&run(1), 1)?;
+    let fifth = |step| {
+        [Row {
+            generation,
+            ..row(&run(1), 5, step)
+        }]
+    };
+    check_refused(
+        &mut second,
+        &fifth(tool_started(1, "a")),
+        refused("a", CallRefusal::BeganBefore),
+    );
+    check_refused(
+        &mut second,
+        &fifth(tool_ended(1, "a")),
+        refused("a", CallRefusal::EndedBefore),
+    );
+    Ok(second.commit(&fifth(tool_indeterminate(1, "b")))?)
 }

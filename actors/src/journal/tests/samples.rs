@@ -130,6 +130,36 @@ pub fn cancel_requested(by: &str) -> Step {
     Step::CancelRequested { by: by.into() }
 }
 
+pub fn tool_started(attempt: u32, call: &str) -> Step {
+    Step::ToolStarted {
+        attempt: AttemptNumber(attempt),
+        call: call.into(),
+        tool: "read".into(),
+        summary: "src/lib.rs".into(),
+        arguments: None,
+        replay: Replay::Unsafe,
+    }
+}
+
+pub fn tool_ended(attempt: u32, call: &str) -> Step {
+    Step::ToolEnded {
+        attempt: AttemptNumber(attempt),
+        call: call.into(),
+        is_error: false,
+        bytes: 9,
+        preview: "fn main()".into(),
+        overflow: Some("overflow_1".into()),
+    }
+}
+
+pub fn tool_indeterminate(attempt: u32, call: &str) -> Step {
+    Step::ToolIndeterminate {
+        attempt: AttemptNumber(attempt),
+        call: call.into(),
+        tool: "read".into(),
+    }
+}
+
 /// Every kind of step, in an order that can happen.
 pub fn whole_run() -> Vec<Step> {
     let attempt = AttemptNumber(1);
@@ -140,14 +170,6 @@ pub fn whole_run() -> Vec<Step> {
     let verdict = Verdict {
         has_user_goal: true,
         ..Verdict::default()
-    };
-    let tool_started = |call: &str| Step::ToolStarted {
-        attempt,
-        call: call.into(),
-        tool: "read".into(),
-        summary: "src/lib.rs".into(),
-        arguments: None,
-        replay: Replay::Unsafe,
     };
     vec![
         accepted(),
@@ -175,21 +197,10 @@ pub fn whole_run() -> Vec<Step> {
             resumes_session: false,
         },
         Step::AttemptActive { attempt },
-        tool_started("a"),
-        Step::ToolEnded {
-            attempt,
-            call: "a".into(),
-            is_error: false,
-            bytes: 9,
-            preview: "fn main()".into(),
-            overflow: Some("overflow_1".into()),
-        },
-        tool_started("b"),
-        Step::ToolIndeterminate {
-            attempt,
-            call: "b".into(),
-            tool: "read".into(),
-        },
+        tool_started(1, "a"),
+        tool_ended(1, "a"),
+        tool_started(1, "b"),
+        tool_indeterminate(1, "b"),
         cancel_requested("esc"),
         Step::AttemptEnded {
             attempt,

@@ -9,6 +9,7 @@ use crate::gateways::{
     RunnerEvents, ToolCall, ToolGate, ToolVerdict,
 };
 use impresario_policies::domain::Replay;
+use impresario_policies::tool_call::call_name;
 use std::rc::Rc;
 use tokio_util::sync::CancellationToken;
 
@@ -75,8 +76,8 @@ impl AgentLoop {
         if let Some(answer) = session_file::answer(&self.messages) {
             return Ok(answer);
         }
-        for call in session_file::open_calls(&self.messages) {
-            self.take_up_again(call).await?;
+        for (place, call) in (1..).zip(session_file::open_calls(&self.messages)) {
+            self.take_up_again(call_name(0, place, &call.id), call).await?;
         }
         if let Some(told) = self.told_first() {
             self.remember(user_message(told), Care::Written).await?;
@@ -96,8 +97,8 @@ impl AgentLoop {
             if calls.is_empty() {
                 return Ok(answer);
             }
-            for call in calls {
-                self.run_call(call).await?;
+            for (place, call) in (1..).zip(calls) {
+                self.run_call(call_name(turn, place, &call.id), call).await?;
             }
         }
         Ok(String::new())
@@ -131,9 +132,9 @@ impl AgentLoop {
     }
 
     /// A call that was cut off: repeated when that does no harm, else reported as unknown.
-    async fn take_up_again(&mut self, call: ToolCall) -> Result<(), Stop> {
+    async fn take_up_again(&mut self, name: String, call: ToolCall) -> Result<(), Stop> {
         if self.toolbox.replay(&call.tool) == Replay::Safe {
-            return self.run_call(call).await;
+            return self.run_call(name, call).await;
         }
         let text = "Indeterminate: this call was cut off, and nobody knows whether it took effect. Look before you call it again.";
         let care = self.care_for(std::slice::from_ref(&call));
@@ -175,7 +176,7 @@ impl AgentLoop {
         Ok(reply)
     }
 
-    async fn run_call(&mut self, call: ToolCall) -> Result<(), Stop> {
+    async fn run_call(&mut self, name: String, call: ToolCall) -> Result<(), Stop> {
         if !self.toolbox.offers(&call.tool) {
             let text = format!(
                 "There is no tool {:?}. There are: {}.",
@@ -188,13 +189,11 @@ impl AgentLoop {
         let summary = summarise(&call.arguments);
         let gate = Rc::clone(&self.gate);
         let arguments = call.arguments.to_string();
-        let starting = gate.starting(&call.id, &call.tool, &summary, &arguments, replay);
+        let starting = gate.starting(&name, &call.tool, &summary, &arguments, replay);
         self.unless_cancelled(starting).await?.map_err(Stop::Broken)?;
         let started = RunnerEvent::ToolStarted {
-            call: call.id.clone(),
+            call: name.clone(),
             tool: call.tool.clone(),
-            summary,
-            replay,
         };
         self.tell(started).await;
 
@@ -202,11 +201,11 @@ impl AgentLoop {
         let bytes = outcome.text.len() as u64;
         let preview: String = outcome.text.chars().take(PREVIEW_CHARACTERS_MAX).collect();
         let is_error = outcome.is_error;
-        let (text, overflow) = self.review(&call, outcome).await?;
+        let (text, overflow) = self.review(&name, &call, outcome).await?;
         let care = self.care_for(std::slice::from_ref(&call));
         self.remember(tool_message(&call, text), care).await?;
         self.tell(RunnerEvent::ToolEnded {
-            call: call.id,
+            call: name,
             is_error,
             bytes,
             preview,
@@ -216,12 +215,17 @@ impl AgentLoop {
         Ok(())
     }
 
-    async fn review(&self, call: &ToolCall, outcome: ToolOutcome) -> Result<(String, Option<String>), Stop> {
+    async fn review(
+        &self,
+        name: &str,
+        call: &ToolCall,
+        outcome: ToolOutcome,
+    ) -> Result<(String, Option<String>), Stop> {
         if self.toolbox.reads_overflow(&call.tool) {
             return Ok((outcome.text, None));
         }
         let verdict = self
-            .unless_cancelled(self.gate.review(&call.id, &call.tool, &outcome.text))
+            .unless_cancelled(self.gate.review(name, &call.tool, &outcome.text))
             .await?;
         Ok(match verdict {
             ToolVerdict::Pass => (outcome.text, None),

@@ -151,15 +151,12 @@ pub(super) fn open_calls(messages: &[ModelMessage]) -> Vec<crate::gateways::Tool
     else {
         return Vec::new();
     };
-    let answered: Vec<&String> = messages[last..]
+    // Results stand in the order of the calls. Ids do not tell: a provider may give one twice in a reply.
+    let answered = messages[last..]
         .iter()
-        .filter_map(|message| message.answers_call.as_ref())
-        .collect();
-    let calls = messages[last].tool_calls.iter();
-    calls
-        .filter(|call| !answered.contains(&&call.id))
-        .cloned()
-        .collect()
+        .filter(|message| message.answers_call.is_some())
+        .count();
+    messages[last].tool_calls.iter().skip(answered).cloned().collect()
 }
 
 /// The answer, where the conversation ends with one.
@@ -250,6 +247,9 @@ mod tests {
         result.answers_call = Some("a".to_string());
         let messages = [message(ModelRole::User, "go"), asks, result];
         assert_eq!(open_calls(&messages), [call("b")]);
+        let mut twice = messages.clone();
+        twice[1].tool_calls = vec![call("a"), call("a")];
+        assert_eq!(open_calls(&twice), [call("a")]);
         assert_eq!(answer(&messages), None);
     }
 }

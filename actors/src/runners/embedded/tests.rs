@@ -274,7 +274,7 @@ async fn the_offline_model_answers_with_places() {
 async fn a_call_passes_the_gate_before_it_runs_and_its_result_before_the_model_sees_it() {
     let stage = stage(vec![calls("a", "count", json!({})), says("done")]);
     let (events, facts) = stage.play().await;
-    assert_eq!(*stage.gate.seen.borrow(), ["start a count Unsafe", "review a"]);
+    assert_eq!(*stage.gate.seen.borrow(), ["start 1.1:a count Unsafe", "review 1.1:a"]);
     assert_eq!(facts.answer, "done");
     let tool_events = events.iter().filter(|event| {
         matches!(
@@ -473,7 +473,7 @@ fn cut_last_result(place: &Path) {
 async fn finished_tools_are_not_run_again_and_a_safe_one_in_flight_is() {
     let (stage, facts) = interrupted(Replay::Safe, vec![says("done")]).await;
     assert_eq!(facts.answer, "done");
-    assert_eq!(*stage.gate.seen.borrow(), ["start b count Safe", "review b"]);
+    assert_eq!(*stage.gate.seen.borrow(), ["start 0.1:b count Safe", "review 0.1:b"]);
     let requests = stage.model.requests.borrow();
     let roles: Vec<ModelRole> = requests[0].messages.iter().map(|message| message.role).collect();
     use ModelRole::{Assistant, Tool, User};
@@ -535,7 +535,7 @@ async fn the_overflow_memory_is_read_through_the_gate() {
     stage.tools = vec!["overflow_read"];
     stage.play().await;
     assert_eq!(stage.model.requests.borrow()[1].messages[2].text, "overflow read");
-    assert_eq!(*stage.gate.seen.borrow(), ["start a overflow_read Safe"]);
+    assert_eq!(*stage.gate.seen.borrow(), ["start 1.1:a overflow_read Safe"]);
 }
 
 /// How often the disk was waited for while a sub-agent called this tool three times in one reply, and then once more.

@@ -3,7 +3,8 @@
 //! Reads as fast as the attempt takes events, never faster. Speaks RPC on the program's stdin. When the run is over
 //! it closes stdin, gives Pi a moment to leave, stops what is left, and only then says how it ended.
 
-use super::gate::{self, Answered};
+use super::calls::Calls;
+use super::gate::{self, Answered, Question};
 use super::reader::{Dialog, EventReader, Response, Seen};
 use super::wire::Command;
 use crate::gateways::{EndFacts, RunnerEvent, RunnerEvents, ToolGate};
@@ -118,6 +119,7 @@ struct Driver {
     unsaid: Vec<u8>,
     said: usize,
     questions: FuturesUnordered<LocalBoxFuture<'static, Answered>>,
+    calls: Calls,
     /// Handles of results that were kept aside, by call.
     kept: BTreeMap<String, String>,
     probes: u32,
@@ -157,6 +159,7 @@ impl Driver {
             unsaid: prompt.to_line(),
             said: 0,
             questions: FuturesUnordered::new(),
+            calls: Calls::default(),
             kept: BTreeMap::new(),
             probes: 0,
             stop: None,
@@ -344,6 +347,7 @@ impl Driver {
     fn take(&mut self, seen: Seen) {
         match seen {
             Seen::Event(event) => self.pass_on(event),
+            Seen::Calls(_) => self.calls.next_turn(),
             Seen::Response(response) => self.take_response(&response),
             Seen::Dialog(dialog) => self.ask_gate(dialog),
             Seen::MaybeSettled => self.ask_whether_settled(),
@@ -361,19 +365,26 @@ impl Driver {
                 }
                 _ => RunnerEvent::Text { delta },
             },
+            RunnerEvent::ToolStarted { call, tool } => RunnerEvent::ToolStarted {
+                call: self.calls.begin(&call),
+                tool,
+            },
             RunnerEvent::ToolEnded {
                 call,
                 is_error,
                 bytes,
                 preview,
                 overflow,
-            } => RunnerEvent::ToolEnded {
-                overflow: self.kept.remove(&call).or(overflow),
-                call,
-                is_error,
-                bytes,
-                preview,
-            },
+            } => {
+                let call = self.calls.end(&call);
+                RunnerEvent::ToolEnded {
+                    overflow: self.kept.remove(&call).or(overflow),
+                    call,
+                    is_error,
+                    bytes,
+                    preview,
+                }
+            }
             RunnerEvent::RetryAnnounced { .. } => {
                 // Retries were switched off; a version where that did not work is told now.
                 self.say(&Command::AbortRetry { id: ABORT_RETRY_ID });
@@ -420,8 +431,18 @@ impl Driver {
     }
 
     fn ask_gate(&mut self, dialog: Dialog) {
-        let question = gate::answer(dialog, self.stop_ordered, self.gate.clone());
-        self.questions.push(Box::pin(question));
+        let mut question = gate::read(&dialog);
+        match &mut question {
+            Question::Start(Some(asked)) => asked.call = self.calls.ask(&asked.call),
+            Question::Result(Some(asked)) => asked.call = self.calls.shown(&asked.call),
+            Question::Start(None)
+            | Question::Result(None)
+            | Question::OwnTool
+            | Question::Foreign
+            | Question::Notice => {}
+        }
+        let answer = gate::answer(dialog, question, self.stop_ordered, self.gate.clone());
+        self.questions.push(Box::pin(answer));
     }
 
     fn answered(&mut self, answered: Answered) {

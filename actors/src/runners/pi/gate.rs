@@ -26,11 +26,48 @@ pub(super) struct Answered {
     pub kept: Option<(String, String)>,
 }
 
-/// Answers one dialog. `stopping` refuses whatever would begin.
-pub(super) async fn answer(dialog: Dialog, stopping: bool, gate: Rc<dyn ToolGate>) -> Answered {
+/// What a dialog is about.
+#[derive(Debug)]
+pub(super) enum Question {
+    /// May this call begin?
+    Start(Option<ToolStartAsked>),
+    /// Does the model see this result as it is?
+    Result(Option<ToolResultAsked>),
+    /// A call of one of the runtime's own tools.
+    OwnTool,
+    /// A dialog of somebody else's, for which Pi waits.
+    Foreign,
+    /// Nothing that wants an answer.
+    Notice,
+}
+
+/// Reads what a dialog asks. What cannot be read is refused.
+pub(super) fn read(dialog: &Dialog) -> Question {
     match (dialog.method.as_str(), dialog.title.as_str()) {
-        ("confirm", TOOL_START) => {
-            let allowed = !stopping && may_start(&dialog.message, gate).await;
+        ("confirm", TOOL_START) => Question::Start(serde_json::from_str(&dialog.message).ok()),
+        ("editor", title) if title.starts_with(TOOL_RESULT) => {
+            let asked = title.strip_prefix(TOOL_RESULT).unwrap_or_default();
+            Question::Result(serde_json::from_str(asked).ok())
+        }
+        ("input", OWN_TOOL) => Question::OwnTool,
+        ("confirm" | "input" | "editor" | "select", _) => Question::Foreign,
+        _ => Question::Notice,
+    }
+}
+
+/// Answers one dialog. `stopping` refuses whatever would begin.
+pub(super) async fn answer(
+    dialog: Dialog,
+    question: Question,
+    stopping: bool,
+    gate: Rc<dyn ToolGate>,
+) -> Answered {
+    match question {
+        Question::Start(asked) => {
+            let allowed = match asked {
+                Some(asked) if !stopping => may_start(asked, gate).await,
+                Some(_) | None => false,
+            };
             line(Command::ExtensionUiResponse {
                 id: &dialog.id,
                 confirmed: Some(allowed),
@@ -38,8 +75,8 @@ pub(super) async fn answer(dialog: Dialog, stopping: bool, gate: Rc<dyn ToolGate
                 cancelled: None,
             })
         }
-        ("editor", title) if title.starts_with(TOOL_RESULT) => review(&dialog, gate).await,
-        ("input", OWN_TOOL) if !stopping => {
+        Question::Result(Some(asked)) => review(&dialog, asked, gate).await,
+        Question::OwnTool if !stopping => {
             let answer = own_tool(&dialog.prefill, gate).await;
             let text = serde_json::to_string(&answer).unwrap_or_default();
             line(Command::ExtensionUiResponse {
@@ -49,8 +86,8 @@ pub(super) async fn answer(dialog: Dialog, stopping: bool, gate: Rc<dyn ToolGate
                 cancelled: None,
             })
         }
-        ("confirm" | "input" | "editor" | "select", _) => line(cancelled(&dialog.id)),
-        _ => Answered::default(),
+        Question::Result(None) | Question::OwnTool | Question::Foreign => line(cancelled(&dialog.id)),
+        Question::Notice => Answered::default(),
     }
 }
 
@@ -70,10 +107,7 @@ fn cancelled(id: &str) -> Command<'_> {
     }
 }
 
-async fn may_start(asked: &str, gate: Rc<dyn ToolGate>) -> bool {
-    let Ok(asked) = serde_json::from_str::<ToolStartAsked>(asked) else {
-        return false;
-    };
+async fn may_start(asked: ToolStartAsked, gate: Rc<dyn ToolGate>) -> bool {
     let said = summary::summarize_arguments(asked.input.as_deref());
     let replay = summary::replay_of(&asked.tool);
     let arguments = asked.input.as_deref().map_or("", RawValue::get);
@@ -82,11 +116,7 @@ async fn may_start(asked: &str, gate: Rc<dyn ToolGate>) -> bool {
         .is_ok()
 }
 
-async fn review(dialog: &Dialog, gate: Rc<dyn ToolGate>) -> Answered {
-    let asked = dialog.title.strip_prefix(TOOL_RESULT).unwrap_or_default();
-    let Ok(asked) = serde_json::from_str::<ToolResultAsked>(asked) else {
-        return line(cancelled(&dialog.id));
-    };
+async fn review(dialog: &Dialog, asked: ToolResultAsked, gate: Rc<dyn ToolGate>) -> Answered {
     // What is read from aside is not kept aside again.
     if OverflowTool::named(&asked.tool).is_some() {
         return line(cancelled(&dialog.id));

@@ -4,6 +4,7 @@
 //! the user's own login but not the user's retries (`child.js` says how). Its events are read as they come, and how
 //! it ended is read from them. Pi 0.74 and later; what differs between versions is in `command` and in `driver`.
 
+mod calls;
 pub mod command;
 mod driver;
 mod environment;

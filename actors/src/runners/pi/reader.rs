@@ -30,8 +30,10 @@ const RETRY_DELAY_MAX: Duration = Duration::from_secs(24 * 60 * 60);
 /// What was seen in the stream.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Seen {
-    /// Something for the attempt.
+    /// Something for the attempt. Calls have the id that the model gave them.
     Event(RunnerEvent),
+    /// The model ended a message with so many tool calls; more than none.
+    Calls(usize),
     /// Pi answered a command.
     Response(Response),
     /// An extension asks for a dialog.
@@ -253,15 +255,16 @@ impl ReaderState {
         if let Some(usage) = ended.usage {
             self.event(RunnerEvent::Used(usage), seen);
         }
+        if ended.calls > 0 {
+            self.hand_on_text(seen);
+            seen.push(Seen::Calls(ended.calls));
+        }
     }
 
     fn read_tool_start(&mut self, envelope: &Envelope<'_>, seen: &mut Vec<Seen>) {
-        let tool = name(envelope.tool_name);
         let event = RunnerEvent::ToolStarted {
             call: name(envelope.tool_call_id),
-            summary: summary::summarize_arguments(envelope.args),
-            replay: summary::replay_of(&tool),
-            tool,
+            tool: name(envelope.tool_name),
         };
         self.note_read(seen);
         self.event(event, seen);

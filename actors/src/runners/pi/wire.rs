@@ -224,7 +224,7 @@ impl Command<'_> {
 /// What our child extension asks before a tool begins.
 #[derive(Debug, Deserialize)]
 pub struct ToolStartAsked {
-    /// The id the model gave the call.
+    /// The id that the model gave the call; the driver puts the name of the call in its place.
     pub call: String,
     /// The tool.
     pub tool: String,
@@ -236,7 +236,7 @@ pub struct ToolStartAsked {
 /// What our child extension asks before the model sees a result.
 #[derive(Debug, Deserialize)]
 pub struct ToolResultAsked {
-    /// The id the model gave the call.
+    /// The id that the model gave the call; the driver puts the name of the call in its place.
     pub call: String,
     /// The tool.
     pub tool: String,
@@ -303,6 +303,16 @@ pub fn each_text(content: Option<&RawValue>, mut each: impl FnMut(&str)) {
             each(&text);
         }
     });
+}
+
+/// How many blocks of this kind there are.
+pub fn count_blocks(content: Option<&RawValue>, kind: &str) -> usize {
+    let mut count = 0;
+    each_element(content, |raw| {
+        let block = serde_json::from_str::<Block<'_>>(raw.get());
+        count += usize::from(block.is_ok_and(|block| text(block.kind).as_deref() == Some(kind)));
+    });
+    count
 }
 
 /// Calls `each` with every element of an array, one at a time: a hostile array costs no more memory than its text.

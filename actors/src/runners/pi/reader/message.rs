@@ -35,6 +35,8 @@ pub(super) struct EndedMessage {
     pub text_not_streamed: String,
     /// What the call used, where it used anything.
     pub usage: Option<ModelUsage>,
+    /// How many tools it calls.
+    pub calls: usize,
 }
 
 impl Conversation {
@@ -61,6 +63,7 @@ impl Conversation {
         Some(EndedMessage {
             text_not_streamed: rest.unwrap_or_default().to_string(),
             usage: usage_of(&message),
+            calls: wire::count_blocks(message.content, "toolCall"),
         })
     }
 

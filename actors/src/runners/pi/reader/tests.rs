@@ -1,6 +1,5 @@
 use super::{EventReader, Seen};
 use crate::gateways::RunnerEvent;
-use impresario_policies::domain::Replay;
 use proptest::prelude::*;
 
 fn read(stream: &str) -> (Vec<Seen>, EventReader) {
@@ -123,8 +122,6 @@ fn the_order_of_keys_does_not_matter() {
     let started = RunnerEvent::ToolStarted {
         call: "c1".into(),
         tool: "read".into(),
-        summary: "x".into(),
-        replay: Replay::Safe,
     };
     assert!(seen.contains(&Seen::Event(started)));
 }

@@ -1,0 +1,66 @@
+//! What a sub-agent has said so far: the partial answer of an attempt that is cut off.
+
+use crate::gateways::RunnerEvent;
+
+/// The answer of an attempt is kept up to so many bytes; what is beyond is cut.
+const BYTES_MAX: usize = 8 * 1024 * 1024;
+
+/// The texts of the messages so far, a blank line between two of them.
+#[derive(Debug, Default)]
+pub(super) struct Said {
+    text: String,
+    /// The message is over: what is said next belongs to another one.
+    message_over: bool,
+}
+
+impl Said {
+    /// A message was paid for or calls tools: both end it.
+    pub(super) fn heard(&mut self, event: &RunnerEvent) {
+        if matches!(
+            event,
+            RunnerEvent::Used(_) | RunnerEvent::ToolStarted { .. } | RunnerEvent::ToolEnded { .. }
+        ) {
+            self.message_over = true;
+        }
+    }
+
+    pub(super) fn push(&mut self, delta: &str) {
+        if std::mem::take(&mut self.message_over) && !self.text.is_empty() {
+            self.push_bounded("\n\n");
+        }
+        self.push_bounded(delta);
+    }
+
+    pub(super) fn take(&mut self) -> String {
+        std::mem::take(&mut self.text)
+    }
+
+    fn push_bounded(&mut self, text: &str) {
+        let room = BYTES_MAX.saturating_sub(self.text.len());
+        self.text
+            .push_str(&text[..text.floor_char_boundary(room.min(text.len()))]);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Said;
+    use crate::gateways::{ModelUsage, RunnerEvent};
+
+    #[test]
+    fn messages_stand_apart_and_the_deltas_of_one_do_not() {
+        let mut said = Said::default();
+        said.heard(&RunnerEvent::Used(ModelUsage::default()));
+        said.push("part 1 ");
+        said.push("now.");
+        said.heard(&RunnerEvent::Used(ModelUsage::default()));
+        said.heard(&RunnerEvent::ToolStarted {
+            call: "1.1:a".into(),
+            tool: "read".into(),
+        });
+        said.push("Looking at ");
+        said.heard(&RunnerEvent::Alive);
+        said.push("part 2");
+        assert_eq!(said.take(), "part 1 now.\n\nLooking at part 2");
+    }
+}
