@@ -127,9 +127,9 @@ fn leaving_without_a_word_is_a_crash_whatever_the_exit_code() {
 }
 
 #[test]
-fn being_killed_is_a_crash_with_its_signal() {
+fn being_killed_is_our_loss_and_tells_its_signal() {
     let outcome = play(&format!("{BEGIN}; kill -9 $$"));
-    outcome.check(AttemptEnding::Crashed);
+    outcome.check(AttemptEnding::Lost);
     assert!(outcome.detail.contains("signal 9"), "{}", outcome.detail);
 }
 
@@ -260,4 +260,54 @@ fn a_model_without_provider_and_a_missing_program_are_refused_with_a_sentence() 
             .expect("missing");
         assert!(missing.to_string().contains("is not there"), "{missing}");
     });
+}
+
+/// Starts a program that says this when it is asked for its version.
+fn start_as(version: &str) -> Result<Outcome, String> {
+    let place = Place::new(&format!("{BEGIN}; {ANSWER}; {END}; {SETTLED}"));
+    let script = fs::read_to_string(place.pi()).expect("the program");
+    fs::write(place.pi(), script.replace("echo 0.87.1 && exit 0", version)).expect("the program");
+    on_one_thread(async {
+        match Attempt::start(&place.runner(), place.request()).await {
+            Ok(attempt) => Ok(attempt.outcome().await),
+            Err(error) => Err(error.why),
+        }
+    })
+}
+
+#[test]
+fn a_program_of_its_own_is_asked_for_its_version_below_a_keeper() {
+    start_as("echo 0.74.2 >&2 && exit 0")
+        .expect("an old one that answers on stderr")
+        .check(AttemptEnding::Answered);
+    let held = "test \"$(cat /proc/$PPID/comm)\" = impresario-keep && echo 0.87.1 && exit 0; exit 1";
+    start_as(held)
+        .expect("its parent is the keeper")
+        .check(AttemptEnding::Answered);
+    let too_old = start_as("echo 0.60.0 && exit 0").expect_err("too old");
+    assert!(too_old.contains("too old"), "{too_old}");
+    let something_else = start_as("echo 3.14 && exit 0").expect_err("no version");
+    assert!(something_else.contains("is it Pi?"), "{something_else}");
+}
+
+#[test]
+fn a_reply_with_too_many_calls_ends_as_what_it_is_and_none_of_them_runs() {
+    let call = r#"{"type":"toolCall","id":"a","name":"bash","arguments":{}}"#;
+    let reply = format!(
+        r#"echo '{{"type":"message_end","message":{{"role":"assistant","content":[{}],"stopReason":"toolUse"}}}}'"#,
+        vec![call; 300].join(",")
+    );
+    let asks = r#"echo '{"type":"extension_ui_request","id":"d","method":"confirm","title":"impresario:tool_start","message":"{\"call\":\"a\",\"tool\":\"bash\"}"}'"#;
+    let outcome = play(&format!("{BEGIN}; {reply}; {asks}; sleep 300"));
+    outcome.check(AttemptEnding::TooManyCalls);
+    assert!(outcome.detail.contains("300 tool calls"), "{}", outcome.detail);
+}
+
+#[test]
+fn a_storm_of_processes_ends_soon_and_as_what_it_is() {
+    let began = Instant::now();
+    let outcome = play(&format!("{BEGIN}; while :; do sleep 301 & done"));
+    outcome.check(AttemptEnding::TooManyProcesses);
+    assert!(outcome.detail.contains("processes"), "{}", outcome.detail);
+    assert!(began.elapsed() < LONG, "{:?}", began.elapsed());
 }

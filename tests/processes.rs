@@ -246,7 +246,8 @@ async fn a_stop_ends_every_kind_of_orphan_and_proves_it() {
             exited(&process).await,
             ExitFacts {
                 code: None,
-                signal: Some(15)
+                signal: Some(15),
+                ..ExitFacts::default()
             }
         );
         assert_eq!(process.stop(LONG).await, proof, "a second stop says the same");
@@ -266,7 +267,8 @@ async fn what_a_program_leaves_behind_ends_with_it() {
             exited(&process).await,
             ExitFacts {
                 code: Some(0),
-                signal: None
+                signal: None,
+                ..ExitFacts::default()
             }
         );
         assert_eq!(ended(&process).await, empty(method));
@@ -288,7 +290,8 @@ async fn a_program_that_ignores_the_question_is_killed_after_the_grace() {
             exited(&process).await,
             ExitFacts {
                 code: None,
-                signal: Some(9)
+                signal: Some(9),
+                ..ExitFacts::default()
             }
         );
         scene.assert_nothing_left();
@@ -308,7 +311,8 @@ async fn a_program_that_obeys_is_not_killed() {
             exited(&process).await,
             ExitFacts {
                 code: Some(7),
-                signal: None
+                signal: None,
+                ..ExitFacts::default()
             }
         );
     }
@@ -406,7 +410,11 @@ async fn a_killed_keeper_is_stood_in_for() {
             seen_empty,
             "nobody saw ECHILD, and the sweep found nothing more"
         );
-        assert_eq!(exited(&process).await, ExitFacts::default());
+        let died = ExitFacts {
+            keeper_died: true,
+            ..ExitFacts::default()
+        };
+        assert_eq!(exited(&process).await, died);
         if setting == ContainmentSetting::Namespace {
             scene.assert_nothing_left();
         } else {

@@ -5,20 +5,32 @@ mod wordings;
 #[cfg(test)]
 mod tests;
 
-use crate::domain::{AttemptEnding, EndFacts};
+use crate::domain::{AttemptEnding, EndFacts, Overrun};
+use crate::tool_call::CALLS_IN_A_REPLY_MAX;
 
 const DETAIL_CHARACTERS_MAX: usize = 500;
+
+/// So many processes a sub-agent may have at a time, its tools' included.
+pub const PROCESSES_MAX: u32 = 1_000;
 
 /// Reads the ending of an attempt from the terminal event and the last message of the model.
 ///
 /// Clocks are not known here: who stopped an attempt because a clock fired says so instead.
 pub fn read_ending(facts: &EndFacts) -> AttemptEnding {
+    match facts.overrun {
+        Some(Overrun::Calls(_)) => return AttemptEnding::TooManyCalls,
+        Some(Overrun::Processes(_)) => return AttemptEnding::TooManyProcesses,
+        None => {}
+    }
     let answered = facts.terminal_event && ended_by_itself(facts) && !facts.answer.trim().is_empty();
     if answered {
         return AttemptEnding::Answered;
     }
     if facts.stop_ordered {
         return AttemptEnding::Cancelled;
+    }
+    if facts.keeper_died || somebody_killed_it(facts) {
+        return AttemptEnding::Lost;
     }
     if !facts.terminal_event {
         return read_ending_without_terminal_event(facts);
@@ -38,6 +50,15 @@ fn ended_by_itself(facts: &EndFacts) -> bool {
         Some("error" | "aborted" | "pending") => false,
         Some(_) | None => facts.error_message.is_none(),
     }
+}
+
+/// No sub-agent ends by a signal of its own will: somebody killed it, the system for want of memory included. One that
+/// hears a signal aborts what it is doing, or ends with the code that a shell gives a signal.
+fn somebody_killed_it(facts: &EndFacts) -> bool {
+    let by_code = matches!(facts.exit_code, Some(129 | 130 | 137 | 143));
+    let cut_off = !facts.terminal_event && (facts.exit_signal.is_some() || by_code);
+    let aborted = facts.terminal_event && facts.stop_reason.as_deref() == Some("aborted");
+    !facts.killed_by_us && (cut_off || aborted)
 }
 
 fn read_ending_without_terminal_event(facts: &EndFacts) -> AttemptEnding {
@@ -72,7 +93,8 @@ pub fn describe_ending(facts: &EndFacts, ending: AttemptEnding) -> String {
     let text = match ending {
         AttemptEnding::Answered => describe_answer(facts),
         AttemptEnding::EmptyAnswer => describe_silence(facts),
-        AttemptEnding::Crashed => join(&describe_exit(facts), last_words(facts)),
+        AttemptEnding::Crashed | AttemptEnding::Lost => join(&describe_exit(facts), last_words(facts)),
+        AttemptEnding::TooManyCalls | AttemptEnding::TooManyProcesses => describe_overrun(facts),
         AttemptEnding::SpawnFailed => join(&describe_start(facts), last_words(facts)),
         AttemptEnding::ProtocolError => format!(
             "it printed {} lines that were not the protocol and none that was",
@@ -87,8 +109,7 @@ pub fn describe_ending(facts: &EndFacts, ending: AttemptEnding) -> String {
         AttemptEnding::Cancelled
         | AttemptEnding::StartUpSilence
         | AttemptEnding::Inactivity
-        | AttemptEnding::Deadline
-        | AttemptEnding::Lost => String::new(),
+        | AttemptEnding::Deadline => String::new(),
     };
     text.chars().take(DETAIL_CHARACTERS_MAX).collect()
 }
@@ -116,7 +137,22 @@ fn describe_refusal(facts: &EndFacts) -> String {
     }
 }
 
+fn describe_overrun(facts: &EndFacts) -> String {
+    match facts.overrun {
+        Some(Overrun::Calls(count)) => {
+            format!("{count} tool calls stand in one reply, {CALLS_IN_A_REPLY_MAX} may")
+        }
+        Some(Overrun::Processes(count)) => {
+            format!("it had {count} processes at a time, {PROCESSES_MAX} are allowed")
+        }
+        None => String::new(),
+    }
+}
+
 fn describe_exit(facts: &EndFacts) -> String {
+    if facts.keeper_died {
+        return "the keeper of its processes died".to_string();
+    }
     match (facts.exit_signal, facts.exit_code) {
         (Some(signal), _) => format!("the process died of signal {signal} before it was done"),
         (None, Some(code)) => format!("the process exited with code {code} before it was done"),

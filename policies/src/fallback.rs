@@ -89,6 +89,9 @@ pub enum StartFrom {
 
 /// Decides what follows an attempt that ended without an answer.
 pub fn decide_fallback(facts: &FallbackFacts, settings: &FallbackSettings) -> FallbackDecision {
+    if facts.ending == AttemptEnding::TooManyProcesses {
+        return FallbackDecision::Fail(reason_of(facts));
+    }
     if facts.unsafe_tool_cut && !(settings.can_resume && settings.cut_tool == CutTool::TellSubAgent) {
         return FallbackDecision::Park(tool_indeterminate());
     }
@@ -102,9 +105,11 @@ pub fn decide_fallback(facts: &FallbackFacts, settings: &FallbackSettings) -> Fa
         | AttemptEnding::ProtocolError
         | AttemptEnding::Crashed
         | AttemptEnding::EmptyAnswer
+        | AttemptEnding::TooManyCalls
         | AttemptEnding::SpawnFailed => try_next(facts, settings),
         AttemptEnding::Authentication => try_other_provider(facts, settings),
         AttemptEnding::Deadline
+        | AttemptEnding::TooManyProcesses
         | AttemptEnding::Refused
         | AttemptEnding::Cancelled
         | AttemptEnding::Answered => FallbackDecision::Fail(reason_of(facts)),
@@ -116,12 +121,20 @@ fn try_again_after_loss(facts: &FallbackFacts, settings: &FallbackSettings) -> F
         return FallbackDecision::Park(Reason {
             code: ReasonCode::NoProgress,
             message: format!(
-                "The runtime lost this run's sub-agent {} times in a row without progress.",
-                facts.lost_in_a_row
+                "The runtime lost this run's sub-agent {} times in a row without progress{}.",
+                facts.lost_in_a_row,
+                last_loss(&facts.detail)
             ),
         });
     }
     start(facts, settings, facts.model.clone(), Duration::ZERO)
+}
+
+fn last_loss(detail: &str) -> String {
+    match detail.trim() {
+        "" => String::new(),
+        why => format!(", the last time because {}", why.trim_end_matches('.')),
+    }
 }
 
 fn try_same_then_next(facts: &FallbackFacts, settings: &FallbackSettings) -> FallbackDecision {
@@ -229,6 +242,14 @@ pub fn reason_of(facts: &FallbackFacts) -> Reason {
             "the sub-agent's process ended without an answer",
         ),
         AttemptEnding::Lost => (ReasonCode::NoProgress, "the runtime lost the sub-agent"),
+        AttemptEnding::TooManyCalls => (
+            ReasonCode::TooManyCalls,
+            "the model called more tools in one reply than it may",
+        ),
+        AttemptEnding::TooManyProcesses => (
+            ReasonCode::TooManyProcesses,
+            "the sub-agent was stopped because it had too many processes",
+        ),
         AttemptEnding::Cancelled => (ReasonCode::Cancelled, "the run was cancelled"),
         AttemptEnding::EmptyAnswer => (
             ReasonCode::EmptyAnswer,
@@ -325,6 +346,22 @@ mod tests {
             ..facts(AttemptEnding::Lost)
         };
         check(lost, try_on("a/one", 0, StartFrom::Scratch));
+    }
+
+    #[test]
+    fn too_many_processes_end_the_run_as_what_they_are() {
+        let storm = FallbackFacts {
+            unsafe_tool_cut: true,
+            ..facts(AttemptEnding::TooManyProcesses)
+        };
+        match decide_fallback(&storm, &settings()) {
+            FallbackDecision::Fail(reason) => assert_eq!(reason.code, ReasonCode::TooManyProcesses),
+            other => panic!("{other:?}"),
+        }
+        check(
+            facts(AttemptEnding::TooManyCalls),
+            try_on("a/two", 0, StartFrom::Scratch),
+        );
     }
 
     #[test]

@@ -2,6 +2,7 @@
 
 use super::auditor::{OfRun, kind, number, of_kind, text};
 use super::evidence::{Evidence, JournalRow, ModelCallSeen, OrderedCall};
+use impresario_policies::tool_call::id_of;
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -97,7 +98,7 @@ pub(super) fn check_against_models(run: &mut OfRun<'_>, rows: &[&JournalRow], mo
     let on_server = |row: &&JournalRow| !is_offline(rows, number(&row.step, "attempt"));
     for started in of_kind(rows, "tool_started").filter(on_server) {
         let call = text(&started.step, "call");
-        let orders = ordered.get(call).map(Vec::as_slice).unwrap_or_default();
+        let orders = ordered.get(id_of(call)).map(Vec::as_slice).unwrap_or_default();
         if orders.is_empty() {
             run.breach("P3", &format!("tool call {call} started and no model ordered it"));
         } else if !orders.iter().any(|order| is_as_ordered(&started.step, order)) {
@@ -110,7 +111,8 @@ pub(super) fn check_against_models(run: &mut OfRun<'_>, rows: &[&JournalRow], mo
             );
         }
     }
-    for ((attempt, id), call) in calls_of(rows) {
+    for ((attempt, name), call) in calls_of(rows) {
+        let id = id_of(name);
         // An id that was given twice may be told of under the other one's name.
         let is_unique = ordered.get(id).is_some_and(|orders| orders.len() == 1);
         if is_unique && !call.indeterminate.is_empty() && was_told_of(rows, attempt, id, &call, models) {
@@ -130,7 +132,7 @@ pub(super) fn told_and_not_journaled(evidence: &Evidence, models: &[ModelCallSee
         .rows
         .iter()
         .filter(|row| kind(row) == "tool_started")
-        .map(|row| text(&row.step, "call"))
+        .map(|row| id_of(text(&row.step, "call")))
         .collect::<BTreeSet<_>>();
     let offered = models
         .iter()

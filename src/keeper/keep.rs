@@ -24,8 +24,8 @@ const KILLING_WITHIN: Duration = Duration::from_secs(5);
 const SWEEPING_WITHIN: Duration = Duration::from_secs(1);
 /// Nobody waits longer than this for a program to end.
 const GRACE_MAX: Duration = Duration::from_secs(3_600);
-/// Between two looks for ended children when nothing else wakes the keeper.
-const LOOK_EVERY: Duration = Duration::from_secs(2);
+/// Between two looks at how many processes there are, and for ended children when nothing else wakes the keeper.
+const COUNT_EVERY: Duration = Duration::from_millis(250);
 /// The same while there are some.
 const LOOK_EVERY_BUSY: Duration = Duration::from_millis(50);
 /// The same while waiting for the last ones.
@@ -42,6 +42,7 @@ pub fn run() -> i32 {
         program,
         containment,
         orphan_grace_ms,
+        processes_max,
     })) = channel.receive()
     else {
         return 125;
@@ -62,6 +63,8 @@ pub fn run() -> i32 {
         hold,
         mark,
         orphan_grace: Duration::from_millis(orphan_grace_ms),
+        processes_max,
+        count_at: Instant::now(),
         kill_at: None,
         is_orphan: false,
         was_exit_told: false,
@@ -108,6 +111,9 @@ struct Keep {
     hold: Hold,
     mark: String,
     orphan_grace: Duration,
+    processes_max: u32,
+    /// When the processes are counted next.
+    count_at: Instant,
     kill_at: Option<Instant>,
     is_orphan: bool,
     was_exit_told: bool,
@@ -123,19 +129,34 @@ impl Keep {
         self.tell(&started);
         // What came together with the start makes nothing readable any more.
         self.hear_runtime();
-        let mut look_every = LOOK_EVERY;
+        let mut look_every = COUNT_EVERY;
         while !self.hold.is_empty() && !self.is_time_to_kill() {
             self.wait(look_every);
             self.hear_runtime();
             let reaped = self.hold.look();
             self.follow_exit();
+            self.count_processes();
             look_every = match (self.was_exit_told, reaped) {
                 (true, _) => LOOK_EVERY_ENDING,
-                (false, 0) => LOOK_EVERY,
+                (false, 0) => COUNT_EVERY,
                 (false, _) => LOOK_EVERY_BUSY,
             };
         }
         self.finish()
+    }
+
+    /// Whoever forks on and on would otherwise stretch every clock, for all runs. Nothing is asked first: asking takes as
+    /// long as there are processes.
+    fn count_processes(&mut self) {
+        if Instant::now() < self.count_at || self.was_exit_told {
+            return;
+        }
+        let processes = u32::try_from(tree::descendants().len()).unwrap_or(u32::MAX);
+        self.count_at = Instant::now() + COUNT_EVERY;
+        if processes > self.processes_max {
+            self.tell(&Report::Overrun { processes });
+            self.kill_within(Duration::ZERO);
+        }
     }
 
     fn is_time_to_kill(&self) -> bool {

@@ -158,7 +158,8 @@ impl Handles<StartDue> for Attempt {
         });
         let request = self.request.clone();
         let Some(runner) = self.runner.clone() else {
-            self.not_started("there is no such runner in this runtime", ctx);
+            let why = "there is no such runner in this runtime";
+            self.not_started(AttemptEnding::SpawnFailed, why, ctx);
             return Answer::now(());
         };
         self.events = Some(receiver);
@@ -167,7 +168,8 @@ impl Handles<StartDue> for Attempt {
             async move { runner.start(request, sender, gate).await },
             |attempt, started, ctx| match started {
                 Ok(handle) => attempt.started_with(handle, ctx),
-                Err(error) => attempt.not_started(&error.0, ctx),
+                Err(error) if error.is_our_loss => attempt.not_started(AttemptEnding::Lost, &error.why, ctx),
+                Err(error) => attempt.not_started(AttemptEnding::SpawnFailed, &error.why, ctx),
             },
         );
         Answer::now(())
@@ -237,8 +239,8 @@ impl Attempt {
         }
     }
 
-    fn not_started(&mut self, why: &str, ctx: &mut Context<Self>) {
-        let ending = self.stop_as.unwrap_or(AttemptEnding::SpawnFailed);
+    fn not_started(&mut self, ending: AttemptEnding, why: &str, ctx: &mut Context<Self>) {
+        let ending = self.stop_as.unwrap_or(ending);
         self.finish(
             EndingRead {
                 ending,

@@ -19,7 +19,7 @@ pub use model::{
     ToolDefinition,
 };
 pub use runner::{
-    AttemptHandle, AttemptRequest, EndFacts, RunnerEvent, RunnerEvents, SpawnError, SubAgentRunner, ToolGate,
-    ToolVerdict, ToolsLacking, session_file,
+    AttemptHandle, AttemptRequest, EndFacts, Overrun, RunnerEvent, RunnerEvents, SpawnError, SubAgentRunner,
+    ToolGate, ToolVerdict, ToolsLacking, session_file,
 };
 pub use traces::{TracePlace, TraceShelf};

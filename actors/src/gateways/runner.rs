@@ -2,8 +2,8 @@
 
 use super::ModelUsage;
 use async_trait::async_trait;
-pub use impresario_policies::domain::EndFacts;
 use impresario_policies::domain::{AttemptNumber, Proof, Reason, Replay, RunId};
+pub use impresario_policies::domain::{EndFacts, Overrun};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -106,8 +106,23 @@ pub enum RunnerEvent {
 
 /// Why an attempt could not be started.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("start the sub-agent: {0}")]
-pub struct SpawnError(pub String);
+#[error("start the sub-agent: {why}")]
+pub struct SpawnError {
+    /// What happened.
+    pub why: String,
+    /// A process of ours died meanwhile: another try may well go better.
+    pub is_our_loss: bool,
+}
+
+impl SpawnError {
+    /// It cannot be started.
+    pub fn new(why: String) -> Self {
+        Self {
+            why,
+            is_our_loss: false,
+        }
+    }
+}
 
 /// Where a runner's events go: bounded, in order, and waiting when the attempt actor is behind.
 pub type RunnerEvents = tokio::sync::mpsc::Sender<RunnerEvent>;

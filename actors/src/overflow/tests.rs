@@ -7,6 +7,7 @@ use crate::journal::{Journal, JournalAccess, SimulatedDisk, Store};
 use crate::messages::run::{ReadOverflow, ReviewToolResult};
 use crate::supervision::{Child, Port, Root, RootSettings, SupervisorSettings, supervisor};
 use futures_util::future::join_all;
+use impresario_policies::domain::AttemptNumber;
 use impresario_policies::overflow_memory::OverflowSettings;
 use impresario_policies::overflow_preview::TOO_LARGE;
 use impresario_policies::overflow_review::ResultLimits;

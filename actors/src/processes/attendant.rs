@@ -9,6 +9,7 @@ use super::marks::{self, Sweep};
 use super::spec::{ProcessSpec, StartError};
 use super::wire::{self, Failure, Order, Program, ROLE_KEEP, Report};
 use super::{KEEPER_MARKER, Mark, descriptors};
+use impresario_policies::attempt_ending::PROCESSES_MAX;
 use impresario_policies::domain::{Containment, Proof};
 use rustix::process::{PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
 use std::io;
@@ -53,6 +54,7 @@ pub(super) async fn start(spec: ProcessSpec) -> Result<(Running, Streams), Start
         method: Containment::Keeper,
         started: Some(started),
         exited: Some(exited),
+        processes: None,
         report: None,
     };
     tokio::spawn(attendant.attend(order, pipes.theirs, orders_received, ended));
@@ -90,6 +92,7 @@ fn start_order(spec: &ProcessSpec) -> Result<Order, StartError> {
         },
         containment: spec.containment,
         orphan_grace_ms: GRACE_UNSAID.as_millis() as u64,
+        processes_max: PROCESSES_MAX,
     })
 }
 
@@ -255,6 +258,8 @@ struct Attendant {
     method: Containment,
     started: Option<oneshot::Sender<Started>>,
     exited: Option<oneshot::Sender<ExitFacts>>,
+    /// The keeper found so many processes, more than there may be.
+    processes: Option<u32>,
     report: Option<Proof>,
 }
 
@@ -271,9 +276,14 @@ impl Attendant {
             Ok(Err(_)) => self.refuse(Refused::Silent("ended")),
             Err(_) => self.refuse(Refused::Silent("said nothing")),
         }
+        let keeper_died = self.report.is_none();
         let proof = self.conclude().await;
         if let Some(exited) = self.exited.take() {
-            let _ = exited.send(ExitFacts::default());
+            let _ = exited.send(ExitFacts {
+                keeper_died,
+                processes: self.processes,
+                ..ExitFacts::default()
+            });
         }
         let _ = ended.send(proof);
     }
@@ -332,9 +342,15 @@ impl Attendant {
             Ok(Report::Failed { what, errno, note }) => self.refuse(Refused::Failed { what, errno, note }),
             Ok(Report::Exited { code, signal }) => {
                 if let Some(exited) = self.exited.take() {
-                    let _ = exited.send(ExitFacts { code, signal });
+                    let _ = exited.send(ExitFacts {
+                        code,
+                        signal,
+                        processes: self.processes,
+                        ..ExitFacts::default()
+                    });
                 }
             }
+            Ok(Report::Overrun { processes }) => self.processes = Some(processes),
             Ok(Report::Empty {
                 method,
                 no_children,

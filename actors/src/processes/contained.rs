@@ -27,6 +27,10 @@ pub struct ExitFacts {
     pub code: Option<i32>,
     /// The signal it died of, where it did and somebody saw it.
     pub signal: Option<i32>,
+    /// The keeper died, so that nobody saw how it ended.
+    pub keeper_died: bool,
+    /// It had so many processes, more than it may, and was killed with all of them.
+    pub processes: Option<u32>,
 }
 
 /// The program's three streams.

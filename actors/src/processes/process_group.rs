@@ -143,7 +143,7 @@ impl Group {
                     let status = status.ok();
                     let code = status.and_then(|status| status.code());
                     let signal = status.and_then(|status| status.signal());
-                    let _ = exited.take().map(|exited| exited.send(ExitFacts { code, signal }));
+                    let _ = exited.take().map(|exited| exited.send(ExitFacts { code, signal, ..ExitFacts::default() }));
                 }
                 order = orders.recv(), if owned => {
                     owned = order.is_some();
@@ -233,7 +233,8 @@ mod tests {
             exit,
             ExitFacts {
                 code: None,
-                signal: Some(9)
+                signal: Some(9),
+                ..ExitFacts::default()
             }
         );
     }

@@ -123,6 +123,9 @@ pub enum StartError {
 
 impl From<StartError> for crate::gateways::SpawnError {
     fn from(error: StartError) -> Self {
-        Self(error.to_string())
+        Self {
+            is_our_loss: matches!(error, StartError::KeeperSilent { .. }),
+            why: error.to_string(),
+        }
     }
 }

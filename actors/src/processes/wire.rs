@@ -44,6 +44,8 @@ pub enum Order {
         containment: ContainmentSetting,
         /// How long everything has between being asked to end and being killed when the runtime is gone.
         orphan_grace_ms: u64,
+        /// So many processes it may have at a time.
+        processes_max: u32,
     },
     /// End it: ask, wait this long, kill. A second one may shorten the wait.
     Stop {
@@ -73,6 +75,11 @@ pub enum Report {
         errno: i32,
         /// More, in words.
         note: Option<String>,
+    },
+    /// There are more processes than there may be. All of them are being killed.
+    Overrun {
+        /// How many there were.
+        processes: u32,
     },
     /// The program ended.
     Exited {

@@ -1,5 +1,5 @@
 use super::{describe_ending, read_ending, says_no_such_model};
-use crate::domain::{AttemptEnding, EndFacts};
+use crate::domain::{AttemptEnding, EndFacts, Overrun};
 use AttemptEnding::*;
 
 fn failed_with(message: &str) -> EndFacts {
@@ -214,18 +214,64 @@ fn no_terminal_event_is_a_crash_even_with_exit_code_0() {
     );
     check(
         EndFacts {
-            exit_signal: Some(9),
-            ..EndFacts::default()
-        },
-        Crashed,
-    );
-    check(
-        EndFacts {
             exit_code: Some(0),
             ..EndFacts::default()
         },
         Crashed,
     );
+}
+
+#[test]
+fn a_sub_agent_that_somebody_killed_is_our_loss() {
+    let by_signal = EndFacts {
+        exit_signal: Some(9),
+        read_lines: 3,
+        ..EndFacts::default()
+    };
+    assert!(describe_ending(&by_signal, Lost).contains("signal 9"));
+    let by_us = EndFacts {
+        killed_by_us: true,
+        ..by_signal.clone()
+    };
+    check(by_us, Crashed);
+    check(by_signal, Lost);
+    for code in [129, 130, 137, 143] {
+        let by_shell = EndFacts {
+            exit_code: Some(code),
+            ..EndFacts::default()
+        };
+        check(by_shell, Lost);
+    }
+    check(settled("aborted", "half an"), Lost);
+    let keeper = EndFacts {
+        keeper_died: true,
+        ..EndFacts::default()
+    };
+    assert!(describe_ending(&keeper, Lost).contains("keeper"));
+    check(keeper, Lost);
+    let answered_before = EndFacts {
+        keeper_died: true,
+        ..settled("stop", "42")
+    };
+    check(answered_before, Answered);
+}
+
+#[test]
+fn whoever_takes_too_much_ends_as_that() {
+    let calls = EndFacts {
+        overrun: Some(Overrun::Calls(300)),
+        stop_ordered: true,
+        ..settled("toolUse", "")
+    };
+    assert!(describe_ending(&calls, TooManyCalls).contains("300 tool calls"));
+    check(calls, TooManyCalls);
+    let processes = EndFacts {
+        overrun: Some(Overrun::Processes(2_000)),
+        exit_signal: Some(9),
+        ..EndFacts::default()
+    };
+    assert!(describe_ending(&processes, TooManyProcesses).contains("2000 processes"));
+    check(processes, TooManyProcesses);
 }
 
 #[test]

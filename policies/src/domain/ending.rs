@@ -30,8 +30,13 @@ pub enum AttemptEnding {
     ProtocolError,
     /// The sub-agent's process ended without a terminal event.
     Crashed,
-    /// Our own attempt actor died; the sub-agent is not to blame and no step of a fallback chain is used.
+    /// A process of ours died, or somebody killed the sub-agent's: it is not to blame, and no step of a fallback chain is
+    /// used.
     Lost,
+    /// One reply called more tools than it may.
+    TooManyCalls,
+    /// It had more processes than a run may have.
+    TooManyProcesses,
     /// Somebody cancelled.
     Cancelled,
     /// It ended well and said nothing.
@@ -55,6 +60,8 @@ impl AttemptEnding {
             Self::ProtocolError => "not understood",
             Self::Crashed => "crashed",
             Self::Lost => "lost",
+            Self::TooManyCalls => "too many tool calls in a reply",
+            Self::TooManyProcesses => "too many processes",
             Self::Cancelled => "cancelled",
             Self::EmptyAnswer => "empty answer",
         }
@@ -86,4 +93,23 @@ pub struct EndFacts {
     pub unread_lines: u64,
     /// Lines that were.
     pub read_lines: u64,
+    /// We stopped it before its exit was seen, so that a signal it died of is ours.
+    #[serde(default)]
+    pub killed_by_us: bool,
+    /// What held its processes died: ours, and no fault of the sub-agent.
+    #[serde(default)]
+    pub keeper_died: bool,
+    /// It took more than a run may have, and was stopped.
+    #[serde(default)]
+    pub overrun: Option<Overrun>,
+}
+
+/// What a sub-agent took too much of, and how many that were.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Overrun {
+    /// Tool calls in one reply.
+    Calls(u64),
+    /// Processes at a time.
+    Processes(u64),
 }

@@ -123,6 +123,10 @@ pub enum ReasonCode {
     Crashed,
     /// It ended well and said nothing.
     EmptyAnswer,
+    /// One reply called more tools than it may.
+    TooManyCalls,
+    /// The sub-agent had more processes than a run may have.
+    TooManyProcesses,
     /// Somebody cancelled.
     Cancelled,
     /// A tool that must not run twice was cut off.

@@ -5,11 +5,11 @@ use super::tools::{ToolOutcome, Toolbox};
 use super::{EmbeddedParts, session_file};
 use crate::context::local::HeavyWork;
 use crate::gateways::{
-    AttemptRequest, EndFacts, ModelError, ModelMessage, ModelReply, ModelRequest, ModelRole, RunnerEvent,
+    AttemptRequest, EndFacts, ModelError, ModelMessage, ModelReply, ModelRequest, ModelRole, Overrun, RunnerEvent,
     RunnerEvents, ToolCall, ToolGate, ToolVerdict,
 };
 use impresario_policies::domain::Replay;
-use impresario_policies::tool_call::call_name;
+use impresario_policies::tool_call::{CALLS_IN_A_REPLY_MAX, call_name};
 use std::rc::Rc;
 use tokio_util::sync::CancellationToken;
 
@@ -19,6 +19,8 @@ enum Stop {
     Cancelled,
     /// The model could not be had.
     Model(ModelError),
+    /// A reply calls more tools than it may; none of them runs.
+    TooManyCalls(usize),
     /// Something of ours: the session file, the gate.
     Broken(String),
 }
@@ -85,6 +87,9 @@ impl AgentLoop {
         for turn in 1..=self.parts.turns_max {
             let is_last = turn == self.parts.turns_max;
             let reply = self.ask_model(is_last).await?;
+            if reply.tool_calls.len() > CALLS_IN_A_REPLY_MAX {
+                return Err(Stop::TooManyCalls(reply.tool_calls.len()));
+            }
             let answer = reply.text.clone();
             let calls = if is_last {
                 Vec::new()
@@ -297,6 +302,10 @@ impl AgentLoop {
                 stop_reason: Some("error".to_string()),
                 raw_stop_reason: matches!(error, ModelError::Refused(_)).then(|| "refusal".to_string()),
                 error_message: Some(provider_words(&error)),
+                ..facts
+            },
+            Stop::TooManyCalls(count) => EndFacts {
+                overrun: Some(Overrun::Calls(count as u64)),
                 ..facts
             },
             Stop::Broken(why) => EndFacts {

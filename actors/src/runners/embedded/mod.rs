@@ -101,7 +101,7 @@ impl SubAgentRunner for EmbeddedRunner {
     ) -> Result<Box<dyn AttemptHandle>, SpawnError> {
         let cancel = CancellationToken::new();
         let toolbox = Toolbox::new(&request, &self.parts, Rc::clone(&gate))
-            .map_err(|why| SpawnError(format!("open the workspace: {why}")))?;
+            .map_err(|why| SpawnError::new(format!("open the workspace: {why}")))?;
         let agent = AgentLoop::new(
             request,
             self.parts.clone(),

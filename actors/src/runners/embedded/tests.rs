@@ -523,7 +523,7 @@ async fn a_workspace_that_is_gone_starts_nothing() {
     let started = EmbeddedRunner::new(stage.parts())
         .start(request, sender, gate)
         .await;
-    assert!(started.is_err_and(|error| error.0.contains("workspace")));
+    assert!(started.is_err_and(|error| error.why.contains("workspace")));
 }
 
 #[tokio::test]
@@ -567,4 +567,42 @@ async fn a_session_waits_for_the_disk_where_a_call_must_not_run_twice_and_nowher
         2 + 4,
         "each reply with calls, and each result"
     );
+}
+
+fn reply_of(calls: Vec<ToolCall>) -> Result<ModelReply, ModelError> {
+    Ok(ModelReply {
+        text: String::new(),
+        tool_calls: calls,
+        usage: ModelUsage::default(),
+    })
+}
+
+fn count_as(id: &str) -> ToolCall {
+    ToolCall {
+        id: id.to_string(),
+        tool: "count".to_string(),
+        arguments: json!({}),
+    }
+}
+
+#[tokio::test]
+async fn an_id_that_is_given_again_is_another_call() {
+    let twice = || reply_of(vec![count_as("call_0"), count_as("call_0")]);
+    let stage = stage(vec![twice(), twice(), says("done")]);
+    let (_, facts) = stage.play().await;
+    assert_eq!(facts.answer, "done");
+    assert_eq!(stage.counting.calls.load(Ordering::SeqCst), 4);
+    let seen = stage.gate.seen.borrow();
+    let starts = seen.iter().filter_map(|seen| seen.strip_prefix("start "));
+    let names = starts.filter_map(|start| start.split(' ').next()).collect::<Vec<_>>();
+    assert_eq!(names, ["1.1:call_0", "1.2:call_0", "2.1:call_0", "2.2:call_0"]);
+}
+
+#[tokio::test]
+async fn a_reply_with_too_many_calls_runs_none_of_them() {
+    let many = (0..100_000).map(|_| count_as("call_0")).collect();
+    let stage = stage(vec![reply_of(many)]);
+    let (_, facts) = stage.play().await;
+    assert_eq!(read_ending(&facts), AttemptEnding::TooManyCalls);
+    assert_eq!(stage.counting.calls.load(Ordering::SeqCst), 0);
 }

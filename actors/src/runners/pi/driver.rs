@@ -7,13 +7,14 @@ use super::calls::Calls;
 use super::gate::{self, Answered, Question};
 use super::reader::{Dialog, EventReader, Response, Seen};
 use super::wire::Command;
-use crate::gateways::{EndFacts, RunnerEvent, RunnerEvents, ToolGate};
+use crate::gateways::{EndFacts, Overrun, RunnerEvent, RunnerEvents, ToolGate};
 use crate::processes::StderrTail;
 use crate::processes::{ContainedProcess, ExitFacts, Streams};
-use futures_util::StreamExt;
+use futures_util::{FutureExt, StreamExt};
 use futures_util::future::LocalBoxFuture;
 use futures_util::stream::FuturesUnordered;
 use impresario_policies::domain::Proof;
+use impresario_policies::tool_call::CALLS_IN_A_REPLY_MAX;
 use std::collections::{BTreeMap, VecDeque};
 use std::rc::Rc;
 use std::time::Duration;
@@ -126,6 +127,10 @@ struct Driver {
     stop: Option<LocalBoxFuture<'static, Proof>>,
     exited: Option<LocalBoxFuture<'static, ExitFacts>>,
     stop_ordered: bool,
+    /// The calls of a reply that has more than it may.
+    calls_too_many: Option<u64>,
+    /// Stopping began before its exit was seen.
+    killed_by_us: bool,
     exit: Option<ExitFacts>,
     proof: Option<Proof>,
     asked_for_proof: Vec<oneshot::Sender<Proof>>,
@@ -164,6 +169,8 @@ impl Driver {
             probes: 0,
             stop: None,
             stop_ordered: false,
+            calls_too_many: None,
+            killed_by_us: false,
             exit: None,
             proof: None,
             asked_for_proof: Vec::new(),
@@ -347,7 +354,10 @@ impl Driver {
     fn take(&mut self, seen: Seen) {
         match seen {
             Seen::Event(event) => self.pass_on(event),
-            Seen::Calls(_) => self.calls.next_turn(),
+            Seen::Calls(count) => {
+                self.calls.next_turn();
+                self.limit_calls(count);
+            }
             Seen::Response(response) => self.take_response(&response),
             Seen::Dialog(dialog) => self.ask_gate(dialog),
             Seen::MaybeSettled => self.ask_whether_settled(),
@@ -365,10 +375,12 @@ impl Driver {
                 }
                 _ => RunnerEvent::Text { delta },
             },
-            RunnerEvent::ToolStarted { call, tool } => RunnerEvent::ToolStarted {
-                call: self.calls.begin(&call),
-                tool,
-            },
+            RunnerEvent::ToolStarted { call, tool } => {
+                let call = self.calls.begin(&call);
+                // A reply that was too long to be read is known by its calls only.
+                self.limit_calls(self.calls.in_this_turn());
+                RunnerEvent::ToolStarted { call, tool }
+            }
             RunnerEvent::ToolEnded {
                 call,
                 is_error,
@@ -393,6 +405,13 @@ impl Driver {
             other => other,
         };
         self.waiting.push_back(event);
+    }
+
+    fn limit_calls(&mut self, count: usize) {
+        if count > CALLS_IN_A_REPLY_MAX && self.calls_too_many.is_none() {
+            self.calls_too_many = Some(count as u64);
+            self.stop_within(Duration::ZERO);
+        }
     }
 
     /// Versions before 0.80.4 have no word for "nothing follows". They are asked, and their answer comes behind
@@ -441,7 +460,8 @@ impl Driver {
             | Question::Foreign
             | Question::Notice => {}
         }
-        let answer = gate::answer(dialog, question, self.stop_ordered, self.gate.clone());
+        let stopping = self.stop_ordered || self.calls_too_many.is_some();
+        let answer = gate::answer(dialog, question, stopping, self.gate.clone());
         self.questions.push(Box::pin(answer));
     }
 
@@ -461,6 +481,7 @@ impl Driver {
             return;
         }
         self.stdin = None;
+        self.reader.settle();
         self.phase = Phase::Leaving {
             until: Instant::now() + LEAVING,
         };
@@ -470,6 +491,7 @@ impl Driver {
         if self.proof.is_some() {
             return;
         }
+        self.killed_by_us |= self.exit.is_none();
         // Asked again, the process takes the shorter grace.
         let process = self.process.clone();
         self.stop = Some(Box::pin(async move { process.stop(grace).await }));
@@ -506,8 +528,14 @@ impl Driver {
     // ---- the end
 
     async fn conclude(mut self) {
-        let exit = self.exit.unwrap_or_default();
+        // Its exit may have come together with the proof that nothing is left.
+        let late = self.exited.take().and_then(FutureExt::now_or_never);
+        let exit = self.exit.or(late).unwrap_or_default();
+        let processes = exit.processes.map(|count| Overrun::Processes(count.into()));
         let facts = EndFacts {
+            overrun: self.calls_too_many.map(Overrun::Calls).or(processes),
+            keeper_died: exit.keeper_died,
+            killed_by_us: self.killed_by_us,
             stop_ordered: self.stop_ordered,
             exit_code: exit.code,
             exit_signal: exit.signal,

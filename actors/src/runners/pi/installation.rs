@@ -2,15 +2,16 @@
 
 use super::command::PiVersion;
 use crate::gateways::SpawnError;
+use crate::processes::{ContainedProcess, ContainmentSetting, Part, ProcessSpec, Streams};
+use futures_util::FutureExt;
+use impresario_policies::domain::RunId;
 use serde::Deserialize;
 use std::collections::BTreeMap;
 use std::env;
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::Stdio;
 use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncReadExt};
-use tokio::process::Command;
 use tokio::time::timeout;
 
 /// Names the program when there is no setting: a `pi`, or a `cli.js` that is then run with `node`.
@@ -22,6 +23,7 @@ const PACKAGE: &str = "@earendil-works/pi-coding-agent";
 const PACKAGE_FILE_BYTES_MAX: u64 = 1024 * 1024;
 const VERSION_WITHIN: Duration = Duration::from_secs(20);
 const VERSION_BYTES_MAX: u64 = 64 * 1024;
+const VERSION_GRACE: Duration = Duration::from_millis(200);
 
 /// How Pi is called.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -82,7 +84,7 @@ pub fn find_pi(
     if let Some(path) = setting.map(Path::to_path_buf).or_else(|| named(PI_VARIABLE)) {
         return match in_path(&path, environment) {
             Some(found) => Ok(PiCommand::at(&found, &node)),
-            None => Err(SpawnError(format!(
+            None => Err(SpawnError::new(format!(
                 "{} is set as the program of Pi and is not there",
                 path.display()
             ))),
@@ -90,7 +92,7 @@ pub fn find_pi(
     }
     match in_path(Path::new("pi"), environment) {
         Some(found) => Ok(PiCommand::at(&found, &node)),
-        None => Err(SpawnError(format!(
+        None => Err(SpawnError::new(format!(
             "no `pi` in PATH; install Pi (npm install -g {PACKAGE}) or set {PI_VARIABLE} to its path"
         ))),
     }
@@ -108,16 +110,13 @@ fn in_path(program: &Path, environment: &BTreeMap<String, String>) -> Option<Pat
 }
 
 /// Says which Pi a command is: from the package the script lies in, else by asking it.
-pub async fn probe(
-    command: PiCommand,
-    environment: &BTreeMap<String, String>,
-) -> Result<Installation, SpawnError> {
+pub async fn probe(command: PiCommand, asking: &Asking<'_>) -> Result<Installation, SpawnError> {
     let version = match version_of_package(&command.script()) {
         Some(version) => version,
-        None => ask_version(&command, environment).await?,
+        None => ask_version(&command, asking).await?,
     };
     if version < PiVersion::OLDEST {
-        return Err(SpawnError(format!(
+        return Err(SpawnError::new(format!(
             "Pi {version} at {} is too old; {} or newer is needed",
             command.script().display(),
             PiVersion::OLDEST
@@ -150,41 +149,71 @@ fn version_of_package(script: &Path) -> Option<PiVersion> {
     package.version.parse().ok()
 }
 
+/// How a program is asked for its version: below a keeper, like everything that runs for this run.
+#[derive(Debug)]
+pub struct Asking<'a> {
+    /// For which run.
+    pub run: &'a RunId,
+    /// The keeper's executable.
+    pub keeper: &'a Path,
+    /// What the program sees.
+    pub environment: &'a BTreeMap<String, String>,
+    /// Where it is asked.
+    pub directory: &'a Path,
+}
+
 /// Pi 0.74 answers on stderr when nobody sits at a terminal, later versions on stdout.
-async fn ask_version(
-    command: &PiCommand,
-    environment: &BTreeMap<String, String>,
-) -> Result<PiVersion, SpawnError> {
+async fn ask_version(command: &PiCommand, asking: &Asking<'_>) -> Result<PiVersion, SpawnError> {
     let shown = command.script().display().to_string();
-    let mut child = Command::new(&command.program)
-        .args(&command.first_arguments)
-        .arg("--version")
-        .env_clear()
-        .envs(environment)
-        .stdin(Stdio::null())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .kill_on_drop(true)
-        .spawn()
-        .map_err(|error| SpawnError(format!("{shown} cannot be run ({error})")))?;
-    let (stdout, stderr) = (child.stdout.take(), child.stderr.take());
+    let mut arguments = command.first_arguments.clone();
+    arguments.push("--version".to_string());
+    let spec = ProcessSpec {
+        program: command.program.clone(),
+        arguments,
+        environment: asking.environment.clone(),
+        working_directory: asking.directory.to_path_buf(),
+        run: asking.run.clone(),
+        part: Part::SubAgent,
+        containment: ContainmentSetting::Keeper,
+        keeper: asking.keeper.to_path_buf(),
+    };
+    let (process, streams) = ContainedProcess::start(spec).await?;
+    let Streams {
+        stdin,
+        stdout,
+        stderr,
+    } = streams;
+    drop(stdin);
     let answers = async { tokio::join!(read_some(stdout), read_some(stderr)) };
-    let Ok((answer, complaint)) = timeout(VERSION_WITHIN, answers).await else {
-        return Err(SpawnError(format!(
+    let answered = timeout(VERSION_WITHIN, answers).await;
+    let exit = process.exited().now_or_never();
+    let proof = process.stop(VERSION_GRACE).await;
+    if proof.processes_left > 0 {
+        return Err(SpawnError::new(format!(
+            "{shown} --version left {} processes behind",
+            proof.processes_left
+        )));
+    }
+    if exit.is_some_and(|exit| exit.keeper_died) {
+        return Err(SpawnError {
+            why: format!("the keeper of {shown} --version died"),
+            is_our_loss: true,
+        });
+    }
+    let Ok((answer, complaint)) = answered else {
+        return Err(SpawnError::new(format!(
             "{shown} --version did not end within {} s",
             VERSION_WITHIN.as_secs()
         )));
     };
     let version = answer.parse().or_else(|_| complaint.parse());
-    version.map_err(|_| SpawnError(format!("{shown} --version did not say a version; is it Pi?")))
+    version.map_err(|_| SpawnError::new(format!("{shown} --version did not say a version; is it Pi?")))
 }
 
-async fn read_some(stream: Option<impl AsyncRead + Unpin>) -> String {
+async fn read_some(stream: impl AsyncRead + Unpin) -> String {
     let mut bytes = Vec::new();
-    if let Some(stream) = stream {
-        // What could be read before an error is looked at.
-        let _ = stream.take(VERSION_BYTES_MAX).read_to_end(&mut bytes).await;
-    }
+    // What could be read before an error is looked at.
+    let _ = stream.take(VERSION_BYTES_MAX).read_to_end(&mut bytes).await;
     String::from_utf8_lossy(&bytes).into_owned()
 }
 
@@ -222,7 +251,7 @@ mod tests {
             at("set")
         );
         let missing = find(Some(Path::new("/nowhere/pi")), &environment).expect_err("nothing there");
-        assert!(missing.0.contains("/nowhere/pi"), "{missing}");
+        assert!(missing.why.contains("/nowhere/pi"), "{missing}");
     }
 
     #[tokio::test]
@@ -238,28 +267,13 @@ mod tests {
         executable(&package.join("dist/cli.js"), "#!/bin/sh\nexit 7\n");
         let link = directory.path().join("pi");
         symlink(package.join("dist/cli.js"), &link).expect("a link");
-        let found = probe(
-            PiCommand::at(&link, Path::new("node")),
-            &environment(directory.path()),
-        )
-        .await;
-        assert_eq!(found.expect("known").version.to_string(), "0.87.1");
-    }
-
-    #[tokio::test]
-    async fn a_program_of_its_own_is_asked() {
-        let directory = tempfile::tempdir().expect("a temporary directory");
-        let pi = directory.path().join("pi");
-        let nothing = BTreeMap::new();
-        let ask = |text: &'static str| {
-            executable(&pi, text);
-            probe(PiCommand::at(&pi, Path::new("node")), &nothing)
+        let nobody = Asking {
+            run: &RunId::new(1, 1),
+            keeper: Path::new("/nowhere"),
+            environment: &environment(directory.path()),
+            directory: directory.path(),
         };
-        let old = ask("#!/bin/sh\necho 0.74.2 >&2\n").await.expect("an answer");
-        assert_eq!(old.version.to_string(), "0.74.2");
-        let too_old = ask("#!/bin/sh\necho 0.60.0\n").await.expect_err("too old");
-        assert!(too_old.0.contains("too old"), "{too_old}");
-        let something_else = ask("#!/bin/sh\necho 3.14\n").await.expect_err("no version");
-        assert!(something_else.0.contains("is it Pi?"), "{something_else}");
+        let found = probe(PiCommand::at(&link, Path::new("node")), &nobody).await;
+        assert_eq!(found.expect("known").version.to_string(), "0.87.1");
     }
 }

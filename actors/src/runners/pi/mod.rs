@@ -24,7 +24,7 @@ use driver::{Assignment, Order};
 pub use environment::INSIDE_MARK;
 use impresario_policies::child_environment::ChildEnvironmentSettings;
 use impresario_policies::domain::{Containment, Proof, Reason, ReasonCode, RunId};
-use installation::{Installation, PiCommand};
+use installation::{Asking, Installation, PiCommand};
 use session::prepare_session;
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -80,8 +80,8 @@ impl PiRunner {
         }
     }
 
-    /// The Pi that would be run.
-    pub async fn installation(&self) -> Result<Installation, SpawnError> {
+    /// The Pi that is run for this request.
+    async fn installation(&self, request: &AttemptRequest) -> Result<Installation, SpawnError> {
         let command = installation::find_pi(self.settings.pi.as_deref(), &self.settings.environment)?;
         let looked_at = LookedAt {
             file: identity(&command),
@@ -92,7 +92,13 @@ impl PiRunner {
         {
             return Ok(installation.clone());
         }
-        let found = installation::probe(looked_at.command.clone(), &self.settings.environment).await?;
+        let asking = Asking {
+            run: &request.run,
+            keeper: &self.settings.keeper,
+            environment: &self.settings.environment,
+            directory: &request.workspace,
+        };
+        let found = installation::probe(looked_at.command.clone(), &asking).await?;
         *self.known.borrow_mut() = Some((looked_at, found.clone()));
         Ok(found)
     }
@@ -145,7 +151,7 @@ impl PiRunner {
 }
 
 fn failed(path: &Path, error: &io::Error) -> SpawnError {
-    SpawnError(format!("{} cannot be written ({error})", path.display()))
+    SpawnError::new(format!("{} cannot be written ({error})", path.display()))
 }
 
 fn identity(command: &PiCommand) -> Option<(u64, i64, u64)> {
@@ -233,12 +239,12 @@ impl SubAgentRunner for PiRunner {
         gate: Rc<dyn ToolGate>,
     ) -> Result<Box<dyn AttemptHandle>, SpawnError> {
         if command::provider_of(&request.model).is_empty() {
-            return Err(SpawnError(format!(
+            return Err(SpawnError::new(format!(
                 "Pi needs a model named provider/id, such as anthropic/claude-sonnet-4-5, and got {:?}",
                 request.model
             )));
         }
-        let installation = self.installation().await?;
+        let installation = self.installation(&request).await?;
         let spec = self.spec(&request, &installation)?;
         let (process, streams) = ContainedProcess::start(spec).await?;
         tracing::debug!(run.id = %request.run, attempt = %request.attempt, version = %installation.version, "nested pi started");

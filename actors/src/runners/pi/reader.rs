@@ -147,6 +147,13 @@ impl EventReader {
         self.state.is_over()
     }
 
+    /// Nothing that follows counts, if the run is over.
+    pub fn settle(&mut self) {
+        if self.state.is_over() {
+            self.state.standing = Standing::Settled;
+        }
+    }
+
     /// A run is under way.
     pub fn is_running(&self) -> bool {
         self.state.standing == Standing::Running
@@ -176,6 +183,10 @@ impl ReaderState {
         };
         match update::skim(line) {
             Skim::Nothing => self.note_read(seen),
+            // The answer is what was said before: Pi has nothing left to answer.
+            Skim::AssistantBegins | Skim::Text(_) if self.standing == Standing::Settled => {
+                self.note_read(seen);
+            }
             Skim::AssistantBegins => {
                 self.note_read(seen);
                 self.conversation.begin_message();
@@ -207,6 +218,15 @@ impl ReaderState {
 
     /// Does what a line asks for; false when nobody knows this kind of line.
     fn understand(&mut self, envelope: &Envelope<'_>, seen: &mut Vec<Seen>) -> bool {
+        let speaks = matches!(
+            envelope.kind.as_ref(),
+            "message_update" | "message_start" | "message_end" | "agent_start" | "agent_end" | "compaction_start"
+                | "compaction_end" | "auto_retry_start" | "auto_retry_end"
+        );
+        if speaks && self.standing == Standing::Settled {
+            self.note_read(seen);
+            return true;
+        }
         match envelope.kind.as_ref() {
             "message_update" => self.read_update(envelope, seen),
             "message_start" => self.read_message_start(envelope, seen),

@@ -206,3 +206,24 @@ proptest! {
         prop_assert!(!reader.facts().terminal_event);
     }
 }
+
+#[test]
+fn what_comes_after_the_end_does_not_replace_the_answer() {
+    let begins = r#"{"type":"message_start","message":{"role":"assistant","content":[]}}"#;
+    let streams = r#"{"type":"message_update","assistantMessageEvent":{"type":"text_delta","contentIndex":0,"delta":"late"}}"#;
+    let other = r#"{"type":"message_end","message":{"role":"assistant","content":[{"type":"text","text":"another"}],"stopReason":"stop"}}"#;
+    let settled = r#"{"type":"agent_settled"}"#;
+    for late in [begins, streams, other, r#"{"type":"agent_start"}"#] {
+        let (seen, reader) = read(&format!("{ANSWER}\n{settled}\n{late}\n"));
+        assert_eq!((text(&seen).as_str(), reader.facts().answer.as_str()), ("done", "done"), "{late}");
+        assert!(reader.is_over(), "{late}");
+    }
+}
+
+#[test]
+fn a_reply_says_how_many_tools_it_calls() {
+    let calls = r#"{"type":"message_end","message":{"role":"assistant","content":[{"type":"text","text":"I look."},{"type":"toolCall","id":"a","name":"read","arguments":{}},{"type":"toolCall","id":"a","name":"read","arguments":{}}],"stopReason":"toolUse"}}"#;
+    let (seen, _) = read(&format!("{calls}\n{ANSWER}\n"));
+    let counts = seen.iter().filter(|seen| matches!(seen, Seen::Calls(_)));
+    assert_eq!(counts.collect::<Vec<_>>(), [&Seen::Calls(2)]);
+}
