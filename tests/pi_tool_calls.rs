@@ -3,6 +3,9 @@
 
 #![cfg(target_os = "linux")]
 
+mod audit;
+
+use audit::Audit;
 use impresario_model_server::{ModelServer, Rule, Script, ToolCall, Turn};
 use impresario_test_support::json_lines::JsonLines;
 use impresario_test_support::limited::{End, Finished, run};
@@ -21,6 +24,7 @@ const OTHER_MODEL: &str = "mock/mock-other";
 const EFFECT: &str = "echo done >> effects.txt";
 
 struct Stage {
+    _audit: Audit,
     server: ModelServer,
     sandbox: Sandbox,
     _scenario: Scenario,
@@ -36,7 +40,9 @@ fn with_both(name: &str, script: impl Fn() -> Script, play: impl Fn(&Stage)) {
         sandbox.write_work_file("notes.txt", "The supervisor decides who restarts.\n");
         let skill = "---\nname: demo\ndescription: does something\n---\nDo it, and say what you did.\n";
         sandbox.write_work_file(".pi/skills/demo/SKILL.md", skill);
+        let state = sandbox.home().join(".local/state/impresario");
         play(&Stage {
+            _audit: Audit::of(state).with_ledger(server.ledger()),
             server,
             sandbox,
             _scenario: scenario,
@@ -287,7 +293,7 @@ fn a_killed_keeper_costs_no_step_and_its_sub_agent_goes_on_with_its_session() {
 #[test]
 fn what_never_began_has_neither_start_nor_end() {
     let script = || {
-        let unknown = Turn::tool("no_such_tool", json!({})).and_tool("bash", json!({"wrong": 1}));
+        let unknown = Turn::tool("no_such_tool", json!({}));
         model([unknown, bash("call_0", EFFECT), Turn::text(ANSWER)])
     };
     with_both("tool calls: never began", script, |stage| {

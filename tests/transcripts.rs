@@ -225,7 +225,7 @@ fn whoever_stopped_it_a_run_without_an_answer_is_then_cancelled() {
 fn a_failure_says_what_the_provider_said() {
     let mut details = Vec::new();
     for expected in expectations() {
-        if !["unavailable", "authentication", "crashed"].contains(&expected.read.ending.as_str()) {
+        if !["unavailable", "authentication", "crashed", "lost"].contains(&expected.read.ending.as_str()) {
             continue;
         }
         let (_, facts, _) = replay(&expected, 64 * 1024);

@@ -76,12 +76,13 @@ fn is_under_way(rows: &[&JournalRow], attempt: u64, row: &JournalRow) -> bool {
 
 /// Whatever a tool did has its start in the journal.
 pub(super) fn check_effects_are_journaled(run: &mut OfRun<'_>, rows: &[&JournalRow], evidence: &Evidence) {
+    // Who runs a tool knows the id that the model gave.
     let started = of_kind(rows, "tool_started")
-        .map(|row| text(&row.step, "call"))
+        .map(|row| id_of(text(&row.step, "call")))
         .collect::<BTreeSet<_>>();
     let name = run.name().to_string();
     let of_run = evidence.effects.iter().filter(|effect| effect.run == name);
-    for effect in of_run.filter(|effect| !started.contains(effect.call.as_str())) {
+    for effect in of_run.filter(|effect| !started.contains(id_of(&effect.call))) {
         run.breach(
             "P3",
             &format!(
