@@ -108,16 +108,34 @@ fn check_calls(records: &[Value], calls: &[&str], cut_off: &[&str]) {
     let names = |kind: &str| {
         of_type(records, kind)
             .iter()
-            .map(|record| format!("{}/{}", record["attempt"], record["call"].as_str().unwrap_or_default()))
+            .map(|record| {
+                format!(
+                    "{}/{}",
+                    record["attempt"],
+                    record["call"].as_str().unwrap_or_default()
+                )
+            })
             .collect::<Vec<_>>()
     };
     let started = names("tool_started");
     assert_eq!(started, calls, "{records:?}");
     assert_eq!(names("tool_indeterminate"), cut_off, "{records:?}");
-    let ended = calls.iter().filter(|call| !cut_off.contains(call)).collect::<Vec<_>>();
-    assert_eq!(names("tool_ended").iter().collect::<Vec<_>>(), ended, "{records:?}");
+    let ended = calls
+        .iter()
+        .filter(|call| !cut_off.contains(call))
+        .collect::<Vec<_>>();
+    assert_eq!(
+        names("tool_ended").iter().collect::<Vec<_>>(),
+        ended,
+        "{records:?}"
+    );
     for start in of_type(records, "tool_started") {
-        assert!(start["arguments"].as_str().is_some_and(|given| given.contains("command")), "{start}");
+        assert!(
+            start["arguments"]
+                .as_str()
+                .is_some_and(|given| given.contains("command")),
+            "{start}"
+        );
     }
 }
 
@@ -149,13 +167,19 @@ fn process_of(run: &str, variable: &str, argument: &str) -> Pid {
             let of_run = environment
                 .split(|byte| *byte == 0)
                 .any(|entry| entry == wanted.as_bytes());
-            of_run && line.split(|byte| *byte == 0).any(|part| part == argument.as_bytes())
+            of_run
+                && line
+                    .split(|byte| *byte == 0)
+                    .any(|part| part == argument.as_bytes())
         };
         let found = pids.filter(has).collect::<Vec<_>>();
         if let [pid] = found.as_slice() {
             return Pid::from_raw(*pid).expect("a process id");
         }
-        assert!(Instant::now() < deadline, "one process of {run} with {argument}: {found:?}");
+        assert!(
+            Instant::now() < deadline,
+            "one process of {run} with {argument}: {found:?}"
+        );
         std::thread::sleep(Duration::from_millis(20));
     }
 }

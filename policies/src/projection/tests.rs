@@ -587,7 +587,9 @@ proptest! {
 #[test]
 fn a_hundred_thousand_calls_at_once_are_found_again() {
     let names = || (0..100_000).map(|place| format!("1.{place}:call_0"));
-    let calls = names().map(|name| tool_started(&name)).chain(names().map(|name| tool_ended(&name)));
+    let calls = names()
+        .map(|name| tool_started(&name))
+        .chain(names().map(|name| tool_ended(&name)));
     let projection = project(with(with(up_to_admission(), vec![started(1)]), calls.collect()));
     assert_eq!(projection.contradictions, []);
     assert_eq!(projection.attempts[0].tools_finished().count(), 100_000);

@@ -3,8 +3,8 @@
 use super::samples::*;
 use crate::gateways::UnixMillis;
 use crate::journal::{
-    Alert, CallRefusal, JournalError, OVERFLOW_BYTES_MAX, OverflowContent, OverflowListing, Pruned, Retention, Row,
-    RunFilter, SimulatedDisk, SkillOf, SqliteStore, Store,
+    Alert, CallRefusal, JournalError, OVERFLOW_BYTES_MAX, OverflowContent, OverflowListing, Pruned,
+    Retention, Row, RunFilter, SimulatedDisk, SkillOf, SqliteStore, Store,
 };
 use impresario_policies::domain::{AttemptNumber, RunState, SessionId, Step, TerminalState};
 use impresario_policies::projection::RunProjection;

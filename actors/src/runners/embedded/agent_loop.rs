@@ -5,8 +5,8 @@ use super::tools::{ToolOutcome, Toolbox};
 use super::{EmbeddedParts, session_file};
 use crate::context::local::HeavyWork;
 use crate::gateways::{
-    AttemptRequest, EndFacts, ModelError, ModelMessage, ModelReply, ModelRequest, ModelRole, Overrun, RunnerEvent,
-    RunnerEvents, ToolCall, ToolGate, ToolVerdict,
+    AttemptRequest, EndFacts, ModelError, ModelMessage, ModelReply, ModelRequest, ModelRole, Overrun,
+    RunnerEvent, RunnerEvents, ToolCall, ToolGate, ToolVerdict,
 };
 use impresario_policies::domain::Replay;
 use impresario_policies::tool_call::{CALLS_IN_A_REPLY_MAX, call_name};

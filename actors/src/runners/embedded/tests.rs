@@ -274,7 +274,10 @@ async fn the_offline_model_answers_with_places() {
 async fn a_call_passes_the_gate_before_it_runs_and_its_result_before_the_model_sees_it() {
     let stage = stage(vec![calls("a", "count", json!({})), says("done")]);
     let (events, facts) = stage.play().await;
-    assert_eq!(*stage.gate.seen.borrow(), ["start 1.1:a count Unsafe", "review 1.1:a"]);
+    assert_eq!(
+        *stage.gate.seen.borrow(),
+        ["start 1.1:a count Unsafe", "review 1.1:a"]
+    );
     assert_eq!(facts.answer, "done");
     let tool_events = events.iter().filter(|event| {
         matches!(
@@ -473,7 +476,10 @@ fn cut_last_result(place: &Path) {
 async fn finished_tools_are_not_run_again_and_a_safe_one_in_flight_is() {
     let (stage, facts) = interrupted(Replay::Safe, vec![says("done")]).await;
     assert_eq!(facts.answer, "done");
-    assert_eq!(*stage.gate.seen.borrow(), ["start 0.1:b count Safe", "review 0.1:b"]);
+    assert_eq!(
+        *stage.gate.seen.borrow(),
+        ["start 0.1:b count Safe", "review 0.1:b"]
+    );
     let requests = stage.model.requests.borrow();
     let roles: Vec<ModelRole> = requests[0].messages.iter().map(|message| message.role).collect();
     use ModelRole::{Assistant, Tool, User};
@@ -594,7 +600,9 @@ async fn an_id_that_is_given_again_is_another_call() {
     assert_eq!(stage.counting.calls.load(Ordering::SeqCst), 4);
     let seen = stage.gate.seen.borrow();
     let starts = seen.iter().filter_map(|seen| seen.strip_prefix("start "));
-    let names = starts.filter_map(|start| start.split(' ').next()).collect::<Vec<_>>();
+    let names = starts
+        .filter_map(|start| start.split(' ').next())
+        .collect::<Vec<_>>();
     assert_eq!(names, ["1.1:call_0", "1.2:call_0", "2.1:call_0", "2.2:call_0"]);
 }
 

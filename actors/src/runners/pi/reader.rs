@@ -220,8 +220,15 @@ impl ReaderState {
     fn understand(&mut self, envelope: &Envelope<'_>, seen: &mut Vec<Seen>) -> bool {
         let speaks = matches!(
             envelope.kind.as_ref(),
-            "message_update" | "message_start" | "message_end" | "agent_start" | "agent_end" | "compaction_start"
-                | "compaction_end" | "auto_retry_start" | "auto_retry_end"
+            "message_update"
+                | "message_start"
+                | "message_end"
+                | "agent_start"
+                | "agent_end"
+                | "compaction_start"
+                | "compaction_end"
+                | "auto_retry_start"
+                | "auto_retry_end"
         );
         if speaks && self.standing == Standing::Settled {
             self.note_read(seen);

@@ -215,7 +215,11 @@ fn what_comes_after_the_end_does_not_replace_the_answer() {
     let settled = r#"{"type":"agent_settled"}"#;
     for late in [begins, streams, other, r#"{"type":"agent_start"}"#] {
         let (seen, reader) = read(&format!("{ANSWER}\n{settled}\n{late}\n"));
-        assert_eq!((text(&seen).as_str(), reader.facts().answer.as_str()), ("done", "done"), "{late}");
+        assert_eq!(
+            (text(&seen).as_str(), reader.facts().answer.as_str()),
+            ("done", "done"),
+            "{late}"
+        );
         assert!(reader.is_over(), "{late}");
     }
 }
