@@ -51,3 +51,12 @@ impl Deref for ToolCalls {
         &self.calls
     }
 }
+
+impl<'a> IntoIterator for &'a ToolCalls {
+    type Item = &'a ToolCallProjection;
+    type IntoIter = std::slice::Iter<'a, ToolCallProjection>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        self.calls.iter()
+    }
+}
