@@ -1,5 +1,8 @@
 //! What a program can rely on when many runs come at once.
 
+mod audit;
+
+use audit::Audit;
 use impresario::runtime::{
     ModelClient, ModelError, ModelReply, ModelRequest, ModelUsage, RunFilter, RunState, TerminalState,
     async_trait,
@@ -13,6 +16,7 @@ const AT_ONCE: usize = 2_000;
 #[tokio::test(flavor = "multi_thread")]
 async fn all_who_spawn_at_once_are_accepted_and_hear_how_it_ended() {
     let place = tempfile::tempdir().expect("a directory");
+    let _audit = Audit::of(place.path());
     let runtime = started(place.path(), 50).await;
     let spawned = (0..AT_ONCE).map(|_| {
         let runtime = runtime.clone();
@@ -42,6 +46,7 @@ async fn all_who_spawn_at_once_are_accepted_and_hear_how_it_ended() {
 async fn a_shutdown_parks_all_who_wait() {
     const WAITING: usize = 1_000;
     let place = tempfile::tempdir().expect("a directory");
+    let _audit = Audit::of(place.path());
     let runtime = started(place.path(), 2).await;
     let spawned = (0..WAITING).map(|_| {
         let runtime = runtime.clone();

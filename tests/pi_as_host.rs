@@ -2,6 +2,7 @@
 //!
 //! What the person sees is asserted twice: as records in rpc mode, and on the screen of a terminal.
 
+mod audit;
 mod pi_host;
 
 use impresario_model_server::{Call, Rule, Script, Turn};

@@ -3,6 +3,9 @@
 
 #![cfg(target_os = "linux")]
 
+mod audit;
+
+use audit::Audit;
 use impresario_model_server::{ModelServer, Rule, Script, Turn};
 use impresario_test_support::directories;
 use impresario_test_support::json_lines::JsonLines;
@@ -24,6 +27,7 @@ const ROOMY_UNITS: usize = "src/supervisor.rs: ".len() + "restart ".len() * 60_0
 
 /// A workspace with a file and a skill, a home of its own, and a scripted model.
 struct Stage {
+    _audit: Audit,
     server: ModelServer,
     sandbox: Sandbox,
     scenario: Scenario,
@@ -40,7 +44,9 @@ fn with_both(name: &str, script: impl Fn() -> Script, play: impl Fn(&Stage)) {
         sandbox.write_work_file("notes.txt", "The supervisor decides who restarts.\n");
         let skill = "---\nname: demo\ndescription: does something\n---\nDo it, and say what you did.\n";
         sandbox.write_work_file(".pi/skills/demo/SKILL.md", skill);
+        let state = sandbox.home().join(".local/state/impresario");
         play(&Stage {
+            _audit: Audit::of(state).with_ledger(server.ledger()),
             server,
             sandbox,
             scenario,

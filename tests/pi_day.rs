@@ -2,6 +2,7 @@
 //! without capacity, a runtime that is killed in each phase of a run, sessions that change under a run, and a skill
 //! that stopped working.
 
+mod audit;
 mod pi_host;
 
 use impresario_model_server::{Rule, Script, Turn};

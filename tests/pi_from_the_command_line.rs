@@ -2,6 +2,9 @@
 
 #![cfg(target_os = "linux")]
 
+mod audit;
+
+use audit::Audit;
 use impresario_model_server::{Fault, ModelServer, Place, Rule, Script, Turn};
 use impresario_test_support::json_lines::JsonLines;
 use impresario_test_support::limited::{End, Finished, run};
@@ -24,6 +27,7 @@ const OTHER_MODEL: &str = "mock/mock-other";
 
 /// A workspace with a file and a skill, a home of its own, and a scripted model.
 struct Stage {
+    _audit: Audit,
     server: ModelServer,
     sandbox: Sandbox,
     scenario: Scenario,
@@ -44,7 +48,9 @@ fn with_both(name: &str, script: impl Fn() -> Script, play: impl Fn(&Stage)) {
         sandbox.write_work_file("notes.txt", "The supervisor decides who restarts.\n");
         let skill = "---\nname: demo\ndescription: does something\n---\nDo it, and say what you did.\n";
         sandbox.write_work_file(".pi/skills/demo/SKILL.md", skill);
+        let state = sandbox.home().join(".local/state/impresario");
         play(&Stage {
+            _audit: Audit::of(state).with_ledger(server.ledger()),
             server,
             sandbox,
             scenario,

@@ -3,6 +3,7 @@
 
 #![cfg(target_os = "linux")]
 
+mod audit;
 mod pi_host;
 
 use impresario_model_server::{Rule, Script, Turn};

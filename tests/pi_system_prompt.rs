@@ -3,6 +3,9 @@
 
 #![cfg(target_os = "linux")]
 
+mod audit;
+
+use audit::Audit;
 use impresario_model_server::{Call, ModelServer, Rule, Script, Turn};
 use impresario_test_support::directories;
 use impresario_test_support::limited::{End, Finished, run};
@@ -23,6 +26,7 @@ const PREFIX: &str = "Do it, and say what you did.\n\n- é and 漢 count as they
                       Use the `codebase-retrieval` MCP tool for workspace context.";
 
 struct Stage {
+    _audit: Audit,
     server: ModelServer,
     sandbox: Sandbox,
     scenario: Scenario,
@@ -39,7 +43,9 @@ fn stage(version: Version, name: &str) -> Option<Stage> {
     let sandbox = Sandbox::new(scenario.install(), &server);
     let skill = format!("---\nname: demo\ndescription: does something\n---\n{INSTRUCTIONS}\n");
     sandbox.write_work_file(".pi/skills/demo/SKILL.md", &skill);
+    let state = sandbox.home().join(".local/state/impresario");
     Some(Stage {
+        _audit: Audit::of(state).with_ledger(server.ledger()),
         server,
         sandbox,
         scenario,

@@ -1,6 +1,7 @@
 //! What is typed in real Pi of both versions: names that complete themselves, a picker, commands about traces, and the
 //! tool with which the main agent does the same.
 
+mod audit;
 mod pi_host;
 
 use impresario_model_server::{Call, Rule, Script, Turn};

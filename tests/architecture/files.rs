@@ -1,7 +1,7 @@
 //! What the tracked files must not contain, and what must agree.
 
-use crate::hold;
 use crate::sources::{files, root};
+use crate::{except, hold};
 
 /// Recorded from elsewhere: what stands in them is data.
 const RECORDED: [&str; 2] = ["tests/transcripts/", "tests/vectors/"];
@@ -113,6 +113,35 @@ fn the_gate_runs_the_two_commands_of_the_readme() {
     assert!(
         gate.contains("grep -E '^cargo (run|test) ' \"$fresh/impresario/README.md\""),
         "the gate runs other commands"
+    );
+}
+
+#[test]
+fn every_stage_that_leaves_a_journal_is_audited() {
+    // Put together here, so that this file does not contain them.
+    let leaves = [
+        ".state_directory(".to_owned(),
+        format!("CARGO_BIN_EXE_{}\")", "impresario"),
+    ];
+    let violations = files(&["tests/"])
+        .into_iter()
+        .filter(|file| file.path.ends_with(".rs") && leaves.iter().any(|sign| file.text.contains(sign)))
+        .filter(|file| !file.text.contains("mod audit;") && !file.text.contains("audit::Audit"))
+        .map(|file| file.path.clone())
+        .collect();
+    let allowed = [
+        (
+            "tests/victim/mod.rs",
+            "the program that is killed; tests/recovery.rs audits what it leaves",
+        ),
+        (
+            "tests/memory_server.rs",
+            "it keeps results for another host, and no runs",
+        ),
+    ];
+    hold(
+        "whatever leaves a journal in a test holds an Audit (tests/audit)",
+        &except(violations, &allowed),
     );
 }
 

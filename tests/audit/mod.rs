@@ -3,7 +3,9 @@
 
 #![allow(dead_code, reason = "each test program uses its part")]
 
-use impresario::chaos::{Breach, DeliverySeen, Evidence, ModelCallSeen, OrderedCall, audit, evidence_of};
+use impresario::chaos::{
+    Breach, DeliverySeen, Evidence, JournalRow, ModelCallSeen, OrderedCall, audit, evidence_of,
+};
 use impresario_model_server::{Call, Ledger};
 use serde_json::Value;
 use std::cell::{Cell, RefCell};
@@ -78,6 +80,13 @@ impl Audit {
         Some(evidence)
     }
 
+    /// The steps by now, while the journal may be at its very beginning.
+    pub fn rows_so_far(&self) -> Vec<JournalRow> {
+        evidence_of(&self.state)
+            .map(|evidence| evidence.rows)
+            .unwrap_or_default()
+    }
+
     /// What is broken by now.
     pub fn breaches(&self) -> Vec<Breach> {
         self.evidence().as_ref().map(audit).unwrap_or_default()
@@ -122,7 +131,7 @@ impl Audit {
                 .iter()
                 .any(|breach| breach.run.is_empty() || breach.run == row.run)
         });
-        let line = |row: &impresario::chaos::JournalRow| {
+        let line = |row: &JournalRow| {
             let step: String = row.step.to_string().chars().take(600).collect();
             format!("{} {} {} {step}\n", row.run, row.sequence, row.at_ms)
         };

@@ -2,6 +2,7 @@
 
 #![allow(dead_code, reason = "each test program uses its own part")]
 
+use crate::audit::Audit;
 use impresario_model_server::{Call, ModelServer, Rule, Script, Turn};
 use impresario_test_support::directories;
 use impresario_test_support::json_lines::JsonLines;
@@ -25,6 +26,7 @@ pub const MAIN_ANSWER: &str = "Hello from the main agent.";
 
 /// A Pi with the extension, a workspace with a skill, and a model that answers every part of a run.
 pub struct Stage {
+    pub audit: Audit,
     pub scenario: Scenario,
     pub server: ModelServer,
     pub sandbox: Sandbox,
@@ -45,7 +47,12 @@ impl Stage {
         let skill = "---\nname: demo\ndescription: looks at something\n---\nLook, and say what you found.\n";
         sandbox.write_work_file(".pi/skills/demo/SKILL.md", skill);
         let binary = env!("CARGO_BIN_EXE_impresario").to_owned();
+        let state = sandbox.home().join(".local/state/impresario");
+        let audit = Audit::of(state)
+            .with_ledger(server.ledger())
+            .with_sessions(sandbox.agent_directory().join("sessions"));
         Some(Self {
+            audit,
             scenario,
             server,
             sandbox,
