@@ -77,7 +77,7 @@ fn a_skill_that_only_pi_has_runs_in_pi_as_without_us() {
 fn what_pi_lists_runs_as_a_sub_agent_where_that_is_said() {
     for version in Version::ALL {
         let arguments = json!({"skill": "helper", "task": "look around the workspace"});
-        let main = Rule::new("delegating")
+        let main = Rule::new("main agent")
             .last_user_contains("please")
             .turn(Turn::tool("delegate", arguments))
             .turn(Turn::text(MAIN_ANSWER));

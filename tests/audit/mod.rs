@@ -73,10 +73,6 @@ impl Audit {
             .ledger
             .as_ref()
             .map(|ledger| ledger.calls().iter().filter(is_of_sub_agent).map(seen).collect());
-        if let Some(sessions) = &self.sessions {
-            let kept = results_below(sessions);
-            evidence.deliveries = kept.into_iter().map(|result| result.against(&evidence)).collect();
-        }
         Some(evidence)
     }
 
@@ -89,7 +85,23 @@ impl Audit {
 
     /// What is broken by now.
     pub fn breaches(&self) -> Vec<Breach> {
-        self.evidence().as_ref().map(audit).unwrap_or_default()
+        let Some(evidence) = self.evidence() else {
+            return Vec::new();
+        };
+        let mut breaches = audit(&evidence);
+        breaches.extend(audit(&self.kept_in_sessions(&evidence)));
+        breaches
+    }
+
+    /// The runs whose results stand in a session: others may have been printed, or belong to a session that is gone.
+    fn kept_in_sessions(&self, evidence: &Evidence) -> Evidence {
+        let kept = self.sessions.as_deref().map(results_below).unwrap_or_default();
+        let is_kept = |row: &&JournalRow| kept.iter().any(|result| result.run == row.run);
+        Evidence {
+            rows: evidence.rows.iter().filter(is_kept).cloned().collect(),
+            deliveries: kept.iter().map(|result| result.against(evidence)).collect(),
+            ..Evidence::default()
+        }
     }
 
     fn check(&self) {
@@ -188,7 +200,7 @@ struct KeptResult {
 
 impl KeptResult {
     /// What the host was given. Pi keeps the answer among other words: it has to stand there byte for byte.
-    fn against(self, evidence: &Evidence) -> DeliverySeen {
+    fn against(&self, evidence: &Evidence) -> DeliverySeen {
         let mut rows = evidence.rows.iter().filter(|row| row.run == self.run);
         let journaled = rows
             .find(|row| row.step["step"] == "answered")
@@ -196,8 +208,8 @@ impl KeptResult {
         let stands = journaled.filter(|answer| self.content.contains(answer));
         DeliverySeen {
             answer: Some(stands.map_or_else(|| self.content.clone(), str::to_string)),
-            run: self.run,
-            state: self.state,
+            run: self.run.clone(),
+            state: self.state.clone(),
         }
     }
 }
