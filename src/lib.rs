@@ -1,4 +1,45 @@
 //! Impresario: a supervised runtime for sub-agents.
+//!
+//! A program starts a [`Runtime`] and spawns sub-agents. What it has to name to be a host of its own, with sessions, is
+//! here too:
+//!
+//! ```
+//! use impresario::runtime::{
+//!     ChatMessage, Delivery, DeliveryReceipt, HostError, Progress, async_trait,
+//! };
+//! use impresario::{Host, RunId, SessionId};
+//!
+//! struct Shelf;
+//!
+//! #[async_trait(?Send)]
+//! impl Host for Shelf {
+//!     fn belongs(&self, run: &RunId, session: &SessionId) {
+//!         println!("{run} was asked for in {session}");
+//!     }
+//!     fn show(&self, progress: Progress) {
+//!         println!("{}", progress.line());
+//!     }
+//!     fn notice(&self, text: String) {
+//!         println!("{text}");
+//!     }
+//!     async fn ask(&self, _run: &RunId, _question: String) -> Result<String, HostError> {
+//!         Err(HostError::NobodyThere)
+//!     }
+//!     async fn history(&self, _messages_max: usize) -> Result<Vec<ChatMessage>, HostError> {
+//!         Ok(Vec::new())
+//!     }
+//!     async fn deliver(&self, delivery: Delivery) -> Result<DeliveryReceipt, HostError> {
+//!         println!("{} {:?}", delivery.run, delivery.answer);
+//!         Ok(DeliveryReceipt::Kept)
+//!     }
+//!     async fn has(&self, _run: &RunId) -> Result<bool, HostError> {
+//!         Ok(false)
+//!     }
+//! }
+//!
+//! let builder = impresario::Runtime::builder().host("shelf", Shelf);
+//! # drop(builder);
+//! ```
 
 pub mod bridge;
 pub mod chaos;
@@ -25,8 +66,8 @@ pub use keeper::keeper_main;
 #[cfg(target_os = "linux")]
 pub(crate) use keeper::own_keeper;
 pub use runtime::{
-    Group, GroupOutcome, Outcome, Run, Runtime, RuntimeBuilder, RuntimeError, SubAgent, SubAgentGroup,
-    Subtask,
+    Acknowledgement, Group, GroupOutcome, Host, Outcome, Run, RunId, Runtime, RuntimeBuilder, RuntimeError, SessionId,
+    SubAgent, SubAgentGroup, Subtask, Unread,
 };
 
 /// Plays the keeper if this process was started as one. There is none on this system, and this returns at once.

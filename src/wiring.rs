@@ -25,8 +25,8 @@ use impresario_actors::host_port::HostPort;
 use impresario_actors::journal::{Journal, JournalAccess, RuntimeId};
 use impresario_actors::judge::{Judge, JudgePorts};
 use impresario_actors::messages::journal::{
-    Commit, FetchOverflow, KeepOverflow, ListOverflow, Prune, RaiseAlert, ReadAlert, ReadClaimable, ReadRun,
-    ReadRuns,
+    ClaimRun, Commit, FetchOverflow, KeepOverflow, ListOverflow, Prune, RaiseAlert, ReadAlert, ReadClaimable,
+    ReadRun, ReadRuns,
 };
 use impresario_actors::messages::run::{
     AdoptDue, AskForRoom, AwaitRun, CancelRun, ParkRuns, RunClosed, StartGroup, StartRun,
@@ -39,7 +39,7 @@ use impresario_actors::router::{Resolve, Router, RouterPorts};
 use impresario_actors::run::{
     AttemptSeed, Contain, GrownAttempt, KeepSession, Run, RunPorts, RunTools, attempt_name,
 };
-use impresario_actors::runs::{GrownRun, Runs, RunsPorts, RunsTools, TreeSeed};
+use impresario_actors::runs::{GrownRun, Runs, RunsPorts, RunsTools, Told, TreeSeed};
 use impresario_actors::supervision::{
     Child, Place, Port, Restart, Spec, Strategy, Supervisor, SupervisorSettings, nursery, supervisor,
 };
@@ -124,6 +124,10 @@ pub struct Ports {
     pub read_runs: Port<ReadRuns>,
     /// The runs whose runtime is dead.
     pub read_claimable: Port<ReadClaimable>,
+    /// Makes such a run ours.
+    pub claim: Port<ClaimRun>,
+    /// Writes steps.
+    pub commit: Port<Commit>,
     /// Retention.
     pub prune: Port<Prune>,
     /// Cache markers of a request.
@@ -156,6 +160,7 @@ pub fn grow(journal: JournalAccess, outside: Outside, settings: TreeSettings) ->
     let runs_ports = RunsPorts {
         commit: places.journal.port(),
         read: places.journal.port(),
+        steps: places.journal.port(),
         claimable: places.journal.port(),
         claim: places.journal.port(),
         trees,
@@ -170,6 +175,7 @@ pub fn grow(journal: JournalAccess, outside: Outside, settings: TreeSettings) ->
         our_host: outside.our_host.clone(),
         takes_result: outside.takes_result.clone(),
         wanted_here: outside.wanted_here.clone(),
+        told: Told::default(),
     };
     let router_ports = RouterPorts {
         start: places.runs.port(),
@@ -258,6 +264,8 @@ impl Places {
             read_run: self.journal.port(),
             read_runs: self.journal.port(),
             read_claimable: self.journal.port(),
+            claim: self.journal.port(),
+            commit: self.journal.port(),
             prune: self.journal.port(),
             plan_markers: self.markers.port(),
             notice: self.host.port(),

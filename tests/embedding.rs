@@ -5,7 +5,7 @@ mod audit;
 use audit::Audit;
 use impresario::chaos::{self, Plan, When};
 use impresario::runtime::{
-    AttemptEnding, EmbeddedTool, ModelClient, ModelError, ModelReply, ModelRequest, ModelRole, ModelUsage,
+    Acknowledgement, AttemptEnding, EmbeddedTool, ModelClient, ModelError, ModelReply, ModelRequest, ModelRole, ModelUsage,
     OfflineOr, ReasonCode, Replay, RunEvents, RunFilter, Step, TerminalState, ToolCall, ToolContext,
     ToolDefinition, async_trait,
 };
@@ -662,4 +662,98 @@ async fn until(run: &impresario::Run, wanted: fn(&Step) -> bool) {
         }
     }
     panic!("the run ended before: {:?}", run.outcome().await);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_spawn_that_is_asked_for_again_is_the_same_run_after_a_restart_too() {
+    let place = Place::new();
+    let runtime = place.start().await;
+    let id = runtime.new_run_id();
+    let silent = || {
+        SubAgent::explore("What is the last digit of pi?")
+            .unjudged()
+            .chain(["house/silent"])
+    };
+    let first = runtime.spawn_as(id.clone(), silent()).await.expect("accepted");
+    let again = runtime.spawn_as(id.clone(), silent()).await.expect("the same run");
+    assert_eq!(first.id(), again.id());
+    let other = runtime.spawn_as(id.clone(), sure()).await;
+    let Err(RuntimeError::Refused(reason)) = other else {
+        panic!("expected a refusal, got {other:?}");
+    };
+    assert_eq!(reason.code, ReasonCode::IdTaken);
+    within(runtime.shutdown()).await.expect("stopped");
+
+    let next = place.start().await;
+    let handle = next.spawn_as(id.clone(), silent()).await.expect("the same run");
+    let outcome = within(handle.outcome()).await.expect("an outcome");
+    assert_eq!(outcome.state, TerminalState::Parked);
+    assert_eq!(runs_of(&next).await, [id.to_string()]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_nobody_read_is_listed_until_somebody_takes_it() {
+    let place = Place::new();
+    let runtime = place.start().await;
+    let run = runtime.spawn(sure()).await.expect("accepted");
+    sequence_of(run.events()).await;
+    within(runtime.shutdown()).await.expect("stopped");
+
+    let next = place.start().await;
+    let unread = next.unread().await.expect("a list");
+    assert_eq!(unread.len(), 1);
+    assert_eq!(unread[0].summary().run, *run.id());
+    let outcome = within(unread[0].read()).await.expect("an outcome");
+    assert_eq!(outcome.answer.as_deref(), Some("42"));
+    assert_eq!(next.unread().await.expect("a list").len(), 1, "reading it there is not taking it");
+    for result in unread {
+        result.ack().await.expect("acknowledged");
+    }
+    assert_eq!(next.unread().await.expect("a list").len(), 0);
+    within(next.run(run.id().clone()).ack()).await.expect("twice does no harm");
+    within(next.shutdown()).await.expect("stopped");
+    let last = place.start().await;
+    assert_eq!(last.unread().await.expect("a list").len(), 0);
+    let steps = last.steps(run.id(), 0).await.expect("steps");
+    let projection = impresario_policies::projection::RunProjection::of(&steps);
+    assert!(projection.acknowledged);
+    assert_eq!(projection.contradictions, []);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_result_is_taken_when_it_is_read_unless_the_program_says_so_itself() {
+    for (how, left) in [(Acknowledgement::WhenRead, 0), (Acknowledgement::ByProgram, 1)] {
+        let place = Place::new();
+        let runtime = place.builder().acknowledgement(how).start().await.expect("started");
+        place.run(&runtime, sure()).await;
+        assert_eq!(runtime.unread().await.expect("a list").len(), left, "{how:?}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_run_that_does_not_end_here_has_no_outcome_and_its_events_end() {
+    let place = Place::new();
+    let (one, other) = (place.start().await, place.start().await);
+    let unknown = other.run(other.new_run_id());
+    let not_found = Err(RuntimeError::NotFound {
+        run: unknown.id().clone(),
+    });
+    assert_eq!(within(unknown.outcome()).await, not_found);
+    assert_eq!(within(unknown.events().next()).await, None);
+
+    let silent = place.spawn_silent(&one).await;
+    let seen_there = other.run(silent.id().clone());
+    let elsewhere = within(seen_there.outcome()).await;
+    assert!(
+        matches!(elsewhere, Err(RuntimeError::DrivenElsewhere { .. })),
+        "{elsewhere:?}"
+    );
+    let watched = tokio::spawn(sequence_of(seen_there.events()));
+    silent.cancel("the test").await.expect("cancelled");
+    let ended = within(silent.outcome()).await.expect("an outcome");
+    let seen = within(watched).await.expect("no panic");
+    let end = ended.projection.steps;
+    assert!(seen.len() as u64 <= end && seen.len() > 3, "{seen:?} of {end}");
+    let outcome = within(seen_there.outcome()).await.expect("its end is in the journal");
+    assert_eq!(outcome.state, TerminalState::Cancelled);
 }

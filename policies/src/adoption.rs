@@ -9,6 +9,8 @@ pub struct AdoptionFacts {
     pub origin: Origin,
     /// It has ended, and only its result waits for somebody.
     pub ended: bool,
+    /// Why it may have done more than its steps say.
+    pub suspect: Option<String>,
     /// The kind of host this runtime has.
     pub our_host: String,
     /// The session this runtime's host has open.
@@ -37,7 +39,7 @@ pub fn decide_adoption(facts: &AdoptionFacts) -> AdoptionDecision {
         Some(session)
             if facts.origin.host == facts.our_host && facts.our_session.as_ref() == Some(session) =>
         {
-            AdoptionDecision::GoOn
+            go_on(facts)
         }
         Some(_) if facts.wanted_here && !facts.ended => park(
             "The program that asked for this run and its runtime were gone, and a person goes on with it elsewhere.",
@@ -76,6 +78,20 @@ pub fn takes_left_result(facts: LeftResultFacts) -> bool {
     facts.same_workspace && facts.session_kept == Some(false) && !facts.shown_here && !facts.cancelled
 }
 
+/// What a run did and lost from its journal must not be done a second time (promise P3).
+fn go_on(facts: &AdoptionFacts) -> AdoptionDecision {
+    match &facts.suspect {
+        Some(why) if !facts.ended => AdoptionDecision::Park(Reason {
+            code: ReasonCode::JournalDamaged,
+            message: format!(
+                "The journal was damaged while this run was under way: {why}. Nobody knows whether it did more than its \
+                 steps say. Look at the workspace before you resume it."
+            ),
+        }),
+        Some(_) | None => AdoptionDecision::GoOn,
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -89,6 +105,7 @@ mod tests {
                 resumes: None,
             },
             ended,
+            suspect: None,
             our_host: "pi".into(),
             our_session: Some(SessionId("s1".into())),
             wanted_here: false,
@@ -109,6 +126,20 @@ mod tests {
             decide_adoption(&facts("embedder", Some("s1"), false)),
             AdoptionDecision::Leave
         );
+    }
+
+    #[test]
+    fn a_run_that_may_have_lost_steps_waits_for_a_person() {
+        let suspected = |ended| AdoptionFacts {
+            suspect: Some("the last 3 writes are lost".to_string()),
+            ..facts("pi", Some("s1"), ended)
+        };
+        let AdoptionDecision::Park(reason) = decide_adoption(&suspected(false)) else {
+            panic!("it is not parked");
+        };
+        assert_eq!(reason.code, ReasonCode::JournalDamaged);
+        assert!(reason.message.contains("the last 3 writes are lost"));
+        assert_eq!(decide_adoption(&suspected(true)), AdoptionDecision::GoOn);
     }
 
     #[test]

@@ -62,6 +62,7 @@ pub mod trace_report;
 pub mod trace_retention;
 pub mod trace_text;
 pub mod trace_view;
+pub mod unwritable;
 pub mod user_lines;
 pub mod utc_date;
 pub mod workspace_trust;

@@ -63,7 +63,7 @@ impl From<StartError> for Failure {
     fn from(error: StartError) -> Self {
         Self::failed(match error {
             StartError::Journal(error @ OpenError::Storage { .. }) => {
-                format!("{error}; is the disk full, or the state directory read-only?")
+                format!("{error}. {}", error.advice().unwrap_or_default())
             }
             StartError::Journal(error) => error.to_string(),
             other => format!("failed to {other}"),

@@ -7,6 +7,7 @@ use super::program::{ProgramHost, ProgramModel, SharedHost, SharedModel};
 use super::retention::{forget_old_files, forget_old_runs};
 use super::state_directory::{StateDirectoryError, make_private, state_directory};
 use super::sub_agent::{Defaults, EMBEDDED_RUNNER, PI_RUNNER};
+use super::unread::Acknowledgement;
 use super::wish::{self, wishes};
 use crate::chaos::{Chaos, Plan, Record};
 use crate::models::{NoProvider, OfflineOr};
@@ -21,7 +22,7 @@ use impresario_actors::gateways::{
     Entropy, Host, ModelClient, SubAgentRunner, SystemEntropy, SystemWallClock, WallClock,
 };
 use impresario_actors::journal::{
-    JournalAccess, OpenError, RuntimeId, RuntimeIdentity, SetAside, SqliteStore, Writer,
+    JournalAccess, OpenError, RuntimeId, RuntimeIdentity, SqliteStore, Writer,
 };
 use impresario_actors::processes::{ContainmentSetting, contain, find_keeper};
 use impresario_actors::program::ProgramThreads;
@@ -81,6 +82,7 @@ pub struct RuntimeBuilder {
     workspace: PathBuf,
     host_kind: String,
     host: HostKind,
+    acknowledgement: Acknowledgement,
     model: SharedModel,
     has_providers: bool,
     tools: Vec<RegisteredTool>,
@@ -105,6 +107,7 @@ impl Default for RuntimeBuilder {
             workspace: std::env::current_dir().unwrap_or_else(|_| PathBuf::from(".")),
             host_kind: "embedder".to_string(),
             host: HostKind::Ours(Box::new(|| Rc::new(Program))),
+            acknowledgement: Acknowledgement::WhenRead,
             model: Arc::new(OfflineOr::new(NoProvider)),
             has_providers: false,
             tools: Vec::new(),
@@ -145,6 +148,7 @@ impl RuntimeBuilder {
     pub fn host(mut self, kind: &str, host: impl Host + Send + Sync + 'static) -> Self {
         self.host_kind = kind.to_string();
         self.host = HostKind::Programs(Arc::new(host));
+        self.acknowledgement = Acknowledgement::ByProgram;
         self
     }
 
@@ -156,6 +160,7 @@ impl RuntimeBuilder {
     ) -> Self {
         self.host_kind = kind.to_string();
         self.host = HostKind::Ours(Box::new(host));
+        self.acknowledgement = Acknowledgement::ByProgram;
         self
     }
 
@@ -217,6 +222,12 @@ impl RuntimeBuilder {
         self
     }
 
+    /// When a result counts as taken by a program without a host of its own; when it is read, unless said.
+    pub fn acknowledgement(mut self, acknowledgement: Acknowledgement) -> Self {
+        self.acknowledgement = acknowledgement;
+        self
+    }
+
     /// What skills run with.
     pub fn skills(mut self, skills: SkillSettings) -> Self {
         self.skills = skills;
@@ -256,6 +267,7 @@ impl RuntimeBuilder {
         ] {
             make_private(&private)?;
         }
+        let identity = self.identity();
         let defaults = Defaults {
             host: self.host_kind.clone(),
             workspace: self.workspace.clone(),
@@ -264,6 +276,8 @@ impl RuntimeBuilder {
             session: self.session.clone(),
             wanted: self.wanted.clone(),
             has_providers: self.has_providers,
+            runtime: identity.id.clone(),
+            taken_when_read: self.acknowledgement == Acknowledgement::WhenRead,
         };
         let (commands, receiver) = mpsc::channel(COMMANDS_AHEAD_MAX);
         let (ready, is_ready) = oneshot::channel();
@@ -274,7 +288,7 @@ impl RuntimeBuilder {
                 match runtime {
                     Ok(runtime) => {
                         let local = tokio::task::LocalSet::new();
-                        local.block_on(&runtime, self.live(directory, receiver, ready));
+                        local.block_on(&runtime, self.live(directory, identity, receiver, ready));
                     }
                     Err(error) => drop(ready.send(Err(StartError::Thread(error)))),
                 }
@@ -287,16 +301,16 @@ impl RuntimeBuilder {
     async fn live(
         mut self,
         directory: PathBuf,
+        identity: RuntimeIdentity,
         commands: mpsc::Receiver<super::inside::Command>,
         ready: oneshot::Sender<Result<EventFeed, StartError>>,
     ) {
         let chaos = self.chaos.clone().map(Chaos::begin);
-        let identity = self.identity();
         let self_owned = self.own_process;
         if self_owned {
             install_panic_hook();
         }
-        let (writer, set_aside) = match open_journal(&directory, &identity) {
+        let (writer, notices) = match open_journal(&directory, &identity) {
             Ok(opened) => opened,
             Err(error) => return drop(ready.send(Err(error))),
         };
@@ -315,8 +329,7 @@ impl RuntimeBuilder {
         };
         let tree = grow(journal, self.outside(&directory, &program), tree_settings);
         let inside = Inside { ports: tree.ports };
-        if let Some(set_aside) = set_aside {
-            let text = set_aside.to_string();
+        for text in notices {
             let _ = inside
                 .ports
                 .notice
@@ -477,7 +490,8 @@ fn watch(own_process: bool) -> std::io::Result<Watchdog> {
 fn open_journal(
     directory: &Path,
     identity: &RuntimeIdentity,
-) -> Result<(Writer, Option<SetAside>), StartError> {
+) -> Result<(Writer, Vec<String>), StartError> {
     let opened = SqliteStore::open(directory, identity)?;
-    Ok((Writer::start(opened.store)?, opened.set_aside))
+    let notices = opened.notices();
+    Ok((Writer::start(opened.store)?, notices))
 }

@@ -4,7 +4,8 @@ use async_trait::async_trait;
 use impresario_actors::gateways::{ChatMessage, Delivery, DeliveryReceipt, Host, HostError, Progress};
 use impresario_policies::domain::RunId;
 
-/// A program. It reads results through its handles, so what is delivered counts as kept; nobody can be asked.
+/// A program without a host of its own. It reads results through its handles and says what it has taken, so nothing is
+/// delivered here; nobody can be asked.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Program;
 
@@ -27,7 +28,7 @@ impl Host for Program {
     }
 
     async fn deliver(&self, _: Delivery) -> Result<DeliveryReceipt, HostError> {
-        Ok(DeliveryReceipt::Kept)
+        Err(HostError::NobodyThere)
     }
 
     async fn has(&self, _: &RunId) -> Result<bool, HostError> {

@@ -27,6 +27,7 @@ mod retention;
 mod run;
 mod state_directory;
 mod sub_agent;
+mod unread;
 mod wish;
 
 pub use builder::{RuntimeBuilder, StartError};
@@ -37,31 +38,35 @@ pub use run::{Outcome, Run, RunError};
 pub(crate) use state_directory::make_private;
 pub use state_directory::{StateDirectoryError, state_directory};
 pub use sub_agent::{EMBEDDED_RUNNER, OFFLINE_MODEL, PI_RUNNER, SubAgent};
+pub use unread::{Acknowledgement, Unread};
 
 // What a program implements, gives or reads when it embeds the runtime.
 pub use crate::models::OfflineOr;
 pub use async_trait::async_trait;
 pub use impresario_actors::gateways::{
-    Host, ModelClient, ModelError, ModelMessage, ModelReply, ModelRequest, ModelRole, ModelUsage, ToolCall,
-    ToolDefinition,
+    ChatMessage, ChatRole, Delivery, DeliveryReceipt, Host, HostError, ModelClient, ModelError, ModelMessage, ModelReply, ModelRequest, ModelRole, ModelUsage, Progress,
+    ToolCall, ToolDefinition, UnixMillis,
 };
-pub use impresario_actors::journal::{RunFilter, RunProgress, RunSummary};
+pub use impresario_actors::journal::{RunFilter, RunProgress, RunSummary, RuntimeId};
 pub use impresario_actors::runners::embedded::{EmbeddedTool, ToolContext};
 pub use impresario_policies::domain::{
-    AttemptEnding, GroupId, GroupMember, Proof, Reason, ReasonCode, Replay, RunId, RunState, Step,
-    TerminalState,
+    AttemptEnding, GroupId, GroupMember, Proof, Reason, ReasonCode, Replay, Retrieval, RunId, RunRequest, RunState,
+    SessionId, Step, TerminalState, WhatToRun,
 };
+pub use impresario_policies::fallback::CutTool;
 pub use impresario_policies::group::{MemberProjection, MemberResult};
 pub use impresario_policies::overflow_memory::OverflowSettings;
 pub use impresario_policies::parallel::{ParallelRefusal, Subtask, WorkerResult};
 
-use impresario_actors::journal::{JournalError, Pruned, Retention};
+pub use impresario_actors::journal::{Pruned, Retention};
+pub use impresario_actors::messages::session::SkillOrder;
+
+use impresario_actors::journal::JournalError;
 use impresario_actors::messages::journal::{Prune, ReadClaimable, ReadRun, ReadRuns};
 use impresario_actors::messages::run::{AdoptDue, CancelReply, CancelRun, ParkRuns, StartRun};
-use impresario_actors::messages::session::{PlanMarkers, SkillOrder, StartSkill};
+use impresario_actors::messages::session::{PlanMarkers, StartSkill};
 use impresario_actors::supervision::{AskError, Message};
 use impresario_policies::cache_markers::{Marker, MarkerEdit};
-use impresario_policies::domain::RunRequest;
 use impresario_policies::projection::RecordedStep;
 use inside::{Inside, Thread};
 use std::sync::Arc;
@@ -85,6 +90,32 @@ pub enum RuntimeError {
     /// Somebody inside did not answer; the text says who and why.
     #[error("get an answer from the runtime: {0}")]
     Inside(String),
+    /// The journal knows no such run.
+    #[error("find the run: there is no run {run} in the journal")]
+    NotFound {
+        /// The id that was asked for.
+        run: RunId,
+    },
+    /// The run's end is not in the journal yet, so nobody can have taken it.
+    #[error("acknowledge the result of run {run}: its end is not in the journal yet")]
+    NotEnded {
+        /// Which run.
+        run: RunId,
+    },
+    /// Another runtime works on the run. Its steps can be read here; only it can cancel it.
+    #[error("learn how run {run} ends: another runtime ({owner}), which is alive, works on it")]
+    DrivenElsewhere {
+        /// Which run.
+        run: RunId,
+        /// Who works on it.
+        owner: RuntimeId,
+    },
+    /// The run is unfinished, the runtime that worked on it is dead, and it waits for a runtime with its host's session.
+    #[error("learn how run {run} ends: its runtime is dead, and it waits for the session that asked for it")]
+    Unattended {
+        /// Which run.
+        run: RunId,
+    },
     /// The journal did not do what was asked.
     #[error("use the journal: {0}")]
     Journal(#[from] JournalError),
@@ -108,6 +139,34 @@ impl Runtime {
             .into_request(&self.0.defaults)
             .map_err(RuntimeError::Refused)?;
         self.spawn_request(request).await
+    }
+
+    /// The same with an id chosen by the caller, so that asking again starts nothing twice: whoever did not hear the
+    /// answer asks again with the same id, after a restart too, and has the handle. Keep an id of
+    /// [`Self::new_run_id`] with whatever the run is for. Another sub-agent under an id that is taken is refused.
+    ///
+    /// ```
+    /// # tokio::runtime::Runtime::new()?.block_on(async {
+    /// # let directory = tempfile::tempdir()?;
+    /// use impresario::{Runtime, SubAgent};
+    ///
+    /// let runtime = Runtime::builder().state_directory(directory.path()).start().await?;
+    /// let id = runtime.new_run_id();
+    /// let task = || SubAgent::explore("Where is the entry point?").unjudged();
+    /// let run = runtime.spawn_as(id.clone(), task()).await?;
+    /// let same = runtime.spawn_as(id, task()).await?;
+    /// assert_eq!(run.id(), same.id());
+    /// assert_eq!(runtime.runs(Default::default()).await?.len(), 1);
+    /// # runtime.shutdown().await?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// # })?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub async fn spawn_as(&self, run: RunId, sub_agent: SubAgent) -> Result<Run, RuntimeError> {
+        let request = sub_agent
+            .into_request(&self.0.defaults)
+            .map_err(RuntimeError::Refused)?;
+        self.spawn_request_as(run, request).await
     }
 
     /// The same for a request that is complete.
@@ -138,7 +197,7 @@ impl Runtime {
         Run::new(self.clone(), run)
     }
 
-    /// A new run id, for [`Self::spawn_skill_as`].
+    /// A new run id, for [`Self::spawn_as`] and [`Self::spawn_skill_as`].
     pub fn new_run_id(&self) -> RunId {
         self.0.new_run_id()
     }

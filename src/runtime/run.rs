@@ -1,13 +1,18 @@
 //! A run as its owner holds it.
 
 use super::{RunEvents, Runtime, RuntimeError};
-use impresario_actors::messages::run::AwaitRun;
-use impresario_policies::domain::{Proof, Reason, ReasonCode, RunId, TerminalState};
+use impresario_actors::journal::{RunFilter, RuntimeId};
+use impresario_actors::messages::run::{Awaited, AwaitRun};
+use impresario_policies::domain::{Proof, Reason, RunId, TerminalState};
 use impresario_policies::projection::RunProjection;
+use impresario_policies::unwritable::ToldEnding;
 use std::time::Duration;
 
 /// A run is bounded by its own clocks; this only keeps a lost wake-up from lasting for ever.
 const OVER_WITHIN: Duration = Duration::from_secs(24 * 3600);
+/// So often it is looked whether a run of a dead runtime can be taken over, and the pause between two looks.
+const ADOPTION_TRIES: u32 = 20;
+const ADOPTION_PAUSE: Duration = Duration::from_millis(100);
 
 /// A run. Dropping this changes nothing: the run goes on.
 #[derive(Debug, Clone)]
@@ -30,7 +35,7 @@ pub struct Outcome {
     pub answer: Option<String>,
     /// Why it did not succeed.
     pub reason: Option<Reason>,
-    /// What was observed of its processes; none when the terminal state could not be written.
+    /// What was observed of its processes; none while the terminal state could not be written to the journal.
     pub proof: Option<Proof>,
     /// The whole story.
     pub projection: RunProjection,
@@ -56,46 +61,117 @@ impl Run {
         self.runtime.cancel(self.id.clone(), by.to_string()).await
     }
 
-    /// Waits until nothing more will happen, and reads how it ended.
+    /// Waits until the run has ended, and reads how.
+    ///
+    /// An error means that nobody here can say how it ends: see [`RuntimeError::NotFound`],
+    /// [`RuntimeError::DrivenElsewhere`] and [`RuntimeError::Unattended`]. Right after a start this waits until it is known
+    /// what an earlier runtime left behind.
+    ///
+    /// In a program without a host of its own the result counts as taken with this, unless
+    /// [`RuntimeBuilder::acknowledgement`](super::RuntimeBuilder::acknowledgement) says otherwise.
     pub async fn outcome(&self) -> Result<Outcome, RunError> {
-        let run = self.id.clone();
-        self.runtime
-            .ask(move |inside| inside.ports.await_run.ask_again(AwaitRun { run }, OVER_WITHIN))
-            .await?;
+        let outcome = self.look().await?;
+        let is_written = outcome.projection.ended.is_some();
+        let is_to_take = self.runtime.0.defaults.taken_when_read && is_written;
+        if is_to_take
+            && !outcome.projection.acknowledged
+            && let Err(error) = self.ack().await
+        {
+            tracing::warn!(run.id = %self.id, %error, "result stays unread");
+        }
+        Ok(outcome)
+    }
+
+    /// The program has the result for good: [`Runtime::unread`] does not list it again.
+    pub async fn ack(&self) -> Result<(), RunError> {
+        self.runtime.acknowledge(&self.id).await
+    }
+
+    /// Reads how it ended, and leaves it unread.
+    pub(super) async fn look(&self) -> Result<Outcome, RunError> {
+        let standing = self.runtime.standing_at_rest(&self.id).await?;
         let steps = self.runtime.steps(&self.id, 0).await?;
-        Ok(outcome_of(self.id.clone(), RunProjection::of(&steps)))
+        let projection = RunProjection::of(&steps);
+        let run = self.id.clone();
+        match (standing, projection.ended.is_some()) {
+            (_, true) | (Standing::Ended, _) => outcome_of(run, projection),
+            (Standing::Told(ending), false) => Ok(told_outcome(run, ending, projection)),
+            (Standing::Elsewhere(owner), false) => Err(RuntimeError::DrivenElsewhere { run, owner }),
+            (Standing::Unattended, false) => Err(RuntimeError::Unattended { run }),
+        }
     }
 }
 
-fn outcome_of(run: RunId, projection: RunProjection) -> Outcome {
-    let answer = projection.answer_or_partial().map(str::to_string);
+/// Where a run stands on which nothing is done here.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) enum Standing {
+    /// Its end is in the journal.
+    Ended,
+    /// It ended here, and its end is not in the journal yet.
+    Told(ToldEnding),
+    /// Another runtime, which is alive, drives it.
+    Elsewhere(RuntimeId),
+    /// Its runtime is dead, and nobody here may go on with it.
+    Unattended,
+}
+
+impl Runtime {
+    /// Waits until nothing is done for the run here, and says where it stands then.
+    pub(super) async fn standing_at_rest(&self, run: &RunId) -> Result<Standing, RuntimeError> {
+        for tries_left in (0..ADOPTION_TRIES).rev() {
+            let awaited = AwaitRun { run: run.clone() };
+            let awaited = self
+                .ask(move |inside| inside.ports.await_run.ask_again(awaited, OVER_WITHIN))
+                .await?;
+            if let Awaited::Told(ending) = awaited {
+                return Ok(Standing::Told(ending));
+            }
+            let Some(summary) = self.runs(RunFilter::id_prefix(run.as_str())).await?.pop() else {
+                return Err(RuntimeError::NotFound { run: run.clone() });
+            };
+            if summary.ended_at.is_some() {
+                return Ok(Standing::Ended);
+            }
+            if summary.owner == self.0.defaults.runtime {
+                // Between two lives of its actors.
+                tokio::time::sleep(ADOPTION_PAUSE).await;
+                continue;
+            }
+            if !self.orphans().await?.contains(run) {
+                return Ok(Standing::Elsewhere(summary.owner));
+            }
+            if tries_left > 0 {
+                // What a dead runtime started may take a moment to be gone.
+                self.adopt().await?;
+                tokio::time::sleep(ADOPTION_PAUSE).await;
+            }
+        }
+        Ok(Standing::Unattended)
+    }
+}
+
+fn outcome_of(run: RunId, projection: RunProjection) -> Result<Outcome, RunError> {
     let Some(end) = projection.ended.clone() else {
-        return Outcome {
-            run,
-            state: TerminalState::Parked,
-            answer,
-            reason: Some(unwritten()),
-            proof: None,
-            projection,
-        };
+        let why = format!("run {run} has ended, and its steps do not say how");
+        return Err(RuntimeError::Inside(why));
     };
-    Outcome {
+    Ok(Outcome {
         run,
         state: end.state,
-        answer,
+        answer: projection.answer_or_partial().map(str::to_string),
         reason: end.reason,
         proof: Some(end.proof),
         projection,
-    }
+    })
 }
 
-/// What a run without a terminal step in a living runtime means.
-fn unwritten() -> Reason {
-    Reason {
-        code: ReasonCode::JournalUnwritable,
-        message:
-            "The journal could not be written, so the run was stopped; the next start parks it for good. \
-                  Look for a full disk or a read-only state directory."
-                .to_string(),
+fn told_outcome(run: RunId, ending: ToldEnding, projection: RunProjection) -> Outcome {
+    Outcome {
+        run,
+        state: ending.state,
+        answer: projection.answer_or_partial().map(str::to_string),
+        reason: ending.reason,
+        proof: None,
+        projection,
     }
 }

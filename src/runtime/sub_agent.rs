@@ -1,6 +1,7 @@
 //! What a program says to spawn a sub-agent.
 
 use crate::skills::SkillSettings;
+use impresario_actors::journal::RuntimeId;
 use impresario_policies::agents::{built_in_agents, find_built_in_agent, nearest_agent_name};
 use impresario_policies::domain::{
     Briefing, Clocks, Origin, Persistence, Reason, ReasonCode, Retrieval, RunId, RunRequest, RunTerms,
@@ -41,6 +42,10 @@ pub struct Defaults {
     pub wanted: Arc<Mutex<BTreeSet<RunId>>>,
     /// Actor and judge reach models of providers.
     pub has_providers: bool,
+    /// This runtime, as the owner of runs.
+    pub runtime: RuntimeId,
+    /// A result counts as taken when the program has read it.
+    pub taken_when_read: bool,
 }
 
 /// A sub-agent to spawn. Everything has a default but the agent and the task.

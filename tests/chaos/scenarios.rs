@@ -5,9 +5,9 @@ use futures_util::FutureExt;
 use futures_util::future::LocalBoxFuture;
 use impresario::chaos::Expected;
 use impresario_actors::gateways::UnixMillis;
-use impresario_actors::journal::{Retention, RunFilter, SimulatedDisk};
+use impresario_actors::journal::{Retention, RunFilter, SimulatedDisk, StoreFaults};
 use impresario_actors::messages::journal::{Prune, ReadRuns};
-use impresario_actors::messages::run::{AdoptDue, AwaitRun, CancelRun, ParkRuns, StartGroup, StartRun};
+use impresario_actors::messages::run::{AdoptDue, AwaitRun, Awaited, CancelRun, ParkRuns, StartGroup, StartRun};
 use impresario_actors::messages::session::{PlanMarkers, ShowNotice, StartSkill};
 use impresario_policies::cache_markers::{Lifetime, Marker, Section};
 use impresario_policies::domain::*;
@@ -95,6 +95,16 @@ pub const SCENARIOS: &[Scenario] = &[
         name: "side_by_side_too_long",
         prepare: nothing,
         play: side_by_side_too_long,
+    },
+    Scenario {
+        name: "disk_full_for_a_while",
+        prepare: nothing,
+        play: disk_full_for_a_while,
+    },
+    Scenario {
+        name: "disk_full_for_too_long",
+        prepare: nothing,
+        play: disk_full_for_too_long,
     },
 ];
 
@@ -505,6 +515,74 @@ fn side_by_side_too_long(stage: &Stage) -> LocalBoxFuture<'_, ()> {
         *stage.world.script.borrow_mut() = vec![Act::Say("half an ans"), Act::Hang];
         let runs = members(&[19, 20], Duration::from_secs(100), &patient());
         stage.start_group(runs, &["failed"], None).await;
+    }
+    .boxed_local()
+}
+
+impl Stage {
+    /// From the commit after `after` on there is no room, for so many commits.
+    fn fill_disk(&self, after: u64, commits: u64) {
+        let first = self.disk.commits() + after;
+        self.disk.set_faults(StoreFaults {
+            disk_full: first..first.saturating_add(commits),
+            ..StoreFaults::default()
+        });
+    }
+
+    async fn expect_refused(&self, run: RunId) {
+        let start = StartRun {
+            run,
+            request: Box::new(request()),
+        };
+        match self.ports.start.ask_again(start, LONG).await {
+            Ok(Err(refused)) if refused.0.code == ReasonCode::JournalUnwritable => {}
+            other => self.unanswered.borrow_mut().push(format!("StartRun without room on the disk: {other:?}")),
+        }
+    }
+}
+
+fn read_and_answer() -> Vec<Act> {
+    vec![
+        Act::Tool {
+            call: "c1",
+            tool: "read",
+            replay: Replay::Safe,
+            result_bytes: 10,
+        },
+        Act::Answer("it is here"),
+    ]
+}
+
+/// More than twenty tries a second apart: whoever waits goes on when there is room again.
+fn disk_full_for_a_while(stage: &Stage) -> LocalBoxFuture<'_, ()> {
+    async move {
+        *stage.world.script.borrow_mut() = read_and_answer();
+        stage.start(run_id(50), request(), &["succeeded"], Some("it is here")).await;
+        stage.fill_disk(6, 25);
+        stage.wait_for(run_id(50)).await;
+    }
+    .boxed_local()
+}
+
+/// A run cannot wait longer than its clocks: its end is told, and written when there is room again.
+fn disk_full_for_too_long(stage: &Stage) -> LocalBoxFuture<'_, ()> {
+    async move {
+        *stage.world.script.borrow_mut() = read_and_answer();
+        stage.start(run_id(51), request(), &[], None).await;
+        stage.fill_disk(6, u64::MAX);
+        let run = run_id(51);
+        let told = stage.ports.await_run.ask_again(AwaitRun { run: run.clone() }, LONG).await;
+        let told_state = match told {
+            Ok(Awaited::Told(ending)) => ending.state,
+            other => return stage.unanswered.borrow_mut().push(format!("AwaitRun without room: {other:?}")),
+        };
+        stage.expect_refused(run_id(52)).await;
+        stage.disk.set_faults(StoreFaults::default());
+        sleep(Duration::from_secs(60)).await;
+        stage.wait_for(run.clone()).await;
+        let state = serde_json::to_value(told_state).expect("a word");
+        // What was told is what is written, whoever was killed in between.
+        stage.expect(&run, &[state.as_str().unwrap_or_default()], None);
     }
     .boxed_local()
 }

@@ -541,6 +541,7 @@ pub type Play = for<'a> fn(&'a Stage) -> futures_util::future::LocalBoxFuture<'a
 /// What a scenario can reach.
 pub struct Stage {
     pub ports: Ports,
+    pub disk: SimulatedDisk,
     pub world: Rc<World>,
     pub expected: RefCell<BTreeMap<String, Expected>>,
     pub accepted: RefCell<Vec<String>>,
@@ -693,6 +694,7 @@ async fn perform_play(scenario: &Scenario, plan: Plan, seed: u64) -> Outcome {
     let root = Root::start_local(tree.top, root_settings).await;
     let stage = Stage {
         ports: tree.ports,
+        disk: disk.clone(),
         world: world.clone(),
         expected: RefCell::default(),
         accepted: RefCell::default(),

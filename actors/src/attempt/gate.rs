@@ -3,7 +3,8 @@
 //! That a call began is said here and nowhere else: a runner asks, and what its stream tells of a start is for the
 //! clocks only. A call that was never let in (an unknown tool, arguments that do not fit) has neither start nor end.
 
-use super::{ASK, AttemptPorts, Begun, Previews};
+use super::silence::JournalWait;
+use super::{ASK, AttemptPorts, Begun, Previews, WRITTEN_WITHIN};
 use crate::gateways::{ContextEngine, PASSAGES_MAX, RetrievalRequest, ToolGate, ToolVerdict};
 use crate::messages::run::{ReadOverflow, RecordStep, ReviewToolResult};
 use async_trait::async_trait;
@@ -11,6 +12,7 @@ use impresario_policies::domain::{AttemptNumber, Replay, Step};
 use impresario_policies::overflow_review::ResultLimits;
 use impresario_policies::redact::redact;
 use impresario_policies::trace_file::{kept_arguments, kept_preview};
+use std::cell::Cell;
 use std::path::PathBuf;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -36,6 +38,7 @@ pub(super) struct Gate {
     pub(super) traced: Option<usize>,
     pub(super) previews: Previews,
     pub(super) begun: Begun,
+    pub(super) journal_waits: Rc<Cell<u32>>,
 }
 
 /// So many passages where the sub-agent does not say.
@@ -63,7 +66,14 @@ impl ToolGate for Gate {
             arguments: self.traced.and_then(|_| kept_arguments(arguments)),
             replay,
         };
-        match self.ports.record.ask_again(RecordStep { step }, ASK).await {
+        let waiting = JournalWait::begin(&self.journal_waits);
+        let recorded = tokio::select! {
+            biased;
+            recorded = self.ports.record.ask_again(RecordStep { step }, WRITTEN_WITHIN) => recorded,
+            () = self.stopping.cancelled() => return Err(STOPPED.to_string()),
+        };
+        drop(waiting);
+        match recorded {
             Ok(Ok(())) => {}
             Ok(Err(refused)) => return Err(refused.0),
             Err(error) => return Err(format!("{error:?}")),

@@ -9,7 +9,7 @@ mod silence;
 
 use self::gate::Gate;
 use self::said::Said;
-use self::silence::Silence;
+use self::silence::{JournalWait, Silence};
 use crate::gateways::{AttemptHandle, AttemptRequest, ContextEngine, RunnerEvent, SubAgentRunner};
 use crate::messages::run::{
     AttemptOver, ClockDue, ReadOverflow, RecordStep, ReviewToolResult, RunnerSaid, StartDue, StopAttempt,
@@ -29,6 +29,8 @@ use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 const ASK: Duration = Duration::from_secs(60);
+/// A step waits for the journal as long as its run does, which has clocks and says when it gives up.
+const WRITTEN_WITHIN: Duration = Duration::from_secs(24 * 3600);
 const EVENTS_AHEAD_MAX: usize = 64;
 
 /// Whom an attempt reaches.
@@ -111,6 +113,7 @@ impl Attempt {
             retry_wait: Duration::ZERO,
             last_event: Instant::now(),
             clock_setting: 0,
+            journal_waits: Rc::default(),
         };
         Self {
             request,
@@ -155,6 +158,7 @@ impl Handles<StartDue> for Attempt {
             traced: self.traced,
             previews: self.previews.clone(),
             begun: self.begun.clone(),
+            journal_waits: self.silence.journal_waits.clone(),
         });
         let request = self.request.clone();
         let Some(runner) = self.runner.clone() else {
@@ -210,6 +214,7 @@ impl Handles<ClockDue> for Attempt {
         if due.setting != self.silence.clock_setting || self.ending {
             return Answer::now(());
         }
+        self.silence.forgive_waiting();
         let silent_for = self.silence.last_event.elapsed();
         if silent_for < self.silence.allowed(&self.clocks) {
             self.arm_clock(ctx);
@@ -287,8 +292,11 @@ impl Attempt {
 
     fn record(&mut self, step: Step, ctx: &mut Context<Self>) {
         let port = self.ports.record.clone();
-        let reply = async move { port.ask_again(RecordStep { step }, ASK).await };
+        let waiting = JournalWait::begin(&self.silence.journal_waits);
+        let reply = async move { port.ask_again(RecordStep { step }, WRITTEN_WITHIN).await };
         ctx.spawn_then(reply, |attempt, reply, ctx| {
+            attempt.silence.forgive_waiting();
+            drop(waiting);
             if !matches!(reply, Ok(Ok(()))) {
                 tracing::debug!(run.id = %attempt.request.run, ?reply, "step of the attempt refused");
             }

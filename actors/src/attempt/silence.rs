@@ -2,7 +2,9 @@
 
 use crate::gateways::RunnerEvent;
 use impresario_policies::domain::{AttemptEnding, Clocks};
+use std::cell::Cell;
 use std::collections::BTreeSet;
+use std::rc::Rc;
 use std::time::Duration;
 use tokio::time::Instant;
 
@@ -13,6 +15,8 @@ pub(super) struct Silence {
     pub(super) retry_wait: Duration,
     pub(super) last_event: Instant,
     pub(super) clock_setting: u64,
+    /// How many of its steps wait for the journal: it is not silent, we keep it waiting.
+    pub(super) journal_waits: Rc<Cell<u32>>,
 }
 
 impl Silence {
@@ -34,6 +38,13 @@ impl Silence {
             | RunnerEvent::Used(_)
             | RunnerEvent::Unread { .. }
             | RunnerEvent::Ended(_) => {}
+        }
+    }
+
+    /// The time in which the journal keeps it waiting does not count.
+    pub(super) fn forgive_waiting(&mut self) {
+        if self.journal_waits.get() > 0 {
+            self.last_event = Instant::now();
         }
     }
 
@@ -59,5 +70,21 @@ impl Silence {
         } else {
             AttemptEnding::StartUpSilence
         }
+    }
+}
+
+/// Something waits for the journal as long as this is there.
+pub(super) struct JournalWait(Rc<Cell<u32>>);
+
+impl JournalWait {
+    pub(super) fn begin(waits: &Rc<Cell<u32>>) -> Self {
+        waits.set(waits.get() + 1);
+        Self(waits.clone())
+    }
+}
+
+impl Drop for JournalWait {
+    fn drop(&mut self) {
+        self.0.set(self.0.get() - 1);
     }
 }

@@ -3,6 +3,7 @@
 use super::RuntimeId;
 use super::calls::CallRefusal;
 use impresario_policies::domain::{AttemptNumber, RunId};
+use impresario_policies::unwritable::WriteFailure;
 use std::path::PathBuf;
 
 /// Why the journal did not do what was asked. Nothing of the request happened.
@@ -113,6 +114,20 @@ pub enum JournalError {
         /// What SQLite says.
         why: String,
     },
+    /// The rows of one run are not as they were written; they are set aside at the next start.
+    #[error("run {run} cannot be read any more: {why}")]
+    RunDamaged {
+        /// Which run, as its row names it.
+        run: String,
+        /// What is wrong.
+        why: String,
+    },
+    /// The journal's file, or its log, is not where it was.
+    #[error("the journal is gone: {why}")]
+    Vanished {
+        /// Which file, and what became of it.
+        why: String,
+    },
     /// A step was written by another version and cannot be read by this one.
     #[error("step {sequence} of run {run} cannot be read by this version: {why}")]
     Unreadable {
@@ -135,27 +150,48 @@ pub enum JournalError {
 }
 
 impl JournalError {
-    /// The world stands in the way (full disk, read-only, broken), not the request.
-    pub fn is_of_the_world(&self) -> bool {
+    /// What a person can do about it, where somebody can; a sentence of its own.
+    pub fn advice(&self) -> Option<&'static str> {
         match self {
-            Self::DiskFull
-            | Self::ReadOnly
-            | Self::Busy
-            | Self::Damaged { .. }
-            | Self::Storage { .. }
-            | Self::Closed => true,
+            Self::DiskFull => Some("Free some space on the disk that holds the state directory."),
+            Self::ReadOnly => Some("Make the state directory writable for this user, or choose another one."),
+            Self::Busy => Some("See which process holds the journal, and try again."),
+            Self::Storage { .. } => {
+                Some("Look whether the disk that holds the state directory is full, failing or read-only.")
+            }
+            Self::Damaged { .. } => Some("Start Impresario again: it sets aside what is damaged, and says so."),
+            Self::RunDamaged { .. } => Some("Start Impresario again: it sets the run aside, and says so."),
+            Self::Vanished { .. } => {
+                Some("Put the file back, or start Impresario again: it begins a new journal.")
+            }
+            Self::Closed => Some("Start Impresario again."),
+            _ => None,
+        }
+    }
+
+    /// The world stands in the way (full disk, read-only, broken), not the request.
+    pub(super) fn is_of_the_world(&self) -> bool {
+        let is_of_one_run = matches!(self, Self::RunDamaged { .. });
+        !is_of_one_run && matches!(self.write_failure(), WriteFailure::Passing | WriteFailure::Lasting)
+    }
+
+    /// What it means for a write that was asked for.
+    pub fn write_failure(&self) -> WriteFailure {
+        match self {
+            Self::DiskFull | Self::ReadOnly | Self::Busy | Self::Storage { .. } => WriteFailure::Passing,
+            Self::Damaged { .. } | Self::RunDamaged { .. } | Self::Vanished { .. } | Self::Closed => {
+                WriteFailure::Lasting
+            }
+            Self::Fenced { .. } | Self::OwnerAlive { .. } | Self::ClaimLost { .. } => WriteFailure::NotOurs,
+            Self::Call { .. } | Self::OverflowConflict { .. } | Self::TooLarge { .. } => {
+                WriteFailure::StepRefused
+            }
             Self::Conflict { .. }
             | Self::Gap { .. }
-            | Self::Fenced { .. }
             | Self::AlreadyEnded { .. }
             | Self::UnknownRun { .. }
             | Self::NotAccepted { .. }
-            | Self::Call { .. }
-            | Self::OverflowConflict { .. }
-            | Self::TooLarge { .. }
-            | Self::OwnerAlive { .. }
-            | Self::ClaimLost { .. }
-            | Self::Unreadable { .. } => false,
+            | Self::Unreadable { .. } => WriteFailure::OutOfStep,
         }
     }
 }
@@ -203,4 +239,14 @@ pub enum OpenError {
         /// What it says.
         source: JournalError,
     },
+}
+
+impl OpenError {
+    /// What a person can do about it, where the text itself does not say it; a sentence of its own.
+    pub fn advice(&self) -> Option<&'static str> {
+        match self {
+            Self::Storage { source, .. } => source.advice(),
+            Self::StateDirectory { .. } | Self::NewerSchema { .. } | Self::DamagedInUse { .. } => None,
+        }
+    }
 }

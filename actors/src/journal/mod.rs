@@ -28,7 +28,9 @@ pub use error::{JournalError, OpenError};
 pub use overflow::{OverflowContent, OverflowEntry, OverflowListing};
 pub use ownership::{ClaimableRun, RuntimeId, RuntimeIdentity};
 pub use simulated::{SimulatedDisk, SimulatedStore, StoreFaults};
-pub use sqlite::{JOURNAL_FILE, JournalReader, KeptAside, Opened, SetAside, SqliteStore};
+pub use sqlite::{
+    DamagedRun, JOURNAL_FILE, JournalReader, KeptAside, LostCommits, Opened, SetAside, SqliteStore,
+};
 pub use store::{Committed, OVERFLOW_BYTES_MAX, Row, STEP_BYTES_MAX, Store};
 pub use summary::{Pruned, Retention, RunFilter, RunProgress, RunSummary, TASK_CHARACTERS_MAX};
 pub use writer::{Writer, WriterHandle};

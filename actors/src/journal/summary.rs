@@ -45,6 +45,8 @@ pub struct RunSummary {
     pub reason: Option<Reason>,
     /// The host has the result for good.
     pub acknowledged: bool,
+    /// Why the run may have done more than its steps say, where that is suspected.
+    pub suspect: Option<String>,
 }
 
 impl RunSummary {
@@ -71,6 +73,7 @@ impl RunSummary {
             ended_at: None,
             reason: None,
             acknowledged: false,
+            suspect: None,
         })
     }
 

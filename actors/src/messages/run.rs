@@ -7,6 +7,7 @@ use impresario_policies::domain::{
 };
 use impresario_policies::overflow_review::ResultLimits;
 use impresario_policies::trace_classify::TraceVerdict;
+use impresario_policies::unwritable::ToldEnding;
 use std::sync::Arc;
 
 /// Asks the sub-agent supervisor to take on a run. Idempotent by id.
@@ -210,6 +211,8 @@ pub struct Observed {
 pub struct RunClosed {
     /// Which.
     pub run: RunId,
+    /// How it ended, when that could not be written; it is settled when the journal can be written again.
+    pub told: Option<ToldEnding>,
 }
 message!(impl RunClosed -> ());
 
@@ -219,7 +222,21 @@ pub struct AwaitRun {
     /// Which.
     pub run: RunId,
 }
-message!(impl AwaitRun -> ());
+message!(impl AwaitRun -> Awaited);
+
+/// What is known of a run that is not under way here any more, or never was.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Awaited {
+    /// Nothing more happens to it here; the journal says how it stands.
+    Rests,
+    /// It ended so, and the journal does not say it yet.
+    Told(ToldEnding),
+}
+
+/// Note of the sub-agent supervisor to itself: have endings written that were only told.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct SettleDue;
+message!(impl SettleDue -> ());
 
 /// Note of the sub-agent supervisor to itself: take on the runs that the journal says are ours.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -6,6 +6,7 @@
 
 mod moves;
 mod telling;
+mod unwritable;
 mod writing;
 
 use crate::event_feed::EventFeed;
@@ -27,6 +28,7 @@ use std::collections::VecDeque;
 use std::rc::Rc;
 use std::time::Duration;
 use tokio::sync::oneshot;
+use unwritable::{GivenUp, Trouble};
 
 /// What the run asks of others takes at most so long; longer means that somebody is stuck.
 const ASK: Duration = Duration::from_secs(30);
@@ -138,6 +140,12 @@ pub struct Run {
     effects_begun: u64,
     writes: VecDeque<Write>,
     writing: bool,
+    /// The write under way fails again and again.
+    trouble: Option<Trouble>,
+    /// Who wants the run to stop.
+    stopped_by: Option<String>,
+    /// Nothing is written any more: the run ends without a terminal state on disk.
+    given_up: Option<GivenUp>,
 }
 
 /// Steps on their way to the journal, and what happens when they are there.
@@ -145,7 +153,6 @@ struct Write {
     /// The attempt whose cut-off calls are said with it.
     cut_off: Option<AttemptNumber>,
     steps: Vec<Step>,
-    tries: u32,
     done: Option<oneshot::Sender<Result<(), RecordRefused>>>,
     then: Option<Then>,
 }
@@ -196,6 +203,9 @@ impl Run {
             effects_begun: 0,
             writes: VecDeque::new(),
             writing: false,
+            trouble: None,
+            stopped_by: None,
+            given_up: None,
         }
     }
 
@@ -244,6 +254,9 @@ impl Handles<RecordStep> for Run {
         message: RecordStep,
         ctx: &mut Context<Self>,
     ) -> Answer<Self, Result<(), RecordRefused>> {
+        if let Some(refused) = self.refused_for_good() {
+            return Answer::now(Err(refused));
+        }
         if self.is_active_already(&message.step) {
             return Answer::now(Ok(()));
         }
@@ -263,6 +276,10 @@ impl Handles<RecordStep> for Run {
 impl Handles<AttemptOver> for Run {
     fn handle(&mut self, over: AttemptOver, ctx: &mut Context<Self>) -> Answer<Self, ()> {
         let open = self.projection.attempt_under_way().map(|attempt| attempt.number);
+        if self.given_up.is_some() && self.facts.live_attempt == Some(over.attempt) {
+            self.attempt_is_gone(ctx);
+            return Answer::now(());
+        }
         if open != Some(over.attempt) {
             return Answer::now(());
         }
@@ -298,6 +315,10 @@ impl Handles<ChildExited> for Run {
             .map(|number| attempt_name(&self.id, number));
         if live.as_deref() == Some(exited.name.as_ref()) {
             tracing::warn!(run.id = %self.id, exit = ?exited.exit, "attempt lost");
+            if self.given_up.is_some() {
+                self.attempt_is_gone(ctx);
+                return Answer::now(());
+            }
             self.facts.live_attempt = None;
             self.stop_attempt = None;
             self.stop_sent = None;
@@ -311,13 +332,14 @@ impl Handles<ChildExited> for Run {
 
 impl Handles<CancelRun> for Run {
     fn handle(&mut self, message: CancelRun, ctx: &mut Context<Self>) -> Answer<Self, CancelReply> {
-        if self.projection.ended.is_some() {
+        if self.projection.ended.is_some() || self.given_up.is_some() {
             return Answer::now(CancelReply::NotUnderWay);
         }
         if self.projection.cancel_requested.is_some() {
             return Answer::now(CancelReply::Cancelling);
         }
         let (done, durable) = oneshot::channel();
+        self.stopped_by = Some(message.by.clone());
         self.record_and_answer(vec![Step::CancelRequested { by: message.by }], done, ctx);
         // What is under way hears of it while the disk is busy; what it says of its end is written after the wish.
         self.let_attempt_run(Some(AttemptEnding::Cancelled));
@@ -331,10 +353,11 @@ impl Handles<CancelRun> for Run {
 impl Handles<ParkRun> for Run {
     fn handle(&mut self, message: ParkRun, ctx: &mut Context<Self>) -> Answer<Self, ()> {
         let asked_before = self.projection.park_requested.is_some();
-        if self.projection.ended.is_some() || asked_before {
+        if self.projection.ended.is_some() || asked_before || self.given_up.is_some() {
             return Answer::now(());
         }
         let (done, durable) = oneshot::channel();
+        self.stopped_by = Some("the host".to_string());
         let reason = message.reason;
         self.record_and_answer(vec![Step::ParkRequested { reason }], done, ctx);
         Answer::then(durable, |run: &mut Self, _, ctx| run.interrupt(ctx))

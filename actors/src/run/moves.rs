@@ -34,7 +34,12 @@ impl Run {
     }
 
     pub(super) fn move_on(&mut self, ctx: &mut Context<Self>) {
-        if !self.loaded || self.busy.is_some() || self.writing || !self.writes.is_empty() {
+        if !self.loaded
+            || self.given_up.is_some()
+            || self.busy.is_some()
+            || self.writing
+            || !self.writes.is_empty()
+        {
             return;
         }
         let next = decide_next_move(&self.projection, &self.facts);
@@ -475,7 +480,7 @@ impl Run {
             (self.tools.clear_away)(&self.id, if parked { KeepSession::Yes } else { KeepSession::No });
         }
         let (closed, run) = (self.ports.closed.clone(), self.id.clone());
-        let work = async move { closed.ask_again(RunClosed { run }, ASK).await };
+        let work = async move { closed.ask_again(RunClosed { run, told: None }, ASK).await };
         self.effects_begun += 1;
         self.busy = Some(self.effects_begun);
         ctx.spawn_then(work, |_, _, ctx| ctx.stop());

@@ -1,18 +1,13 @@
 //! Steps on their way to the journal: one write at a time, announced when it is on disk.
 
 use super::{ASK, Run, Then, Write};
-use crate::journal::{JournalError, Row};
+use crate::journal::Row;
 use crate::messages::journal::{Commit, ReadRun};
 use crate::messages::run::RecordRefused;
 use crate::supervision::Context;
 use impresario_policies::domain::{AttemptNumber, Step};
 use impresario_policies::projection::{RecordedStep, RunProjection};
-use std::time::Duration;
 use tokio::sync::oneshot;
-
-/// How often an unwritable journal is tried before the run gives up.
-const WRITE_TRIES_MAX: u32 = 6;
-const WRITE_WAIT_FIRST: Duration = Duration::from_millis(50);
 
 impl Run {
     pub(super) fn load(&mut self, ctx: &mut Context<Self>) {
@@ -47,7 +42,6 @@ impl Run {
             Write {
                 cut_off: None,
                 steps,
-                tries: 0,
                 done: None,
                 then: None,
             },
@@ -60,7 +54,6 @@ impl Run {
             Write {
                 cut_off: None,
                 steps,
-                tries: 0,
                 done: None,
                 then: Some(then),
             },
@@ -78,7 +71,6 @@ impl Run {
             Write {
                 cut_off: None,
                 steps,
-                tries: 0,
                 done: Some(done),
                 then: None,
             },
@@ -98,7 +90,6 @@ impl Run {
             Write {
                 cut_off: Some(attempt),
                 steps,
-                tries: 0,
                 done,
                 then: None,
             },
@@ -107,13 +98,16 @@ impl Run {
     }
 
     pub(super) fn push_write(&mut self, write: Write, ctx: &mut Context<Self>) {
+        if let Some(refused) = self.refused_for_good() {
+            return write.refuse(&refused);
+        }
         self.writes.push_back(write);
         self.write_next(ctx);
     }
 
     /// One write at a time, so that every step knows its sequence.
     pub(super) fn write_next(&mut self, ctx: &mut Context<Self>) {
-        if self.writing || !self.loaded {
+        if self.writing || !self.loaded || self.given_up.is_some() {
             return;
         }
         let Some(write) = self.writes.pop_front() else {
@@ -150,6 +144,7 @@ impl Run {
 
     pub(super) fn written(&mut self, write: Write, rows: Vec<Row>, ctx: &mut Context<Self>) {
         self.writing = false;
+        self.trouble = None;
         ctx.progress();
         for recorded in rows.iter().map(Row::recorded) {
             self.projection.add(&recorded);
@@ -164,35 +159,6 @@ impl Run {
         }
         self.write_next(ctx);
         self.move_on(ctx);
-    }
-
-    pub(super) fn not_written(&mut self, mut write: Write, error: JournalError, ctx: &mut Context<Self>) {
-        self.writing = false;
-        let of_one_call = matches!(error, JournalError::Call { .. }) && write.cut_off.is_none();
-        if of_one_call && let Some(done) = write.done.take() {
-            // Whoever said it is wrong about one call; the run is as it was.
-            tracing::warn!(run.id = %self.id, %error, "journal refused what was said of a call");
-            let _ = done.send(Err(RecordRefused(error.to_string())));
-            self.write_next(ctx);
-            return self.move_on(ctx);
-        }
-        write.tries += 1;
-        if !error.is_of_the_world() || write.tries >= WRITE_TRIES_MAX {
-            tracing::error!(run.id = %self.id, %error, "journal refused a step");
-            if let Some(done) = write.done {
-                let _ = done.send(Err(RecordRefused(error.to_string())));
-            }
-            self.tools.feed.announce_unwritable(&self.id, &error.to_string());
-            ctx.stop();
-            return;
-        }
-        let wait = WRITE_WAIT_FIRST * (1 << write.tries);
-        self.writes.push_front(write);
-        self.writing = true;
-        ctx.spawn_then(tokio::time::sleep(wait), |run, (), ctx| {
-            run.writing = false;
-            run.write_next(ctx);
-        });
     }
 
     /// An attempt that says a second time that it is active has said nothing new.

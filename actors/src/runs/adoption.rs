@@ -109,6 +109,7 @@ fn adoption_facts(run: &RunSummary, tools: &RunsTools) -> AdoptionFacts {
             resumes: run.resumes.clone(),
         },
         ended,
+        suspect: run.suspect.clone(),
         our_host,
         our_session,
         wanted_here: (tools.wanted_here)(&run.run),
@@ -145,7 +146,9 @@ async fn runs_not_over(read: &Port<ReadRuns>, owner: &RuntimeId) -> Result<Vec<R
 impl Runs {
     fn adopt(&mut self, found: Vec<Adopted>, ctx: &mut Context<Self>) {
         for adopted in found {
-            self.take_on(adopted, ctx);
+            let told = self.tools.told.order_of(&adopted.run);
+            let must_park = told.or(adopted.must_park);
+            self.take_on(Adopted { must_park, ..adopted }, ctx);
         }
         if let Adoption::UnderWay { awaited_by } = std::mem::replace(&mut self.adoption, Adoption::Done) {
             for awaiting in awaited_by {

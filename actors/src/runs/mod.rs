@@ -6,14 +6,20 @@
 mod admission;
 mod adoption;
 mod rooms;
+mod taken;
+mod told;
+
+pub use self::told::Told;
 
 use self::adoption::Adopted;
 use self::rooms::Rooms;
+use self::taken::Standing;
 use crate::gateways::WallClock;
 use crate::journal::{Row, RunFilter, RuntimeId};
-use crate::messages::journal::{ClaimRun, Commit, ReadClaimable, ReadRuns};
+use crate::messages::journal::{ClaimRun, Commit, ReadClaimable, ReadRun, ReadRuns};
 use crate::messages::run::{
-    AdoptDue, AwaitRun, CancelReply, CancelRun, ParkRun, ParkRuns, Refusal, RunClosed, StartGroup, StartRun,
+    AdoptDue, AwaitRun, Awaited, CancelReply, CancelRun, ParkRun, ParkRuns, Refusal, RunClosed, StartGroup,
+    StartRun,
 };
 use crate::supervision::{Actor, Answer, ChildExited, Context, Exit, Handles, Nursery, Port, Spec};
 use futures_util::future::LocalBoxFuture;
@@ -41,6 +47,8 @@ pub struct RunsPorts {
     pub commit: Port<Commit>,
     /// Finds runs that are ours and not over.
     pub read: Port<ReadRuns>,
+    /// Reads what was accepted under an id.
+    pub steps: Port<ReadRun>,
     /// Finds runs whose runtime is dead.
     pub claimable: Port<ReadClaimable>,
     /// Makes such a run ours.
@@ -96,6 +104,8 @@ pub struct RunsTools {
     pub takes_result: Rc<dyn Fn(&RunId) -> bool>,
     /// Whether a person wants to go on here with a run of another session.
     pub wanted_here: Rc<dyn Fn(&RunId) -> bool>,
+    /// Endings that were told; they outlive this actor.
+    pub told: Told,
 }
 
 /// See the module.
@@ -150,10 +160,12 @@ impl Actor for Runs {
         "AwaitRun",
         "RunClosed",
         "ChildExited",
+        "SettleDue",
     ];
 
     fn started(&mut self, ctx: &mut Context<Self>) {
         ctx.notify(AdoptDue);
+        self.settle_again(ctx);
     }
 }
 
@@ -234,9 +246,6 @@ impl Runs {
         starts: Vec<StartRun>,
         ctx: &mut Context<Self>,
     ) -> Answer<Self, Result<(), Refusal>> {
-        if starts.iter().all(|start| self.live.contains_key(&start.run)) {
-            return Answer::now(Ok(()));
-        }
         if ctx.shutting_down() {
             return Answer::now(Err(refusal(
                 ReasonCode::Internal,
@@ -266,13 +275,24 @@ impl Runs {
             },
         });
         let commit = Commit { rows: rows.collect() };
-        let port = self.ports.commit.clone();
+        let (port, steps) = (self.ports.commit.clone(), self.ports.steps.clone());
+        let committed = async move {
+            let reply = port.ask_again(commit.clone(), ASK).await;
+            let standing = match &reply {
+                Ok(Err(error)) if taken::may_stand(error) => taken::find(&steps, &commit.rows).await,
+                _ => Standing::Unknown,
+            };
+            (reply, standing)
+        };
         Answer::then(
-            async move { port.ask_again(commit, ASK).await },
-            move |supervisor: &mut Self, reply, ctx| {
+            committed,
+            move |supervisor: &mut Self, (reply, standing), ctx| {
                 match reply {
                     Ok(Ok(_)) => {}
-                    Ok(Err(error)) => return Err(refusal(ReasonCode::JournalUnwritable, &error.to_string())),
+                    // Whoever drives it goes on with it, or it has ended.
+                    Ok(Err(_)) if standing == Standing::Same => return Ok(()),
+                    Ok(Err(_)) if standing == Standing::Other => return Err(taken::refusal()),
+                    Ok(Err(error)) => return Err(told::not_accepted(&error)),
                     Err(error) => return Err(refusal(ReasonCode::Internal, &error.to_string())),
                 }
                 for accepted in taken_on {
@@ -298,8 +318,12 @@ fn refusal(code: ReasonCode, message: &str) -> Refusal {
 impl Handles<CancelRun> for Runs {
     fn handle(&mut self, cancel: CancelRun, _: &mut Context<Self>) -> Answer<Self, CancelReply> {
         let (ports, doors, runtime) = (self.ports.clone(), self.doors.clone(), self.tools.runtime.clone());
+        let told = self.tools.told.clone();
         Answer::later(async move {
             loop {
+                if told.ending_of(&cancel.run).is_some() {
+                    return CancelReply::NotUnderWay;
+                }
                 let door = doors.borrow().get(&cancel.run).map(|doors| doors.cancel.clone());
                 if let Some(door) = door
                     && let Ok(said) = door.ask_again(cancel.clone(), ASK).await
@@ -317,21 +341,21 @@ impl Handles<CancelRun> for Runs {
 
 impl Handles<ParkRuns> for Runs {
     fn handle(&mut self, message: ParkRuns, _: &mut Context<Self>) -> Answer<Self, u32> {
-        let (ports, doors, runtime) = (self.ports.clone(), self.doors.clone(), self.tools.runtime.clone());
+        let parking = Parking {
+            read: self.ports.read.clone(),
+            doors: self.doors.clone(),
+            runtime: self.tools.runtime.clone(),
+            told: self.tools.told.clone(),
+            reason: message.reason,
+        };
         Answer::later(async move {
-            let asked = unfinished_of(&ports.read, &runtime).await;
-            let runs = asked.unwrap_or_default();
+            let runs = parking.runs().await;
             // The newest first: room that becomes free must not go to one that is about to be parked.
             stream::iter(runs.iter().rev())
-                .for_each_concurrent(PARKED_AT_ONCE, |run| {
-                    park(&ports.read, &doors, &runtime, run, &message.reason)
-                })
+                .for_each_concurrent(PARKED_AT_ONCE, |run| parking.park(run))
                 .await;
             // One look for all of them: a look for each would read the list as often as it is long.
-            while unfinished_of(&ports.read, &runtime)
-                .await
-                .is_none_or(|left| !left.is_disjoint(&runs))
-            {
+            while parking.any_left(&runs).await {
                 tokio::time::sleep(COMING_BACK).await;
             }
             u32::try_from(runs.len()).unwrap_or(u32::MAX)
@@ -349,22 +373,60 @@ async fn unfinished_of(read: &Port<ReadRuns>, runtime: &RuntimeId) -> Option<BTr
     Some(found.into_iter().map(|run| run.run).collect())
 }
 
-/// Returns when the order is on disk, or when there is nothing left to park.
-async fn park(read: &Port<ReadRuns>, doors: &AllDoors, runtime: &RuntimeId, run: &RunId, reason: &Reason) {
-    loop {
-        let door = doors.borrow().get(run).map(|doors| doors.park.clone());
-        let order = ParkRun {
-            reason: reason.clone(),
+/// What it takes to park runs, however long that lasts.
+struct Parking {
+    read: Port<ReadRuns>,
+    doors: AllDoors,
+    runtime: RuntimeId,
+    told: Told,
+    reason: Reason,
+}
+
+impl Parking {
+    /// Whether any of them has not ended; an ending that was only told is one.
+    async fn any_left(&self, runs: &BTreeSet<RunId>) -> bool {
+        let unfinished = unfinished_of(&self.read, &self.runtime).await;
+        let is_left = |run: &&RunId| unfinished.as_ref().is_none_or(|left| left.contains(*run));
+        runs.iter().filter(is_left).any(|run| self.told.ending_of(run).is_none())
+    }
+
+    /// The runs to park: those the journal knows as ours and unfinished, and those under way where it cannot say.
+    async fn runs(&self) -> BTreeSet<RunId> {
+        let unfinished = RunFilter {
+            owner: Some(self.runtime.clone()),
+            ..RunFilter::unfinished()
         };
-        if let Some(door) = door
-            && door.ask_again(order, ASK).await.is_ok()
-        {
-            return;
+        let asked = self.read.ask_again(ReadRuns { filter: unfinished }, ASK).await;
+        let mut runs: BTreeSet<RunId> = match asked {
+            Ok(Ok(found)) => found.into_iter().map(|run| run.run).collect(),
+            Ok(Err(_)) | Err(_) => self.doors.borrow().keys().cloned().collect(),
+        };
+        runs.retain(|run| self.told.ending_of(run).is_none());
+        runs
+    }
+
+    /// Returns when the order is on disk, or when there is nothing left to park.
+    async fn park(&self, run: &RunId) {
+        loop {
+            let door = self.doors.borrow().get(run).map(|doors| doors.park.clone());
+            let order = ParkRun {
+                reason: self.reason.clone(),
+            };
+            if let Some(door) = door
+                && door.ask_again(order, ASK).await.is_ok()
+            {
+                return;
+            }
+            if !self.is_unfinished(run).await {
+                return;
+            }
+            tokio::time::sleep(COMING_BACK).await;
         }
-        if !is_unfinished(read, runtime, run).await {
-            return;
-        }
-        tokio::time::sleep(COMING_BACK).await;
+    }
+
+    /// An ending that was only told is an end too.
+    async fn is_unfinished(&self, run: &RunId) -> bool {
+        self.told.ending_of(run).is_none() && is_unfinished(&self.read, &self.runtime, run).await
     }
 }
 
@@ -382,17 +444,22 @@ async fn is_unfinished(read: &Port<ReadRuns>, runtime: &RuntimeId, run: &RunId) 
 }
 
 impl Handles<AwaitRun> for Runs {
-    fn handle(&mut self, message: AwaitRun, ctx: &mut Context<Self>) -> Answer<Self, ()> {
+    fn handle(&mut self, message: AwaitRun, ctx: &mut Context<Self>) -> Answer<Self, Awaited> {
         let (done, over) = oneshot::channel();
-        let adopted = self.adoption_done();
+        let (adopted, told, run) = (self.adoption_done(), self.tools.told.clone(), message.run);
+        let awaited = run.clone();
         // Not under way: the sender is dropped, and whoever waits goes on at once.
         ctx.spawn_then(adopted, move |runs, (), _| {
-            if let Some(live) = runs.live.get_mut(&message.run) {
+            if runs.tools.told.ending_of(&awaited).is_some() {
+                return;
+            }
+            if let Some(live) = runs.live.get_mut(&awaited) {
                 live.awaited_by.push(done);
             }
         });
         Answer::later(async move {
             let _ = over.await;
+            told.ending_of(&run).map_or(Awaited::Rests, Awaited::Told)
         })
     }
 }
@@ -401,6 +468,7 @@ impl Handles<AwaitRun> for Runs {
 
 impl Handles<RunClosed> for Runs {
     fn handle(&mut self, closed: RunClosed, ctx: &mut Context<Self>) -> Answer<Self, ()> {
+        self.note_told(&closed, ctx);
         let Some(live) = self.live.get_mut(&closed.run) else {
             return Answer::now(());
         };
@@ -453,7 +521,9 @@ impl Runs {
                 self.grow(run, live, had_room, Some(gave_up(exit)), ctx);
             }
             Exit::Escalated { .. } => {
-                tracing::error!(run.id = %run, %exit, "run cannot even be parked; the next start tries again");
+                tracing::error!(run.id = %run, %exit, "run cannot even be parked; it is tried again later");
+                self.tools.told.add(run, told::parked(gave_up(exit)), live.generation, live.group);
+                self.settle_later(ctx);
             }
         }
     }

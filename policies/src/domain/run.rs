@@ -141,6 +141,10 @@ pub enum ReasonCode {
     NotResumable,
     /// The journal could not be written.
     JournalUnwritable,
+    /// The journal is not as it was written.
+    JournalDamaged,
+    /// Something else was accepted under this id before.
+    IdTaken,
     /// Something of ours broke; the message says where.
     Internal,
 }

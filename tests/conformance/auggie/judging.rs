@@ -59,7 +59,7 @@ pub fn actor_judge(case: &Case) -> Answer {
         let await_run = AwaitRun { run: run.clone() };
         tokio::select! {
             biased;
-            over = stage.ports.await_run.ask_again(await_run, LONG) => over.expect("its end"),
+            over = stage.ports.await_run.ask_again(await_run, LONG) => drop(over.expect("its end")),
             () = stage.asked() => {}
         }
         settled(case, &RunProjection::of(&stage.steps(&run)), &calls_of(stage))

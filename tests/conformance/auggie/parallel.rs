@@ -140,7 +140,7 @@ async fn side_by_side(case: &Case, stage: &Stage, requests: Vec<RunRequest>) -> 
         let over = AwaitRun { run: run.clone() };
         tokio::select! {
             biased;
-            over = stage.ports.await_run.ask_again(over, LONG) => over.expect("its end"),
+            over = stage.ports.await_run.ask_again(over, LONG) => drop(over.expect("its end")),
             () = cancel_who_asks(stage) => {}
         }
     }

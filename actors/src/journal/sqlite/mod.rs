@@ -1,7 +1,11 @@
 //! The journal in SQLite: write-ahead log, synced at every commit, shared by the runtimes of one user.
 
 mod alerts;
+mod checksum;
+mod damage;
 mod errors;
+mod identity;
+mod lost;
 mod open;
 mod overflow;
 mod reader;
@@ -10,8 +14,12 @@ mod runtimes;
 mod schema;
 mod steps;
 #[cfg(test)]
+mod hostile_tests;
+#[cfg(test)]
 mod tests;
 
+pub use damage::DamagedRun;
+pub use lost::LostCommits;
 pub use open::{Opened, SetAside};
 pub use reader::{JournalReader, KeptAside};
 
@@ -23,6 +31,7 @@ use super::{
 };
 use crate::gateways::UnixMillis;
 use errors::read_failure;
+use identity::OpenFiles;
 use impresario_policies::domain::RunId;
 use impresario_policies::projection::RecordedStep;
 use rusqlite::{Connection, Transaction, TransactionBehavior};
@@ -43,6 +52,8 @@ pub struct SqliteStore {
     suspicion: PathBuf,
     /// What is known of the tool calls of runs that were written to.
     calls: BTreeMap<RunId, Calls>,
+    /// Watched, so that nothing is told to be on disk that nobody will find there.
+    files: OpenFiles,
     /// Freed on close, or with the process.
     lock: Option<RuntimeLock>,
 }
@@ -54,6 +65,7 @@ impl SqliteStore {
         work: impl FnOnce(&Transaction<'_>, &RuntimeId) -> Result<T, JournalError>,
     ) -> Result<T, JournalError> {
         let outcome = write_to(&mut self.connection, &self.runtime, work);
+        let outcome = outcome.and_then(|done| self.files.check().map(|()| done));
         self.remember_damage(outcome)
     }
 
@@ -62,7 +74,7 @@ impl SqliteStore {
     }
 
     fn remember_damage<T>(&self, outcome: Result<T, JournalError>) -> Result<T, JournalError> {
-        if let Err(JournalError::Damaged { .. }) = &outcome {
+        if let Err(JournalError::Damaged { .. } | JournalError::RunDamaged { .. }) = &outcome {
             // When even this cannot be written, the next start looks at the file as it always does.
             let _ = std::fs::write(&self.suspicion, "");
         }

@@ -4,8 +4,12 @@
 //! overwritten. A file of a newer version is left where it is and the start is refused, for that version will come
 //! back for it. All of this happens under a lock, so that two runtimes that start at once do not get in each other's way.
 
+use super::damage::{self, DamagedRun, Depth};
 use super::errors::read_failure;
-use super::{JOURNAL_FILE, SqliteStore, runtimes, schema, write_to};
+use super::identity::OpenFiles;
+use super::lost::{LostCommits, find_lost_commits};
+use super::schema::Version;
+use super::{JOURNAL_FILE, SqliteStore, runs, runtimes, schema, write_to};
 use crate::gateways::UnixMillis;
 use crate::journal::ownership::{RuntimeLock, is_any_alive};
 use crate::journal::{JournalError, OpenError, RuntimeIdentity};
@@ -34,6 +38,22 @@ pub struct Opened {
     pub store: SqliteStore,
     /// What stood in its place and was no journal.
     pub set_aside: Option<SetAside>,
+    /// The runs that were set aside, because they cannot be read any more.
+    pub damaged: Vec<DamagedRun>,
+    /// What a damaged log took.
+    pub lost: Option<LostCommits>,
+}
+
+impl Opened {
+    /// What a person should know of it, a sentence each.
+    pub fn notices(&self) -> Vec<String> {
+        let set_aside = self.set_aside.iter().map(ToString::to_string);
+        let damaged = self.damaged.iter().map(ToString::to_string);
+        let lost = self.lost.iter().map(|lost| {
+            format!("{lost}; runs that were under way are parked, for nobody knows what else they did")
+        });
+        set_aside.chain(lost).chain(damaged).collect()
+    }
 }
 
 /// A file that stood in the journal's place and was no journal that we can use. Nothing of it was changed.
@@ -64,9 +84,11 @@ impl SqliteStore {
         let Looked {
             mut fault,
             connection,
+            depth,
+            lost,
         } = look(&places).map_err(|error| places.unusable(error))?;
         if fault.is_none() {
-            match open_store(&places, runtime) {
+            match open_store(&places, runtime, depth, lost) {
                 // A large file is not checked page by page, and some pages are needed at once.
                 Err(OpenError::Storage {
                     source: JournalError::Damaged { why },
@@ -74,12 +96,7 @@ impl SqliteStore {
                 }) => {
                     fault = Some(format!("damaged ({why})"));
                 }
-                opened => {
-                    return opened.map(|store| Opened {
-                        store,
-                        set_aside: None,
-                    });
-                }
+                opened => return opened,
             }
         }
         // Nothing may hold the file while it is moved.
@@ -87,8 +104,8 @@ impl SqliteStore {
         let set_aside = fault
             .map(|why| set_aside(&places, why, runtime.started_at))
             .transpose()?;
-        let store = open_store(&places, runtime)?;
-        Ok(Opened { store, set_aside })
+        let opened = open_store(&places, runtime, Depth::OpenRuns, None)?;
+        Ok(Opened { set_aside, ..opened })
     }
 }
 
@@ -128,12 +145,23 @@ impl Places {
     }
 }
 
-fn open_store(places: &Places, runtime: &RuntimeIdentity) -> Result<SqliteStore, OpenError> {
+fn open_store(
+    places: &Places,
+    runtime: &RuntimeIdentity,
+    depth: Depth,
+    lost: Option<LostCommits>,
+) -> Result<Opened, OpenError> {
     let unusable = |error| places.unusable(error);
     make_private(&places.file).map_err(unusable)?;
     let mut connection = open_ours(places)?;
     let lock = RuntimeLock::take(&places.runtimes, &runtime.id).map_err(unusable)?;
+    // Before anything is written, so that a page that cannot be read is in nobody's way.
+    let damaged = damage::find_damaged(&connection, depth);
     let registered = write_to(&mut connection, &runtime.id, |transaction, us| {
+        damage::set_aside(transaction, &damaged, runtime.started_at)?;
+        if let Some(lost) = &lost {
+            runs::suspect_unfinished(transaction, &lost.to_string())?;
+        }
         runtimes::forget_dead(transaction, &places.runtimes, us)?;
         runtimes::register(transaction, runtime)
     });
@@ -141,13 +169,24 @@ fn open_store(places: &Places, runtime: &RuntimeIdentity) -> Result<SqliteStore,
         lock.remove();
         return Err(places.storage(source));
     }
-    Ok(SqliteStore {
+    let store = SqliteStore {
         connection,
         runtime: runtime.id.clone(),
         runtimes: places.runtimes.clone(),
         suspicion: places.suspicion.clone(),
         calls: Default::default(),
+        files: OpenFiles::look(&places.file).map_err(unusable)?,
         lock: Some(lock),
+    };
+    if depth == Depth::AllRuns {
+        // Everything was looked at; what could not be read shows itself again.
+        let _ = std::fs::remove_file(&places.suspicion);
+    }
+    Ok(Opened {
+        store,
+        set_aside: None,
+        damaged,
+        lost,
     })
 }
 
@@ -182,20 +221,34 @@ fn lock_opening(directory: &Path) -> io::Result<File> {
 }
 
 /// What was seen before the journal is opened.
-#[derive(Default)]
 struct Looked {
     /// Why the file cannot be our journal. None when it can, or is not there.
     fault: Option<String>,
     /// Kept until the journal is open: the last connection to go takes SQLite's log with it, and making that anew costs
     /// more than everything else at the start.
     connection: Option<Connection>,
+    /// How closely its rows are to be looked at.
+    depth: Depth,
+    /// What SQLite drops of its log.
+    lost: Option<LostCommits>,
+}
+
+impl Default for Looked {
+    fn default() -> Self {
+        Self {
+            fault: None,
+            connection: None,
+            depth: Depth::OpenRuns,
+            lost: None,
+        }
+    }
 }
 
 impl Looked {
     fn fault(why: impl Into<String>) -> Self {
         Self {
             fault: Some(why.into()),
-            connection: None,
+            ..Self::default()
         }
     }
 }
@@ -217,14 +270,18 @@ fn look(places: &Places) -> io::Result<Looked> {
     if let Some(why) = find_fault_in_header(file)? {
         return Ok(Looked::fault(why));
     }
-    let was_not_closed = companion(file, "-wal").exists() && !is_any_alive(&places.runtimes)?;
+    let is_unused = !is_any_alive(&places.runtimes)?;
+    let was_not_closed = companion(file, "-wal").exists() && is_unused;
+    // Before SQLite sees the log, for it says nothing of what it drops.
+    let lost = if is_unused { find_lost_commits(file).unwrap_or_default() } else { None };
     let is_worth_a_look =
         metadata.len() <= CHECKED_ALWAYS_BYTES_MAX || places.suspicion.exists() || was_not_closed;
-    Ok(if is_worth_a_look {
+    let looked = if is_worth_a_look {
         look_within(file)
     } else {
         Looked::default()
-    })
+    };
+    Ok(Looked { lost, ..looked })
 }
 
 /// Reads the header without SQLite, which might change a file that is not ours.
@@ -257,8 +314,9 @@ fn look_within(file: &Path) -> Looked {
         });
     match checked {
         Ok((connection, verdict)) if verdict == "ok" => Looked {
-            fault: None,
             connection: Some(connection),
+            depth: Depth::AllRuns,
+            ..Looked::default()
         },
         Ok((_, verdict)) => Looked::fault(format!("damaged ({})", verdict.replace('\n', " "))),
         Err(error) => match read_failure(error) {
@@ -304,7 +362,7 @@ fn free_name(file: &Path, now: UnixMillis) -> PathBuf {
     free.unwrap_or_else(|| companion(file, ".set-aside"))
 }
 
-fn companion(file: &Path, suffix: &str) -> PathBuf {
+pub(super) fn companion(file: &Path, suffix: &str) -> PathBuf {
     let mut name = file.as_os_str().to_os_string();
     name.push(suffix);
     PathBuf::from(name)
@@ -334,21 +392,59 @@ fn open_ours(places: &Places) -> Result<Connection, OpenError> {
     let found: i64 = connection
         .pragma_query_value(None, "user_version", |row| row.get(0))
         .map_err(of_sqlite)?;
-    if found > i64::from(schema::SCHEMA_NEWEST) {
+    if let Version::Newer(found) = schema::read_version(found) {
         return Err(OpenError::NewerSchema {
             path: file.to_path_buf(),
-            found: u32::try_from(found).unwrap_or(u32::MAX),
+            found,
             known: schema::SCHEMA_NEWEST,
         });
     }
     configure(&connection).map_err(of_sqlite)?;
-    schema::migrate(&mut connection).map_err(|error| match error {
-        rusqlite_migration::Error::RusqliteError { query: _, err } => of_sqlite(err),
-        other => storage(JournalError::Storage {
-            why: other.to_string(),
-        }),
-    })?;
+    bring_up_to_date(&mut connection, found).map_err(storage)?;
     Ok(connection)
+}
+
+/// A number that does not fit the tables is put right by them. Tables of no version make the file none of ours.
+fn bring_up_to_date(connection: &mut Connection, found: i64) -> Result<(), JournalError> {
+    let is_possible = schema::read_version(found) == Version::Known;
+    if is_possible && migrate(connection).is_ok() {
+        return Ok(());
+    }
+    let version = schema::version_of_tables(connection).map_err(migration_failure)?;
+    let Some(version) = version else {
+        return match is_possible {
+            // A disk that is full stands in the way of a migration too.
+            true => migrate(connection).or_else(|error| match error {
+                JournalError::Storage { .. } => Err(impossible_version(found)),
+                other => Err(other),
+            }),
+            false => Err(impossible_version(found)),
+        };
+    };
+    connection
+        .pragma_update(None, "user_version", version)
+        .map_err(read_failure)?;
+    migrate(connection)
+}
+
+fn migrate(connection: &mut Connection) -> Result<(), JournalError> {
+    schema::migrate(connection).map_err(migration_failure)?;
+    schema::check_tables(connection).map_err(read_failure)
+}
+
+fn impossible_version(found: i64) -> JournalError {
+    JournalError::Damaged {
+        why: format!("its schema version says {found}, and its tables are those of no version"),
+    }
+}
+
+fn migration_failure(error: rusqlite_migration::Error) -> JournalError {
+    match error {
+        rusqlite_migration::Error::RusqliteError { query: _, err } => read_failure(err),
+        other => JournalError::Storage {
+            why: other.to_string(),
+        },
+    }
 }
 
 fn configure(connection: &Connection) -> Result<(), rusqlite::Error> {

@@ -41,18 +41,23 @@ impl JournalReader {
         let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
         let connection = Connection::open_with_flags(&path, flags).map_err(storage)?;
         connection.busy_timeout(BUSY_TIMEOUT).map_err(storage)?;
-        let found: u32 = connection
+        let found: i64 = connection
             .pragma_query_value(None, "user_version", |row| row.get(0))
             .map_err(storage)?;
-        match found {
+        match schema::read_version(found) {
             // Made a moment ago, and still without tables.
-            0 => Ok(None),
-            newer if newer > schema::SCHEMA_NEWEST => Err(OpenError::NewerSchema {
+            schema::Version::Known if found == 0 => Ok(None),
+            schema::Version::Newer(found) => Err(OpenError::NewerSchema {
                 path: path.clone(),
                 found,
                 known: schema::SCHEMA_NEWEST,
             }),
-            _ => Ok(Some(Self { connection })),
+            schema::Version::Known if found < i64::from(schema::SCHEMA_NEWEST) => {
+                bring_up_to_date(&path)?;
+                Ok(Some(Self { connection }))
+            }
+            // What is impossible is put right by whoever opens it to write.
+            schema::Version::Known | schema::Version::Impossible => Ok(Some(Self { connection })),
         }
     }
 
@@ -75,6 +80,24 @@ impl JournalReader {
     pub fn overflow(&self, run: &RunId, handle: u32) -> Result<Option<OverflowContent>, JournalError> {
         overflow::get(&self.connection, run, handle)
     }
+}
+
+/// An older layout lacks what is read here; nothing else of it changes.
+fn bring_up_to_date(path: &Path) -> Result<(), OpenError> {
+    let storage = |source| OpenError::Storage {
+        path: path.to_path_buf(),
+        source,
+    };
+    let mut connection = Connection::open_with_flags(path, OpenFlags::SQLITE_OPEN_READ_WRITE)
+        .map_err(|error| storage(read_failure(error)))?;
+    connection
+        .busy_timeout(BUSY_TIMEOUT)
+        .map_err(|error| storage(read_failure(error)))?;
+    schema::migrate(&mut connection).map_err(|error| {
+        storage(JournalError::Storage {
+            why: error.to_string(),
+        })
+    })
 }
 
 #[cfg(test)]

@@ -1,20 +1,27 @@
 //! The table of runs: what a list shows, and who owns what.
 
+use super::checksum::Checksum;
+use super::damage::{DamagedRun, Depth};
 use super::errors::{not_ours, read_failure};
 use crate::gateways::UnixMillis;
 use crate::journal::{JournalError, Pruned, Retention, RunFilter, RunProgress, RunSummary, RuntimeId};
 use impresario_policies::domain::{GroupId, RunId, SessionId};
-use rusqlite::{Connection, OptionalExtension, Transaction, params};
+use rusqlite::types::{Value, ValueRef};
+use rusqlite::{Connection, OptionalExtension, Transaction, params_from_iter};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use std::path::PathBuf;
 
+/// Those that go into the checksum, in its order.
 const COLUMNS: &str = "run, owner, generation, state, steps, what, task, host, session, resumes, accepted_at, \
     last_step_at, ended_at, reason, acknowledged, member_of, workspace";
+const COLUMNS_COUNT: usize = 17;
+/// Behind them stand the checksum, and why the run is suspected of having lost steps.
+const READ: &str = "checksum, suspect";
 
 /// The run of that id.
 pub(super) fn find(connection: &Connection, run: &RunId) -> Result<Option<RunSummary>, JournalError> {
-    let sql = format!("SELECT {COLUMNS} FROM runs WHERE run = ?1");
+    let sql = format!("SELECT {COLUMNS}, {READ} FROM runs WHERE run = ?1");
     let found = connection
         .prepare_cached(&sql)
         .and_then(|mut select| select.query_row([run.as_str()], |row| Ok(read(row))).optional())
@@ -51,7 +58,7 @@ fn select(
     wants: impl Fn(&RunSummary) -> bool,
     newest: usize,
 ) -> Result<Vec<RunSummary>, JournalError> {
-    let sql = format!("SELECT {COLUMNS} FROM runs WHERE {condition} ORDER BY run {direction}");
+    let sql = format!("SELECT {COLUMNS}, {READ} FROM runs WHERE {condition} ORDER BY run {direction}");
     let mut select = connection.prepare_cached(&sql).map_err(read_failure)?;
     let mut rows = select.query([]).map_err(read_failure)?;
     let mut found = Vec::new();
@@ -59,65 +66,106 @@ fn select(
         let Some(row) = rows.next().map_err(read_failure)? else {
             break;
         };
-        let run = read(row)?;
-        if wants(&run) {
-            found.push(run);
+        match read(row) {
+            Ok(run) if wants(&run) => found.push(run),
+            Ok(_) => {}
+            // It is set aside at the next start; the others are none the worse for it.
+            Err(JournalError::RunDamaged { run, why }) => tracing::error!(run, why, "run left out"),
+            Err(error) => return Err(error),
         }
     }
     Ok(found)
 }
 
+/// The runs whose row is not as it was written.
+pub(super) fn find_damaged(connection: &Connection) -> Result<Vec<DamagedRun>, JournalError> {
+    let sql = format!("SELECT {COLUMNS}, {READ} FROM runs");
+    let mut select = connection.prepare(&sql).map_err(read_failure)?;
+    let mut rows = select.query([]).map_err(read_failure)?;
+    let mut damaged = Vec::new();
+    while let Some(row) = rows.next().map_err(read_failure)? {
+        if let Err(JournalError::RunDamaged { run, why }) = read(row) {
+            damaged.push(DamagedRun { run, why });
+        }
+    }
+    Ok(damaged)
+}
+
+/// The ids of those runs, as far as they are any.
+pub(super) fn ids(connection: &Connection, depth: Depth) -> Result<Vec<RunId>, JournalError> {
+    let condition = match depth {
+        Depth::OpenRuns => "acknowledged = 0",
+        Depth::AllRuns => "1",
+    };
+    let sql = format!("SELECT run FROM runs WHERE {condition}");
+    let mut select = connection.prepare(&sql).map_err(read_failure)?;
+    let found = select
+        .query_map([], |row| row.get::<_, String>(0))
+        .map_err(read_failure)?;
+    Ok(found.flatten().filter_map(|run| RunId::try_from(run).ok()).collect())
+}
+
+/// Notes why steps of the unfinished runs may be lost. It is no part of what was written of them.
+pub(super) fn suspect_unfinished(transaction: &Transaction<'_>, why: &str) -> Result<(), JournalError> {
+    let sql = "UPDATE runs SET suspect = ?1 WHERE ended_at IS NULL";
+    transaction.execute(sql, [why]).map(drop).map_err(read_failure)
+}
+
 /// Writes a new run.
 pub(super) fn insert(transaction: &Transaction<'_>, run: &RunSummary) -> Result<(), JournalError> {
-    let sql = format!(
-        "INSERT INTO runs ({COLUMNS}) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17)"
-    );
-    let values = params![
-        run.run.as_str(),
-        run.owner.as_str(),
-        run.generation,
-        word(&run.state)?,
-        run.steps,
-        json(&run.what)?,
-        run.task,
-        run.host,
-        run.session.as_ref().map(|session| &session.0),
-        run.resumes.as_ref().map(RunId::as_str),
-        run.accepted_at.0,
-        run.last_step_at.0,
-        run.ended_at.map(|at| at.0),
-        run.reason.as_ref().map(json).transpose()?,
-        run.acknowledged,
-        run.group.as_ref().map(GroupId::as_str),
-        run.workspace
-            .as_ref()
-            .map(|workspace| workspace.to_string_lossy()),
-    ];
+    let places = (1..=COLUMNS_COUNT + 1).map(|place| format!("?{place}"));
+    let places = places.collect::<Vec<_>>().join(", ");
+    let sql = format!("INSERT INTO runs ({COLUMNS}, checksum) VALUES ({places})");
+    write(transaction, &sql, run)
+}
+
+/// Writes the run as it stands now. The whole row is written anew, so that its checksum is of what is known here, not of
+/// what may have been damaged there.
+pub(super) fn update(transaction: &Transaction<'_>, run: &RunSummary) -> Result<(), JournalError> {
+    let names = COLUMNS.split(", ").map(str::trim).zip(1..);
+    let places = names.skip(1).map(|(name, place)| format!("{name} = ?{place}"));
+    let places = places.collect::<Vec<_>>().join(", ");
+    let checksum = COLUMNS_COUNT + 1;
+    let sql = format!("UPDATE runs SET {places}, checksum = ?{checksum} WHERE run = ?1");
+    write(transaction, &sql, run)
+}
+
+fn write(transaction: &Transaction<'_>, sql: &str, run: &RunSummary) -> Result<(), JournalError> {
+    let mut values = values_of(run)?;
+    values.push(Value::Integer(Checksum::of_values(&values)));
     transaction
-        .prepare_cached(&sql)
-        .and_then(|mut insert| insert.execute(values))
+        .prepare_cached(sql)
+        .and_then(|mut write| write.execute(params_from_iter(values)))
         .map_err(read_failure)?;
     Ok(())
 }
 
-/// Writes what can change in a run, its owner and generation aside.
-pub(super) fn update(transaction: &Transaction<'_>, run: &RunSummary) -> Result<(), JournalError> {
-    let sql = "UPDATE runs SET state = ?2, steps = ?3, last_step_at = ?4, ended_at = ?5, reason = ?6, \
-        acknowledged = ?7 WHERE run = ?1";
-    let values = params![
-        run.run.as_str(),
-        word(&run.state)?,
-        run.steps,
-        run.last_step_at.0,
-        run.ended_at.map(|at| at.0),
-        run.reason.as_ref().map(json).transpose()?,
-        run.acknowledged,
-    ];
-    transaction
-        .prepare_cached(sql)
-        .and_then(|mut update| update.execute(values))
-        .map_err(read_failure)?;
-    Ok(())
+/// In the order of the columns.
+fn values_of(run: &RunSummary) -> Result<Vec<Value>, JournalError> {
+    let text = |text: &str| Value::Text(text.to_string());
+    let number = |number: u64| Value::Integer(i64::try_from(number).unwrap_or(i64::MAX));
+    let optional = |text: Option<&str>| text.map_or(Value::Null, |text| Value::Text(text.to_string()));
+    let reason = run.reason.as_ref().map(json).transpose()?;
+    let workspace = run.workspace.as_ref().map(|workspace| workspace.to_string_lossy());
+    Ok(vec![
+        text(run.run.as_str()),
+        text(run.owner.as_str()),
+        number(run.generation),
+        Value::Text(word(&run.state)?),
+        number(run.steps),
+        Value::Text(json(&run.what)?),
+        text(&run.task),
+        text(&run.host),
+        optional(run.session.as_ref().map(|session| session.0.as_str())),
+        optional(run.resumes.as_ref().map(RunId::as_str)),
+        number(run.accepted_at.0),
+        number(run.last_step_at.0),
+        run.ended_at.map_or(Value::Null, |at| number(at.0)),
+        optional(reason.as_deref()),
+        Value::Integer(i64::from(run.acknowledged)),
+        optional(run.group.as_ref().map(GroupId::as_str)),
+        optional(workspace.as_deref()),
+    ])
 }
 
 /// Gives the run to another owner, if nothing changed in between.
@@ -127,13 +175,12 @@ pub(super) fn change_owner(
     owner: &RuntimeId,
     generation: u64,
 ) -> Result<(), JournalError> {
-    let sql = "UPDATE runs SET owner = ?2, generation = ?3 WHERE run = ?1";
-    let values = params![run.run.as_str(), owner.as_str(), generation];
-    transaction
-        .prepare_cached(sql)
-        .and_then(|mut update| update.execute(values))
-        .map_err(read_failure)?;
-    Ok(())
+    let taken_over = RunSummary {
+        owner: owner.clone(),
+        generation,
+        ..run.clone()
+    };
+    update(transaction, &taken_over)
 }
 
 /// Forgets the runs that `retention` lets go of.
@@ -164,7 +211,27 @@ fn forget(transaction: &Transaction<'_>, run: &RunSummary) -> Result<(), rusqlit
     Ok(())
 }
 
+/// One row that cannot be read is damage to one run; anything else concerns the whole file.
 fn read(row: &rusqlite::Row<'_>) -> Result<RunSummary, JournalError> {
+    let damaged = |why: String| JournalError::RunDamaged {
+        run: match row.get_ref(0) {
+            Ok(ValueRef::Text(text)) => String::from_utf8_lossy(text).into_owned(),
+            Ok(_) | Err(_) => String::new(),
+        },
+        why,
+    };
+    let columns = (0..COLUMNS_COUNT).map(|column| row.get_ref(column)).collect::<Result<Vec<_>, _>>();
+    let found = Checksum::of(columns.map_err(read_failure)?);
+    match row.get::<_, Option<i64>>(COLUMNS_COUNT).map_err(read_failure)? {
+        Some(written) if written != found => Err(damaged("its row is not as it was written".to_string())),
+        Some(_) | None => read_columns(row).map_err(|error| match error {
+            JournalError::Damaged { why } => damaged(why),
+            other => other,
+        }),
+    }
+}
+
+fn read_columns(row: &rusqlite::Row<'_>) -> Result<RunSummary, JournalError> {
     let text = |column: usize| row.get::<_, String>(column).map_err(read_failure);
     let optional_text = |column: usize| row.get::<_, Option<String>>(column).map_err(read_failure);
     let number = |column: usize| row.get::<_, u64>(column).map_err(read_failure);
@@ -193,6 +260,7 @@ fn read(row: &rusqlite::Row<'_>) -> Result<RunSummary, JournalError> {
             .transpose()
             .map_err(|_| not_ours("a group"))?,
         workspace: optional_text(16)?.map(PathBuf::from),
+        suspect: optional_text(18)?,
     })
 }
 

@@ -85,7 +85,88 @@ const MIGRATIONS_SLICE: &[M<'static>] = &[
         (SELECT json_extract(step, '$.request.workspace') FROM steps WHERE steps.run = runs.run AND sequence = 1);
     ",
     ),
+    // A row from before has no checksum and is believed. What is damaged may hold anything, so its tables ask for nothing.
+    M::up(
+        "
+    ALTER TABLE steps ADD COLUMN checksum INTEGER;
+    ALTER TABLE runs ADD COLUMN checksum INTEGER;
+    ALTER TABLE runs ADD COLUMN suspect TEXT;
+
+    -- An older version that is still at work knows nothing of checksums; what it writes is believed.
+    CREATE TRIGGER written_without_checksum
+        AFTER UPDATE OF owner, generation, state, steps, last_step_at, ended_at, reason, acknowledged ON runs
+        WHEN NEW.checksum = OLD.checksum
+    BEGIN
+        UPDATE runs SET checksum = NULL WHERE run = NEW.run;
+    END;
+
+    CREATE TABLE damaged_runs (
+        found_at, why,
+        run, owner, generation, state, steps, what, task, host, session, resumes, accepted_at, last_step_at, ended_at,
+        reason, acknowledged, member_of, workspace, checksum, suspect
+    );
+
+    CREATE TABLE damaged_steps (found_at, why, run, sequence, generation, at, step, checksum);
+    ",
+    ),
 ];
+
+/// A number above this was written by no version.
+const SCHEMA_PLAUSIBLE_MAX: i64 = 10_000;
+
+/// What the number of a file says.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Version {
+    /// One that we can read, or bring up to date.
+    Known,
+    /// One that a newer Impresario wrote.
+    Newer(u32),
+    /// One that nobody writes.
+    Impossible,
+}
+
+pub(super) fn read_version(found: i64) -> Version {
+    match u32::try_from(found) {
+        Ok(known) if known <= SCHEMA_NEWEST => Version::Known,
+        Ok(newer) if found <= SCHEMA_PLAUSIBLE_MAX => Version::Newer(newer),
+        Ok(_) | Err(_) => Version::Impossible,
+    }
+}
+
+/// The version whose tables these are, whatever the file's number says; none where they are of no version.
+pub(super) fn version_of_tables(connection: &Connection) -> Result<Option<u32>, rusqlite_migration::Error> {
+    let found = tables(connection)?;
+    for version in (0..=SCHEMA_NEWEST).rev() {
+        let mut like = Connection::open_in_memory()?;
+        Migrations::from_slice(MIGRATIONS_SLICE).to_version(&mut like, version as usize)?;
+        if tables(&like)? == found {
+            return Ok(Some(version));
+        }
+    }
+    Ok(None)
+}
+
+fn tables(connection: &Connection) -> Result<Vec<(String, String)>, rusqlite::Error> {
+    let sql = "SELECT m.name, c.name FROM sqlite_schema AS m JOIN pragma_table_info(m.name) AS c \
+        WHERE m.type = 'table' AND m.name NOT LIKE 'sqlite_%' ORDER BY 1, 2";
+    let mut select = connection.prepare(sql)?;
+    let columns = select.query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?;
+    columns.collect()
+}
+
+/// Fails when a table lacks what this version uses of it.
+pub(super) fn check_tables(connection: &Connection) -> Result<(), rusqlite::Error> {
+    let used = [
+        "SELECT id, host, session, started_at, process FROM runtimes LIMIT 0",
+        "SELECT run, member_of, checksum, suspect FROM runs LIMIT 0",
+        "SELECT run, sequence, generation, at, step, checksum FROM steps LIMIT 0",
+        "SELECT run, handle, content FROM overflows LIMIT 0",
+        "SELECT workspace, skill, at, run FROM alerts LIMIT 0",
+        "SELECT found_at, why, suspect FROM damaged_runs LIMIT 0",
+        "SELECT found_at, why, checksum FROM damaged_steps LIMIT 0",
+    ];
+    used.into_iter().try_for_each(|sql| connection.prepare(sql).map(drop))
+}
 
 /// Brings the file up to this version's schema.
 pub(super) fn migrate(connection: &mut Connection) -> Result<(), rusqlite_migration::Error> {

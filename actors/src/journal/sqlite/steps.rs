@@ -1,5 +1,6 @@
 //! Writing and reading steps.
 
+use super::checksum::Checksum;
 use super::errors::{not_ours, read_failure};
 use super::runs;
 use crate::journal::calls::{self, Calls};
@@ -8,6 +9,7 @@ use crate::journal::store::STEP_BYTES_MAX;
 use crate::journal::{JournalError, Row, RunSummary, RuntimeId};
 use impresario_policies::domain::{RunId, Step};
 use impresario_policies::projection::RecordedStep;
+use rusqlite::types::ValueRef;
 use rusqlite::{Connection, OptionalExtension, Transaction, params};
 use std::collections::BTreeMap;
 
@@ -74,8 +76,9 @@ fn insert(
     if calls::concerns(&row.step) {
         calls_of(transaction, calls, &row.run)?.check(row)?;
     }
-    let sql = "INSERT INTO steps (run, sequence, generation, at, step) VALUES (?1, ?2, ?3, ?4, ?5)";
-    let values = params![row.run.as_str(), row.sequence, row.generation, row.at.0, text];
+    let sql = "INSERT INTO steps (run, sequence, generation, at, step, checksum) VALUES (?1, ?2, ?3, ?4, ?5, ?6)";
+    let checksum = checksum_of(row, text);
+    let values = params![row.run.as_str(), row.sequence, row.generation, row.at.0, text, checksum];
     transaction
         .prepare_cached(sql)
         .and_then(|mut insert| insert.execute(values))
@@ -119,6 +122,18 @@ fn read_calls(transaction: &Transaction<'_>, run: &RunId) -> Result<Calls, Journ
     Ok(calls)
 }
 
+/// As the columns of the row are read back.
+fn checksum_of(row: &Row, text: &str) -> i64 {
+    let number = |number: u64| ValueRef::Integer(i64::try_from(number).unwrap_or(i64::MAX));
+    Checksum::of([
+        ValueRef::Text(row.run.as_str().as_bytes()),
+        number(row.sequence),
+        number(row.generation),
+        number(row.at.0),
+        ValueRef::Text(text.as_bytes()),
+    ])
+}
+
 fn check_equal(transaction: &Transaction<'_>, row: &Row, text: &str) -> Result<(), JournalError> {
     let sql = "SELECT step FROM steps WHERE run = ?1 AND sequence = ?2";
     let values = params![row.run.as_str(), row.sequence];
@@ -145,20 +160,56 @@ pub(super) fn read_after(
     run: &RunId,
     after: u64,
 ) -> Result<Vec<RecordedStep>, JournalError> {
-    let sql =
-        "SELECT sequence, generation, at, step FROM steps WHERE run = ?1 AND sequence > ?2 ORDER BY sequence";
-    let mut select = connection.prepare_cached(sql).map_err(read_failure)?;
-    let mut rows = select.query(params![run.as_str(), after]).map_err(read_failure)?;
     let mut steps = Vec::new();
-    while let Some(row) = rows.next().map_err(read_failure)? {
+    walk(connection, run, after, |row| {
         steps.push(read(run, row)?);
-    }
+        Ok(())
+    })?;
     Ok(steps)
 }
 
+/// Looks whether every step of the run is as it was written.
+pub(super) fn check(connection: &Connection, run: &RunId) -> Result<(), JournalError> {
+    walk(connection, run, 0, |row| check_row(run, row))
+}
+
+fn walk(
+    connection: &Connection,
+    run: &RunId,
+    after: u64,
+    mut visit: impl FnMut(&rusqlite::Row<'_>) -> Result<(), JournalError>,
+) -> Result<(), JournalError> {
+    let sql = "SELECT run, sequence, generation, at, step, checksum FROM steps \
+        WHERE run = ?1 AND sequence > ?2 ORDER BY sequence";
+    let mut select = connection.prepare_cached(sql).map_err(read_failure)?;
+    let mut rows = select.query(params![run.as_str(), after]).map_err(read_failure)?;
+    while let Some(row) = rows.next().map_err(read_failure)? {
+        visit(row)?;
+    }
+    Ok(())
+}
+
+fn check_row(run: &RunId, row: &rusqlite::Row<'_>) -> Result<(), JournalError> {
+    let columns = (0..5).map(|column| row.get_ref(column)).collect::<Result<Vec<_>, _>>();
+    let columns = columns.map_err(read_failure)?;
+    let written = row.get::<_, Option<i64>>(5).map_err(read_failure)?;
+    let found = Checksum::of(columns.iter().copied());
+    match written {
+        Some(written) if written != found => Err(JournalError::RunDamaged {
+            run: run.to_string(),
+            why: match columns.get(1) {
+                Some(ValueRef::Integer(sequence)) => format!("step {sequence} is not as it was written"),
+                _ => "a step is not as it was written".to_string(),
+            },
+        }),
+        Some(_) | None => Ok(()),
+    }
+}
+
 fn read(run: &RunId, row: &rusqlite::Row<'_>) -> Result<RecordedStep, JournalError> {
-    let sequence = row.get(0).map_err(read_failure)?;
-    let text = row.get_ref(3).map_err(read_failure)?;
+    check_row(run, row)?;
+    let sequence = row.get(1).map_err(read_failure)?;
+    let text = row.get_ref(4).map_err(read_failure)?;
     let text = text.as_str().map_err(|_| not_ours("a step"))?;
     let unreadable = |error: serde_json::Error| JournalError::Unreadable {
         run: run.clone(),
@@ -167,8 +218,8 @@ fn read(run: &RunId, row: &rusqlite::Row<'_>) -> Result<RecordedStep, JournalErr
     };
     Ok(RecordedStep {
         sequence,
-        generation: row.get(1).map_err(read_failure)?,
-        at_ms: row.get(2).map_err(read_failure)?,
+        generation: row.get(2).map_err(read_failure)?,
+        at_ms: row.get(3).map_err(read_failure)?,
         step: serde_json::from_str(text).map_err(unreadable)?,
     })
 }

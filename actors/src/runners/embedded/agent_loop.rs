@@ -10,8 +10,13 @@ use crate::gateways::{
 };
 use impresario_policies::domain::Replay;
 use impresario_policies::tool_call::{CALLS_IN_A_REPLY_MAX, call_name};
+use std::path::PathBuf;
 use std::rc::Rc;
+use std::time::Duration;
 use tokio_util::sync::CancellationToken;
+
+/// How often it is looked whether the disk has room again.
+const ROOM_AGAIN: Duration = Duration::from_millis(500);
 
 /// Why the loop ends before the model answered.
 enum Stop {
@@ -123,8 +128,13 @@ impl AgentLoop {
         }
         // Written anew in either case: a line torn by a crash must not swallow the next one.
         let (path, messages) = (self.request.session_file.clone(), self.messages.clone());
-        let begun = self.aside(move || session_file::begin(&path, &messages)).await?;
-        begun.map_err(|error| Stop::Broken(format!("begin the session file: {error}")))
+        loop {
+            let (path, messages) = (path.clone(), messages.clone());
+            match self.aside(move || session_file::begin(&path, &messages)).await? {
+                Ok(()) => return Ok(()),
+                Err(error) => self.await_room("begin", error).await?,
+            }
+        }
     }
 
     /// What a sub-agent that goes on is told before anything else.
@@ -241,16 +251,34 @@ impl AgentLoop {
     /// Keeps a message, first on disk.
     async fn remember(&mut self, message: ModelMessage, care: Care) -> Result<(), Stop> {
         let (path, kept) = (self.request.session_file.clone(), message.clone());
-        let written = match (care, self.parts.heavy_work) {
-            (Care::Written, HeavyWork::Aside) => self.writes.append(path, kept).await,
-            (Care::Synced, _) | (_, HeavyWork::Inline) => {
-                self.aside(move || session_file::append(&path, &kept, care))
-                    .await?
-            }
-        };
-        written.map_err(|error| Stop::Broken(format!("write the session file: {error}")))?;
+        while let Err(error) = self.write(path.clone(), kept.clone(), care).await? {
+            self.await_room("write", error).await?;
+        }
         self.messages.push(message);
         Ok(())
+    }
+
+    async fn write(
+        &self,
+        path: PathBuf,
+        message: ModelMessage,
+        care: Care,
+    ) -> Result<std::io::Result<()>, Stop> {
+        match (care, self.parts.heavy_work) {
+            (Care::Written, HeavyWork::Aside) => Ok(self.writes.append(path, message).await),
+            (Care::Synced, _) | (_, HeavyWork::Inline) => {
+                self.aside(move || session_file::append(&path, &message, care)).await
+            }
+        }
+    }
+
+    /// A disk that is full for a while is waited for: the clocks of the run say how long.
+    async fn await_room(&self, what: &str, error: std::io::Error) -> Result<(), Stop> {
+        if !session_file::may_pass(&error) {
+            return Err(Stop::Broken(format!("{what} the session file: {error}")));
+        }
+        self.tell(RunnerEvent::Alive).await;
+        self.unless_cancelled(tokio::time::sleep(ROOM_AGAIN)).await
     }
 
     /// What tells of a call that must not run twice outlives even a power cut.

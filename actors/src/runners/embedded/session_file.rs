@@ -65,11 +65,22 @@ pub(super) fn begin(path: &Path, messages: &[ModelMessage]) -> io::Result<()> {
 /// Adds a message, in one write.
 pub(super) fn append(path: &Path, message: &ModelMessage, care: Care) -> io::Result<()> {
     let mut file = OpenOptions::new().append(true).open(path)?;
-    write_entry(&mut file, &Entry::Message(message.clone()))?;
-    match care {
+    let length = file.metadata()?.len();
+    let appended = write_entry(&mut file, &Entry::Message(message.clone())).and_then(|()| match care {
         Care::Written => Ok(()),
         Care::Synced => sync(&file),
+    });
+    if appended.is_err() {
+        // What comes later must not be glued to half a line.
+        let _ = file.set_len(length);
     }
+    appended
+}
+
+/// Whether this may pass by itself: no room on the disk, or in the user's quota.
+pub(super) fn may_pass(error: &io::Error) -> bool {
+    use io::ErrorKind::{FileTooLarge, QuotaExceeded, StorageFull};
+    matches!(error.kind(), StorageFull | QuotaExceeded | FileTooLarge)
 }
 
 /// Messages that are only written, of all sub-agents: under load a thread that is at it writes what came meanwhile, and
