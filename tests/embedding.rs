@@ -5,9 +5,9 @@ mod audit;
 use audit::Audit;
 use impresario::chaos::{self, Plan, When};
 use impresario::runtime::{
-    Acknowledgement, AttemptEnding, EmbeddedTool, ModelClient, ModelError, ModelReply, ModelRequest, ModelRole, ModelUsage,
-    OfflineOr, ReasonCode, Replay, RunEvents, RunFilter, Step, TerminalState, ToolCall, ToolContext,
-    ToolDefinition, async_trait,
+    Acknowledgement, AttemptEnding, EmbeddedTool, ModelClient, ModelError, ModelReply, ModelRequest,
+    ModelRole, ModelUsage, OfflineOr, ReasonCode, Replay, RunEvents, RunFilter, Step, TerminalState,
+    ToolCall, ToolContext, ToolDefinition, async_trait,
 };
 use impresario::{Outcome, Run, Runtime, RuntimeBuilder, RuntimeError, SubAgent};
 use serde_json::{Value, json};
@@ -675,7 +675,10 @@ async fn a_spawn_that_is_asked_for_again_is_the_same_run_after_a_restart_too() {
             .chain(["house/silent"])
     };
     let first = runtime.spawn_as(id.clone(), silent()).await.expect("accepted");
-    let again = runtime.spawn_as(id.clone(), silent()).await.expect("the same run");
+    let again = runtime
+        .spawn_as(id.clone(), silent())
+        .await
+        .expect("the same run");
     assert_eq!(first.id(), again.id());
     let other = runtime.spawn_as(id.clone(), sure()).await;
     let Err(RuntimeError::Refused(reason)) = other else {
@@ -705,12 +708,18 @@ async fn what_nobody_read_is_listed_until_somebody_takes_it() {
     assert_eq!(unread[0].summary().run, *run.id());
     let outcome = within(unread[0].read()).await.expect("an outcome");
     assert_eq!(outcome.answer.as_deref(), Some("42"));
-    assert_eq!(next.unread().await.expect("a list").len(), 1, "reading it there is not taking it");
+    assert_eq!(
+        next.unread().await.expect("a list").len(),
+        1,
+        "reading it there is not taking it"
+    );
     for result in unread {
         result.ack().await.expect("acknowledged");
     }
     assert_eq!(next.unread().await.expect("a list").len(), 0);
-    within(next.run(run.id().clone()).ack()).await.expect("twice does no harm");
+    within(next.run(run.id().clone()).ack())
+        .await
+        .expect("twice does no harm");
     within(next.shutdown()).await.expect("stopped");
     let last = place.start().await;
     assert_eq!(last.unread().await.expect("a list").len(), 0);
@@ -724,7 +733,12 @@ async fn what_nobody_read_is_listed_until_somebody_takes_it() {
 async fn a_result_is_taken_when_it_is_read_unless_the_program_says_so_itself() {
     for (how, left) in [(Acknowledgement::WhenRead, 0), (Acknowledgement::ByProgram, 1)] {
         let place = Place::new();
-        let runtime = place.builder().acknowledgement(how).start().await.expect("started");
+        let runtime = place
+            .builder()
+            .acknowledgement(how)
+            .start()
+            .await
+            .expect("started");
         place.run(&runtime, sure()).await;
         assert_eq!(runtime.unread().await.expect("a list").len(), left, "{how:?}");
     }
@@ -754,6 +768,8 @@ async fn a_run_that_does_not_end_here_has_no_outcome_and_its_events_end() {
     let seen = within(watched).await.expect("no panic");
     let end = ended.projection.steps;
     assert!(seen.len() as u64 <= end && seen.len() > 3, "{seen:?} of {end}");
-    let outcome = within(seen_there.outcome()).await.expect("its end is in the journal");
+    let outcome = within(seen_there.outcome())
+        .await
+        .expect("its end is in the journal");
     assert_eq!(outcome.state, TerminalState::Cancelled);
 }

@@ -6,8 +6,9 @@
 #![cfg(target_os = "linux")]
 
 use impresario::runtime::{
-    EmbeddedTool, ModelClient, ModelError, ModelReply, ModelRequest, ModelRole, ModelUsage, OfflineOr, ReasonCode,
-    Replay, RunFilter, RunState, Step, TerminalState, ToolCall, ToolContext, ToolDefinition, async_trait,
+    EmbeddedTool, ModelClient, ModelError, ModelReply, ModelRequest, ModelRole, ModelUsage, OfflineOr,
+    ReasonCode, Replay, RunFilter, RunState, Step, TerminalState, ToolCall, ToolContext, ToolDefinition,
+    async_trait,
 };
 use impresario::{Run, Runtime, RuntimeError, SubAgent};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
@@ -35,7 +36,11 @@ fn with_room_again_runs_go_on_and_new_ones_are_taken() {
         // The tool's start has to be on disk before the tool runs.
         scene.ask.notify_one();
         tokio::time::sleep(FULL_FOR).await;
-        assert_eq!(scene.calls.load(Ordering::SeqCst), 0, "a tool ran that is not in the journal");
+        assert_eq!(
+            scene.calls.load(Ordering::SeqCst),
+            0,
+            "a tool ran that is not in the journal"
+        );
         make_room();
         let outcome = within(run.outcome()).await.expect("an outcome");
         assert_eq!(outcome.state, TerminalState::Succeeded, "{:?}", outcome.reason);
@@ -52,40 +57,50 @@ fn with_room_again_runs_go_on_and_new_ones_are_taken() {
 
 #[test]
 fn without_room_a_run_ends_within_its_clock_and_its_end_is_written_later() {
-    tell("without_room_a_run_ends_within_its_clock_and_its_end_is_written_later", || async {
-        let scene = Scene::start().await;
-        let short = SubAgent::explore("Count.").timeout(Duration::from_secs(5));
-        let run = scene.spawn_like(short, "house/asked").await;
-        let mut events = run.events();
-        fill_disk();
-        scene.ask.notify_one();
-        let begun = Instant::now();
-        let outcome = within(run.outcome()).await.expect("an outcome");
-        assert!(begun.elapsed() < Duration::from_secs(15), "{:?}", begun.elapsed());
-        assert_eq!(outcome.state, TerminalState::Parked);
-        let reason = outcome.reason.expect("a reason");
-        assert_eq!(reason.code, ReasonCode::JournalUnwritable, "{}", reason.message);
-        assert_eq!(outcome.proof, None, "its end is not in the journal");
-        while within(events.next()).await.is_some() {}
-        assert!(within(run.events().next()).await.is_some(), "what is on disk can be read");
-        assert_eq!(within(run.cancel("the test")).await, Ok(false));
-        // Its room is free: another one does not wait for it, but for the disk.
-        scene.refuses_new_ones().await;
+    tell(
+        "without_room_a_run_ends_within_its_clock_and_its_end_is_written_later",
+        || async {
+            let scene = Scene::start().await;
+            let short = SubAgent::explore("Count.").timeout(Duration::from_secs(5));
+            let run = scene.spawn_like(short, "house/asked").await;
+            let mut events = run.events();
+            fill_disk();
+            scene.ask.notify_one();
+            let begun = Instant::now();
+            let outcome = within(run.outcome()).await.expect("an outcome");
+            assert!(begun.elapsed() < Duration::from_secs(15), "{:?}", begun.elapsed());
+            assert_eq!(outcome.state, TerminalState::Parked);
+            let reason = outcome.reason.expect("a reason");
+            assert_eq!(reason.code, ReasonCode::JournalUnwritable, "{}", reason.message);
+            assert_eq!(outcome.proof, None, "its end is not in the journal");
+            while within(events.next()).await.is_some() {}
+            assert!(
+                within(run.events().next()).await.is_some(),
+                "what is on disk can be read"
+            );
+            assert_eq!(within(run.cancel("the test")).await, Ok(false));
+            // Its room is free: another one does not wait for it, but for the disk.
+            scene.refuses_new_ones().await;
 
-        make_room();
-        let settled = within(scene.until_settled(&run)).await;
-        assert_eq!(settled, (RunState::Parked, Some(ReasonCode::JournalUnwritable)));
-        let outcome = within(run.outcome()).await.expect("an outcome");
-        assert_eq!(outcome.state, TerminalState::Parked);
-        assert!(outcome.proof.is_some());
-        assert_eq!(outcome.projection.contradictions, []);
-        let next = scene.spawn("house/asked").await;
-        scene.ask.notify_one();
-        let outcome = within(next.outcome()).await.expect("an outcome");
-        assert_eq!(outcome.state, TerminalState::Succeeded);
-        assert_eq!(scene.calls.load(Ordering::SeqCst), 1, "a tool ran that is not in the journal");
-        within(scene.runtime.shutdown()).await.expect("stopped");
-    });
+            make_room();
+            let settled = within(scene.until_settled(&run)).await;
+            assert_eq!(settled, (RunState::Parked, Some(ReasonCode::JournalUnwritable)));
+            let outcome = within(run.outcome()).await.expect("an outcome");
+            assert_eq!(outcome.state, TerminalState::Parked);
+            assert!(outcome.proof.is_some());
+            assert_eq!(outcome.projection.contradictions, []);
+            let next = scene.spawn("house/asked").await;
+            scene.ask.notify_one();
+            let outcome = within(next.outcome()).await.expect("an outcome");
+            assert_eq!(outcome.state, TerminalState::Succeeded);
+            assert_eq!(
+                scene.calls.load(Ordering::SeqCst),
+                1,
+                "a tool ran that is not in the journal"
+            );
+            within(scene.runtime.shutdown()).await.expect("stopped");
+        },
+    );
 }
 
 #[test]
@@ -100,7 +115,11 @@ fn a_cancelled_run_does_not_wait_for_room() {
         assert!(begun.elapsed() < Duration::from_secs(15), "{:?}", begun.elapsed());
         let reason = outcome.reason.expect("a reason");
         assert_eq!(reason.code, ReasonCode::JournalUnwritable, "{}", reason.message);
-        assert!(reason.message.contains("asked to stop by the test"), "{}", reason.message);
+        assert!(
+            reason.message.contains("asked to stop by the test"),
+            "{}",
+            reason.message
+        );
         make_room();
         within(scene.until_settled(&run)).await;
         within(scene.runtime.shutdown()).await.expect("stopped");
@@ -119,7 +138,9 @@ fn a_shutdown_does_not_wait_for_room() {
         make_room();
 
         let next = scene.restart().await;
-        let parked = within(next.run(run.id().clone()).outcome()).await.expect("an outcome");
+        let parked = within(next.run(run.id().clone()).outcome())
+            .await
+            .expect("an outcome");
         assert_eq!(parked.state, TerminalState::Parked);
         within(next.shutdown()).await.expect("stopped");
     });
@@ -162,7 +183,9 @@ fn limit(bytes_max: Option<u64>) {
 }
 
 async fn within<T>(work: impl Future<Output = T>) -> T {
-    tokio::time::timeout(PATIENCE, work).await.expect("it comes to an end")
+    tokio::time::timeout(PATIENCE, work)
+        .await
+        .expect("it comes to an end")
 }
 
 /// A runtime with room for one run, whose model asks for a tool when it is told to.
@@ -229,7 +252,7 @@ impl Scene {
 }
 
 async fn start(directory: &TempDir, ask: &Arc<Notify>, calls: &Arc<AtomicU32>) -> Runtime {
-        Runtime::builder()
+    Runtime::builder()
         .state_directory(directory.path().join("state"))
         .workspace(directory.path())
         .model(OfflineOr::new(House { asked: ask.clone() }))
@@ -283,6 +306,9 @@ impl EmbeddedTool for Counter {
     }
 
     async fn call(&self, _: Value, _: &ToolContext) -> Result<String, String> {
-        Ok(format!("counted to {}", self.0.fetch_add(1, Ordering::SeqCst) + 1))
+        Ok(format!(
+            "counted to {}",
+            self.0.fetch_add(1, Ordering::SeqCst) + 1
+        ))
     }
 }

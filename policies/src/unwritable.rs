@@ -227,10 +227,7 @@ mod tests {
         };
         check(gone, after(50));
         let failed_for = Duration::from_secs(5);
-        check(
-            UnwritableFacts { failed_for, ..gone },
-            UnwritableDecision::GiveUp,
-        );
+        check(UnwritableFacts { failed_for, ..gone }, UnwritableDecision::GiveUp);
     }
 
     #[test]

@@ -21,9 +21,7 @@ use impresario_actors::event_feed::EventFeed;
 use impresario_actors::gateways::{
     Entropy, Host, ModelClient, SubAgentRunner, SystemEntropy, SystemWallClock, WallClock,
 };
-use impresario_actors::journal::{
-    JournalAccess, OpenError, RuntimeId, RuntimeIdentity, SqliteStore, Writer,
-};
+use impresario_actors::journal::{JournalAccess, OpenError, RuntimeId, RuntimeIdentity, SqliteStore, Writer};
 use impresario_actors::processes::{ContainmentSetting, contain, find_keeper};
 use impresario_actors::program::ProgramThreads;
 use impresario_actors::runners::embedded::{EmbeddedParts, EmbeddedRunner, EmbeddedTool, RegisteredTool};
@@ -487,10 +485,7 @@ fn watch(own_process: bool) -> std::io::Result<Watchdog> {
     })
 }
 
-fn open_journal(
-    directory: &Path,
-    identity: &RuntimeIdentity,
-) -> Result<(Writer, Vec<String>), StartError> {
+fn open_journal(directory: &Path, identity: &RuntimeIdentity) -> Result<(Writer, Vec<String>), StartError> {
     let opened = SqliteStore::open(directory, identity)?;
     let notices = opened.notices();
     Ok((Writer::start(opened.store)?, notices))

@@ -75,7 +75,11 @@ impl RunEvents {
                 continue;
             }
             let Self {
-                resting, runtime, run, live, ..
+                resting,
+                runtime,
+                run,
+                live,
+                ..
             } = self;
             let resting = resting.get_or_insert_with(|| at_rest(runtime.clone(), run.clone()).boxed());
             tokio::select! {

@@ -44,14 +44,14 @@ pub use unread::{Acknowledgement, Unread};
 pub use crate::models::OfflineOr;
 pub use async_trait::async_trait;
 pub use impresario_actors::gateways::{
-    ChatMessage, ChatRole, Delivery, DeliveryReceipt, Host, HostError, ModelClient, ModelError, ModelMessage, ModelReply, ModelRequest, ModelRole, ModelUsage, Progress,
-    ToolCall, ToolDefinition, UnixMillis,
+    ChatMessage, ChatRole, Delivery, DeliveryReceipt, Host, HostError, ModelClient, ModelError, ModelMessage,
+    ModelReply, ModelRequest, ModelRole, ModelUsage, Progress, ToolCall, ToolDefinition, UnixMillis,
 };
 pub use impresario_actors::journal::{RunFilter, RunProgress, RunSummary, RuntimeId};
 pub use impresario_actors::runners::embedded::{EmbeddedTool, ToolContext};
 pub use impresario_policies::domain::{
-    AttemptEnding, GroupId, GroupMember, Proof, Reason, ReasonCode, Replay, Retrieval, RunId, RunRequest, RunState,
-    SessionId, Step, TerminalState, WhatToRun,
+    AttemptEnding, GroupId, GroupMember, Proof, Reason, ReasonCode, Replay, Retrieval, RunId, RunRequest,
+    RunState, SessionId, Step, TerminalState, WhatToRun,
 };
 pub use impresario_policies::fallback::CutTool;
 pub use impresario_policies::group::{MemberProjection, MemberResult};

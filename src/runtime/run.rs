@@ -2,7 +2,7 @@
 
 use super::{RunEvents, Runtime, RuntimeError};
 use impresario_actors::journal::{RunFilter, RuntimeId};
-use impresario_actors::messages::run::{Awaited, AwaitRun};
+use impresario_actors::messages::run::{AwaitRun, Awaited};
 use impresario_policies::domain::{Proof, Reason, RunId, TerminalState};
 use impresario_policies::projection::RunProjection;
 use impresario_policies::unwritable::ToldEnding;

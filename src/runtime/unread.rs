@@ -101,9 +101,9 @@ impl Runtime {
             }
             last = match self.write_acknowledgement(found).await {
                 Ok(()) => return Ok(()),
-                Err(RuntimeError::Journal(error @ (JournalError::Conflict { .. } | JournalError::Gap { .. }))) => {
-                    error
-                }
+                Err(RuntimeError::Journal(
+                    error @ (JournalError::Conflict { .. } | JournalError::Gap { .. }),
+                )) => error,
                 Err(other) => return Err(other),
             };
         }

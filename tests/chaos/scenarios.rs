@@ -7,7 +7,9 @@ use impresario::chaos::Expected;
 use impresario_actors::gateways::UnixMillis;
 use impresario_actors::journal::{Retention, RunFilter, SimulatedDisk, StoreFaults};
 use impresario_actors::messages::journal::{Prune, ReadRuns};
-use impresario_actors::messages::run::{AdoptDue, AwaitRun, Awaited, CancelRun, ParkRuns, StartGroup, StartRun};
+use impresario_actors::messages::run::{
+    AdoptDue, AwaitRun, Awaited, CancelRun, ParkRuns, StartGroup, StartRun,
+};
 use impresario_actors::messages::session::{PlanMarkers, ShowNotice, StartSkill};
 use impresario_policies::cache_markers::{Lifetime, Marker, Section};
 use impresario_policies::domain::*;
@@ -536,7 +538,10 @@ impl Stage {
         };
         match self.ports.start.ask_again(start, LONG).await {
             Ok(Err(refused)) if refused.0.code == ReasonCode::JournalUnwritable => {}
-            other => self.unanswered.borrow_mut().push(format!("StartRun without room on the disk: {other:?}")),
+            other => self
+                .unanswered
+                .borrow_mut()
+                .push(format!("StartRun without room on the disk: {other:?}")),
         }
     }
 }
@@ -557,7 +562,9 @@ fn read_and_answer() -> Vec<Act> {
 fn disk_full_for_a_while(stage: &Stage) -> LocalBoxFuture<'_, ()> {
     async move {
         *stage.world.script.borrow_mut() = read_and_answer();
-        stage.start(run_id(50), request(), &["succeeded"], Some("it is here")).await;
+        stage
+            .start(run_id(50), request(), &["succeeded"], Some("it is here"))
+            .await;
         stage.fill_disk(6, 25);
         stage.wait_for(run_id(50)).await;
     }
@@ -571,10 +578,19 @@ fn disk_full_for_too_long(stage: &Stage) -> LocalBoxFuture<'_, ()> {
         stage.start(run_id(51), request(), &[], None).await;
         stage.fill_disk(6, u64::MAX);
         let run = run_id(51);
-        let told = stage.ports.await_run.ask_again(AwaitRun { run: run.clone() }, LONG).await;
+        let told = stage
+            .ports
+            .await_run
+            .ask_again(AwaitRun { run: run.clone() }, LONG)
+            .await;
         let told_state = match told {
             Ok(Awaited::Told(ending)) => ending.state,
-            other => return stage.unanswered.borrow_mut().push(format!("AwaitRun without room: {other:?}")),
+            other => {
+                return stage
+                    .unanswered
+                    .borrow_mut()
+                    .push(format!("AwaitRun without room: {other:?}"));
+            }
         };
         stage.expect_refused(run_id(52)).await;
         stage.disk.set_faults(StoreFaults::default());

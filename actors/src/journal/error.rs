@@ -159,7 +159,9 @@ impl JournalError {
             Self::Storage { .. } => {
                 Some("Look whether the disk that holds the state directory is full, failing or read-only.")
             }
-            Self::Damaged { .. } => Some("Start Impresario again: it sets aside what is damaged, and says so."),
+            Self::Damaged { .. } => {
+                Some("Start Impresario again: it sets aside what is damaged, and says so.")
+            }
             Self::RunDamaged { .. } => Some("Start Impresario again: it sets the run aside, and says so."),
             Self::Vanished { .. } => {
                 Some("Put the file back, or start Impresario again: it begins a new journal.")
@@ -172,7 +174,11 @@ impl JournalError {
     /// The world stands in the way (full disk, read-only, broken), not the request.
     pub(super) fn is_of_the_world(&self) -> bool {
         let is_of_one_run = matches!(self, Self::RunDamaged { .. });
-        !is_of_one_run && matches!(self.write_failure(), WriteFailure::Passing | WriteFailure::Lasting)
+        !is_of_one_run
+            && matches!(
+                self.write_failure(),
+                WriteFailure::Passing | WriteFailure::Lasting
+            )
     }
 
     /// What it means for a write that was asked for.

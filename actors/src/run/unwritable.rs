@@ -87,13 +87,7 @@ impl Run {
         }
     }
 
-    fn write_again(
-        &mut self,
-        write: Write,
-        after: Duration,
-        error: &JournalError,
-        ctx: &mut Context<Self>,
-    ) {
+    fn write_again(&mut self, write: Write, after: Duration, error: &JournalError, ctx: &mut Context<Self>) {
         if self.trouble.as_ref().is_some_and(|trouble| trouble.failures == 1) {
             tracing::warn!(run.id = %self.id, %error, "journal not written, the run waits");
         }
@@ -108,7 +102,9 @@ impl Run {
     fn give_up(&mut self, write: Write, error: &JournalError, ctx: &mut Context<Self>) {
         tracing::error!(run.id = %self.id, %error, "run ends without a journal");
         let trouble = self.trouble.take();
-        let failed_for = trouble.as_ref().map_or(Duration::ZERO, |trouble| trouble.since.elapsed());
+        let failed_for = trouble
+            .as_ref()
+            .map_or(Duration::ZERO, |trouble| trouble.since.elapsed());
         let reason = unwritable_reason(&error.to_string(), failed_for, self.stopped_by.as_deref());
         self.given_up = Some(GivenUp { reason });
         let refused = RecordRefused(error.to_string());
@@ -155,7 +151,10 @@ impl Run {
     }
 
     fn notice_unwritten(&self, reason: &Reason) {
-        let Some(request) = self.request().filter(|request| (self.tools.host_is_here)(&self.id, request)) else {
+        let Some(request) = self
+            .request()
+            .filter(|request| (self.tools.host_is_here)(&self.id, request))
+        else {
             return;
         };
         let (WhatToRun::Agent(name) | WhatToRun::Skill(name)) = &request.what;

@@ -284,23 +284,20 @@ impl Runs {
             };
             (reply, standing)
         };
-        Answer::then(
-            committed,
-            move |supervisor: &mut Self, (reply, standing), ctx| {
-                match reply {
-                    Ok(Ok(_)) => {}
-                    // Whoever drives it goes on with it, or it has ended.
-                    Ok(Err(_)) if standing == Standing::Same => return Ok(()),
-                    Ok(Err(_)) if standing == Standing::Other => return Err(taken::refusal()),
-                    Ok(Err(error)) => return Err(told::not_accepted(&error)),
-                    Err(error) => return Err(refusal(ReasonCode::Internal, &error.to_string())),
-                }
-                for accepted in taken_on {
-                    supervisor.take_on(accepted, ctx);
-                }
-                Ok(())
-            },
-        )
+        Answer::then(committed, move |supervisor: &mut Self, (reply, standing), ctx| {
+            match reply {
+                Ok(Ok(_)) => {}
+                // Whoever drives it goes on with it, or it has ended.
+                Ok(Err(_)) if standing == Standing::Same => return Ok(()),
+                Ok(Err(_)) if standing == Standing::Other => return Err(taken::refusal()),
+                Ok(Err(error)) => return Err(told::not_accepted(&error)),
+                Err(error) => return Err(refusal(ReasonCode::Internal, &error.to_string())),
+            }
+            for accepted in taken_on {
+                supervisor.take_on(accepted, ctx);
+            }
+            Ok(())
+        })
     }
 }
 
@@ -387,7 +384,9 @@ impl Parking {
     async fn any_left(&self, runs: &BTreeSet<RunId>) -> bool {
         let unfinished = unfinished_of(&self.read, &self.runtime).await;
         let is_left = |run: &&RunId| unfinished.as_ref().is_none_or(|left| left.contains(*run));
-        runs.iter().filter(is_left).any(|run| self.told.ending_of(run).is_none())
+        runs.iter()
+            .filter(is_left)
+            .any(|run| self.told.ending_of(run).is_none())
     }
 
     /// The runs to park: those the journal knows as ours and unfinished, and those under way where it cannot say.
@@ -522,7 +521,9 @@ impl Runs {
             }
             Exit::Escalated { .. } => {
                 tracing::error!(run.id = %run, %exit, "run cannot even be parked; it is tried again later");
-                self.tools.told.add(run, told::parked(gave_up(exit)), live.generation, live.group);
+                self.tools
+                    .told
+                    .add(run, told::parked(gave_up(exit)), live.generation, live.group);
                 self.settle_later(ctx);
             }
         }

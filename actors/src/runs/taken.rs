@@ -19,7 +19,10 @@ pub(super) enum Standing {
 
 /// Whether this can mean that something was accepted under the id before.
 pub(super) fn may_stand(error: &JournalError) -> bool {
-    matches!(error, JournalError::Conflict { .. } | JournalError::Fenced { .. } | JournalError::AlreadyEnded { .. })
+    matches!(
+        error,
+        JournalError::Conflict { .. } | JournalError::Fenced { .. } | JournalError::AlreadyEnded { .. }
+    )
 }
 
 /// Compares the first step of each run with the one that was to be written.

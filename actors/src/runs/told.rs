@@ -123,7 +123,9 @@ impl Runs {
         match &closed.told {
             Some(ending) => {
                 let (generation, group) = (live.generation, live.group.clone());
-                self.tools.told.add(closed.run.clone(), ending.clone(), generation, group);
+                self.tools
+                    .told
+                    .add(closed.run.clone(), ending.clone(), generation, group);
                 self.settle_later(ctx);
             }
             // The journal can be written again: the others need not wait.

@@ -75,7 +75,10 @@ fn move_aside(
         transaction.execute(sql, params![damaged.run, now.0, damaged.why])?;
     }
     for table in ["steps", "overflows", "runs"] {
-        transaction.execute(&format!("DELETE FROM {table} WHERE CAST(run AS TEXT) = ?1"), [&damaged.run])?;
+        transaction.execute(
+            &format!("DELETE FROM {table} WHERE CAST(run AS TEXT) = ?1"),
+            [&damaged.run],
+        )?;
     }
     Ok(())
 }

@@ -63,7 +63,11 @@ fn ids_of(store: &mut SqliteStore) -> Result<Vec<RunId>, JournalError> {
 fn check_second_set_aside(directory: &Path, why: &str) -> Outcome {
     let mut opened = SqliteStore::open(directory, &runtime(2))?;
     assert_eq!(opened.set_aside, None);
-    let damaged = opened.damaged.iter().map(|damaged| damaged.run.clone()).collect::<Vec<_>>();
+    let damaged = opened
+        .damaged
+        .iter()
+        .map(|damaged| damaged.run.clone())
+        .collect::<Vec<_>>();
     assert_eq!(damaged, [run(2).to_string()]);
     let notices = opened.notices();
     assert!(notices.len() == 1 && notices[0].contains(why), "{notices:?}");
@@ -71,12 +75,18 @@ fn check_second_set_aside(directory: &Path, why: &str) -> Outcome {
     assert_eq!(opened.store.steps(&run(3), 0)?.len(), 2);
     let count = |table: &str| {
         let sql = format!("SELECT count(*) FROM {table}");
-        opened.store.connection.query_row(&sql, [], |row| row.get::<_, i64>(0))
+        opened
+            .store
+            .connection
+            .query_row(&sql, [], |row| row.get::<_, i64>(0))
     };
     assert_eq!((count("damaged_runs")?, count("damaged_steps")?), (1, 2));
     opened.store.commit(&rows(&run(4), [accepted()]))?;
     drop(opened);
-    assert_eq!(SqliteStore::open(directory, &runtime(3))?.notices(), Vec::<String>::new());
+    assert_eq!(
+        SqliteStore::open(directory, &runtime(3))?.notices(),
+        Vec::<String>::new()
+    );
     Ok(())
 }
 
@@ -120,7 +130,11 @@ fn a_row_that_nobody_wrote_stops_no_start() -> Outcome {
         let sql = format!("UPDATE runs SET {row} WHERE run = ?1");
         store.connection.execute(&sql, [run(2).as_str()])?;
         let mut store = store;
-        assert_eq!(ids_of(&mut store)?, [run(1), run(3)], "{row}: the others are listed");
+        assert_eq!(
+            ids_of(&mut store)?,
+            [run(1), run(3)],
+            "{row}: the others are listed"
+        );
         drop(store);
         check_second_set_aside(directory.path(), why)?;
     }
@@ -182,7 +196,10 @@ fn a_journal_from_before_the_checksums_opens() -> Outcome {
     store.commit(&[next])?;
     assert_eq!(store.steps(&left.run, 0)?.len() as u64, left.steps + 1);
     drop(opened);
-    assert_eq!(SqliteStore::open(directory.path(), &runtime(2))?.notices(), Vec::<String>::new());
+    assert_eq!(
+        SqliteStore::open(directory.path(), &runtime(2))?.notices(),
+        Vec::<String>::new()
+    );
     Ok(())
 }
 
@@ -219,7 +236,9 @@ fn tables_of_no_version_are_set_aside() -> Outcome {
     for number in [-1, 4] {
         let directory = tempfile::tempdir()?;
         let store = three_runs(directory.path())?;
-        store.connection.execute_batch("ALTER TABLE steps RENAME COLUMN step TO stepp")?;
+        store
+            .connection
+            .execute_batch("ALTER TABLE steps RENAME COLUMN step TO stepp")?;
         store.connection.pragma_update(None, "user_version", number)?;
         drop(store);
         let mut opened = SqliteStore::open(directory.path(), &runtime(2))?;
@@ -233,7 +252,14 @@ fn tables_of_no_version_are_set_aside() -> Outcome {
 #[test]
 fn advice_fits_the_cause() {
     let path = PathBuf::from("journal.sqlite");
-    let advice = |source| OpenError::Storage { path: path.clone(), source }.advice().unwrap_or_default();
+    let advice = |source| {
+        OpenError::Storage {
+            path: path.clone(),
+            source,
+        }
+        .advice()
+        .unwrap_or_default()
+    };
     assert!(advice(JournalError::DiskFull).contains("space"));
     assert!(advice(JournalError::ReadOnly).contains("writable"));
     assert!(advice(JournalError::Busy).contains("which process"));
@@ -254,7 +280,10 @@ fn a_file_that_goes_while_it_is_in_use_is_missed_at_the_next_commit() -> Outcome
             let refused = store.commit(&written).err().ok_or("it was told to be on disk")?;
             assert!(matches!(refused, JournalError::Vanished { .. }), "{refused}");
             let word = if is_replaced { "replaced" } else { "removed" };
-            assert!(refused.to_string().contains(&format!("{name} was {word}")), "{refused}");
+            assert!(
+                refused.to_string().contains(&format!("{name} was {word}")),
+                "{refused}"
+            );
             std::fs::rename(&away, &file)?;
             store.commit(&written)?;
             assert_eq!(store.steps(&run(4), 0)?.len(), 1);
@@ -291,11 +320,17 @@ fn what_a_damaged_log_took_is_told_wherever_the_bit_flipped() -> Outcome {
         let mut opened = SqliteStore::open(killed.path(), &runtime(2))?;
         let left = opened.store.runs(&RunFilter::default())?;
         let is_whole = left.len() == whole.len() && left.iter().all(|run| run.steps == 2);
-        assert!(is_whole || opened.lost.is_some(), "part {part}: lost without a word");
+        assert!(
+            is_whole || opened.lost.is_some(),
+            "part {part}: lost without a word"
+        );
         noticed += u32::from(opened.lost.is_some());
         if opened.lost.is_some() {
             assert!(opened.notices()[0].contains("are lost"), "{:?}", opened.notices());
-            assert!(left.iter().all(|run| run.suspect.is_some()), "they are parked when adopted");
+            assert!(
+                left.iter().all(|run| run.suspect.is_some()),
+                "they are parked when adopted"
+            );
         }
     }
     assert!(noticed > 40, "only {noticed} of 60 flips were noticed");

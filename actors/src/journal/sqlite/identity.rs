@@ -34,7 +34,9 @@ impl OpenFiles {
 
     /// Fails when one of them is no longer where it was.
     pub(super) fn check(&self) -> Result<(), JournalError> {
-        [&self.journal, &self.log].into_iter().try_for_each(OpenFile::check)
+        [&self.journal, &self.log]
+            .into_iter()
+            .try_for_each(OpenFile::check)
     }
 }
 

@@ -93,7 +93,11 @@ fn walk(log: &[u8], index: &Index) -> (u64, u64) {
     };
     let mut sum = reader.sum;
     let (mut readable, mut lost, mut broken) = (0, 0, false);
-    for frame in reader.frames.clone().take(usize::try_from(index.last).unwrap_or(usize::MAX)) {
+    for frame in reader
+        .frames
+        .clone()
+        .take(usize::try_from(index.last).unwrap_or(usize::MAX))
+    {
         broken |= !reader.fits(frame, &mut sum);
         let is_commit = frame[4..8] != [0; 4];
         readable += u64::from(!broken);

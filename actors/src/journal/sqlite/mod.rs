@@ -4,6 +4,8 @@ mod alerts;
 mod checksum;
 mod damage;
 mod errors;
+#[cfg(test)]
+mod hostile_tests;
 mod identity;
 mod lost;
 mod open;
@@ -13,8 +15,6 @@ mod runs;
 mod runtimes;
 mod schema;
 mod steps;
-#[cfg(test)]
-mod hostile_tests;
 #[cfg(test)]
 mod tests;
 

@@ -273,7 +273,11 @@ fn look(places: &Places) -> io::Result<Looked> {
     let is_unused = !is_any_alive(&places.runtimes)?;
     let was_not_closed = companion(file, "-wal").exists() && is_unused;
     // Before SQLite sees the log, for it says nothing of what it drops.
-    let lost = if is_unused { find_lost_commits(file).unwrap_or_default() } else { None };
+    let lost = if is_unused {
+        find_lost_commits(file).unwrap_or_default()
+    } else {
+        None
+    };
     let is_worth_a_look =
         metadata.len() <= CHECKED_ALWAYS_BYTES_MAX || places.suspicion.exists() || was_not_closed;
     let looked = if is_worth_a_look {

@@ -102,7 +102,10 @@ pub(super) fn ids(connection: &Connection, depth: Depth) -> Result<Vec<RunId>, J
     let found = select
         .query_map([], |row| row.get::<_, String>(0))
         .map_err(read_failure)?;
-    Ok(found.flatten().filter_map(|run| RunId::try_from(run).ok()).collect())
+    Ok(found
+        .flatten()
+        .filter_map(|run| RunId::try_from(run).ok())
+        .collect())
 }
 
 /// Notes why steps of the unfinished runs may be lost. It is no part of what was written of them.
@@ -146,7 +149,10 @@ fn values_of(run: &RunSummary) -> Result<Vec<Value>, JournalError> {
     let number = |number: u64| Value::Integer(i64::try_from(number).unwrap_or(i64::MAX));
     let optional = |text: Option<&str>| text.map_or(Value::Null, |text| Value::Text(text.to_string()));
     let reason = run.reason.as_ref().map(json).transpose()?;
-    let workspace = run.workspace.as_ref().map(|workspace| workspace.to_string_lossy());
+    let workspace = run
+        .workspace
+        .as_ref()
+        .map(|workspace| workspace.to_string_lossy());
     Ok(vec![
         text(run.run.as_str()),
         text(run.owner.as_str()),
@@ -220,7 +226,9 @@ fn read(row: &rusqlite::Row<'_>) -> Result<RunSummary, JournalError> {
         },
         why,
     };
-    let columns = (0..COLUMNS_COUNT).map(|column| row.get_ref(column)).collect::<Result<Vec<_>, _>>();
+    let columns = (0..COLUMNS_COUNT)
+        .map(|column| row.get_ref(column))
+        .collect::<Result<Vec<_>, _>>();
     let found = Checksum::of(columns.map_err(read_failure)?);
     match row.get::<_, Option<i64>>(COLUMNS_COUNT).map_err(read_failure)? {
         Some(written) if written != found => Err(damaged("its row is not as it was written".to_string())),

@@ -165,7 +165,8 @@ pub(super) fn check_tables(connection: &Connection) -> Result<(), rusqlite::Erro
         "SELECT found_at, why, suspect FROM damaged_runs LIMIT 0",
         "SELECT found_at, why, checksum FROM damaged_steps LIMIT 0",
     ];
-    used.into_iter().try_for_each(|sql| connection.prepare(sql).map(drop))
+    used.into_iter()
+        .try_for_each(|sql| connection.prepare(sql).map(drop))
 }
 
 /// Brings the file up to this version's schema.

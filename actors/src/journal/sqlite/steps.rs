@@ -76,9 +76,17 @@ fn insert(
     if calls::concerns(&row.step) {
         calls_of(transaction, calls, &row.run)?.check(row)?;
     }
-    let sql = "INSERT INTO steps (run, sequence, generation, at, step, checksum) VALUES (?1, ?2, ?3, ?4, ?5, ?6)";
+    let sql =
+        "INSERT INTO steps (run, sequence, generation, at, step, checksum) VALUES (?1, ?2, ?3, ?4, ?5, ?6)";
     let checksum = checksum_of(row, text);
-    let values = params![row.run.as_str(), row.sequence, row.generation, row.at.0, text, checksum];
+    let values = params![
+        row.run.as_str(),
+        row.sequence,
+        row.generation,
+        row.at.0,
+        text,
+        checksum
+    ];
     transaction
         .prepare_cached(sql)
         .and_then(|mut insert| insert.execute(values))
@@ -190,7 +198,9 @@ fn walk(
 }
 
 fn check_row(run: &RunId, row: &rusqlite::Row<'_>) -> Result<(), JournalError> {
-    let columns = (0..5).map(|column| row.get_ref(column)).collect::<Result<Vec<_>, _>>();
+    let columns = (0..5)
+        .map(|column| row.get_ref(column))
+        .collect::<Result<Vec<_>, _>>();
     let columns = columns.map_err(read_failure)?;
     let written = row.get::<_, Option<i64>>(5).map_err(read_failure)?;
     let found = Checksum::of(columns.iter().copied());

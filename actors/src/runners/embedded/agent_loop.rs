@@ -267,7 +267,8 @@ impl AgentLoop {
         match (care, self.parts.heavy_work) {
             (Care::Written, HeavyWork::Aside) => Ok(self.writes.append(path, message).await),
             (Care::Synced, _) | (_, HeavyWork::Inline) => {
-                self.aside(move || session_file::append(&path, &message, care)).await
+                self.aside(move || session_file::append(&path, &message, care))
+                    .await
             }
         }
     }
