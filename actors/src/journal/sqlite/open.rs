@@ -418,9 +418,9 @@ fn bring_up_to_date(connection: &mut Connection, found: i64) -> Result<(), Journ
     let Some(version) = version else {
         return match is_possible {
             // A disk that is full stands in the way of a migration too.
-            true => migrate(connection).or_else(|error| match error {
-                JournalError::Storage { .. } => Err(impossible_version(found)),
-                other => Err(other),
+            true => migrate(connection).map_err(|error| match error {
+                JournalError::Storage { .. } => impossible_version(found),
+                other => other,
             }),
             false => Err(impossible_version(found)),
         };
