@@ -6,7 +6,9 @@ use super::scenario_defects::{part, same_but, text};
 use crate::compare::{same, same_answer};
 use crate::vectors::{Answer, Case};
 use impresario_policies::compat::Json;
+use impresario_policies::domain::Brief;
 use impresario_policies::judge_reply::{read_brief, read_verdict};
+use impresario_policies::trace_file::Trace;
 
 /// Names the difference; none where ours is none of them.
 pub fn ours(function: &str, case: &Case, ours: &Answer) -> Option<&'static str> {
@@ -47,6 +49,8 @@ pub fn ours(function: &str, case: &Case, ours: &Answer) -> Option<&'static str> 
                 a_failing_model_is_asked_again,
             ),
             ("every tool has a ceiling", every_tool_has_a_ceiling),
+            ("only traces of the skill that ran go", only_its_own_traces_go),
+            ("nothing starts without a goal", nothing_starts_without_a_goal),
             ("a command without its argument is explained", usage_is_said),
         ],
         "skill_command" => &[("a command of ours is no skill", a_command_is_no_skill)],
@@ -380,4 +384,58 @@ fn usage_is_said(case: &Case, ours: &Answer) -> bool {
     same_but(wanted, found, &["messages"])
         && part(wanted, "messages").len() == part(found, "messages").len()
         && same(&others(wanted), &others(found))
+}
+
+/// What stays longer is damaged, or says that it is of another skill; nothing goes that the peer keeps.
+fn only_its_own_traces_go(case: &Case, ours: &Answer) -> bool {
+    let (wanted, found) = (value(&case.expected), value(ours));
+    let names = |value: &Json| -> Vec<String> {
+        let names = part(value, "remaining_seed_traces").iter();
+        names.filter_map(Json::as_str).map(str::to_string).collect()
+    };
+    let (recorded, kept) = (names(wanted), names(found));
+    let seeds = case.get("trace_files");
+    let ran = |skill: &str| case.get("skills").get(skill).is_some();
+    let is_of_skill = |name: &String| {
+        let content = seeds.get(name).and_then(Json::as_str).unwrap_or("");
+        let trace = Trace::read(content);
+        trace.is_some_and(|trace| {
+            ran(&trace.skill_name) && name.starts_with(&format!("{}_", trace.skill_name))
+        })
+    };
+    let mut more = kept.iter().filter(|name| !recorded.contains(name));
+    kept.len() > recorded.len()
+        && recorded.iter().all(|name| kept.contains(name))
+        && more.all(|name| !is_of_skill(name))
+        && same_but(wanted, found, &["remaining_seed_traces"])
+}
+
+/// Where the actor gave no goal, the typed task is it; without one the person is asked.
+fn nothing_starts_without_a_goal(case: &Case, ours: &Answer) -> bool {
+    let (wanted, found) = (value(&case.expected), value(ours));
+    let has_goal = |brief: Brief| !brief.user_goal.trim().is_empty();
+    let no_brief = |reply: &Json| match reply.as_str() {
+        Some(reply) => {
+            read_verdict(reply).is_none_or(|_| !reply.contains("hasUserGoal"))
+                && !read_brief(reply).is_some_and(has_goal)
+        }
+        None => false,
+    };
+    let calls = part(found, "sub_agent_calls");
+    let with_goal = |call: &Json| {
+        let prompt = text(call, "user_prompt");
+        let goal = prompt
+            .strip_prefix("User Goal: ")
+            .and_then(|rest| rest.lines().next());
+        goal.is_some_and(|goal| !goal.trim().is_empty())
+    };
+    let asked = |message: &Json| text(message, "text").starts_with("[System]: Missing context");
+    let fewer = calls.len() < part(wanted, "sub_agent_calls").len();
+    case.list("llm").iter().any(no_brief)
+        && calls.iter().all(with_goal)
+        && if fewer {
+            part(found, "messages").iter().any(asked)
+        } else {
+            same_but(wanted, found, &["sub_agent_calls", "traces", "llm_calls", "logs"])
+        }
 }

@@ -173,6 +173,7 @@ impl Player<'_> {
                     |(trace, verdict)| viewed(&file, &trace, &verdict),
                 ));
             }
+            // The extension says it.
             TypedInput::Usage { usage } => world.say(format!("[System]: Usage: {usage}")),
             TypedInput::Skill(_)
             | TypedInput::Pass
@@ -369,48 +370,58 @@ fn trace_value(name: &str, trace: &Trace) -> Value {
 
 /// Where we say more than the peer with its words in it, the peer's words count.
 fn aligned(case: &Case, mut played: Value) -> Value {
-    let Answer::Value(recorded) = &case.expected else {
-        return played;
+    let recorded = match &case.expected {
+        Answer::Value(recorded) => recorded.get("messages").and_then(Json::as_array),
+        Answer::Error { .. } => None,
     };
-    let recorded = recorded
-        .get("messages")
-        .and_then(Json::as_array)
-        .unwrap_or_default();
-    let recorded = recorded
-        .iter()
-        .filter_map(|message| message.get("text")?.as_str());
-    let mut recorded: Vec<&str> = recorded.collect();
+    let recorded = recorded.unwrap_or_default().iter();
+    let mut recorded: Vec<&str> = recorded
+        .filter_map(|message| message.get("text")?.as_str())
+        .collect();
     let Some(messages) = played["messages"].as_array_mut() else {
         return played;
     };
     for message in messages {
-        let ours = message["text"].as_str().unwrap_or_default().to_string();
+        let ours = without_model(message["text"].as_str().unwrap_or_default());
         if let Some(at) = recorded.iter().position(|text| says_as_much(&ours, text)) {
             message["text"] = json!(recorded[at]);
             recorded.drain(..=at);
+        } else {
+            message["text"] = json!(ours);
         }
     }
     played
 }
 
-/// The same, or the same and what to do, or the same cause named with the model.
-fn says_as_much(ours: &str, recorded: &str) -> bool {
-    const FAILED: &str = "[System]: Sub-agent failed: ";
-    if ours == recorded {
-        return true;
+const FAILED: &str = "[System]: Sub-agent failed: ";
+
+/// `[System]: On a/model, the model failed: why` in the peer's words.
+fn without_model(ours: &str) -> String {
+    let named = ours.strip_prefix("[System]: On ");
+    match named.and_then(|named| named.split_once(": ")) {
+        Some((_, why)) => format!("{FAILED}{why}"),
+        None => ours.to_string(),
     }
-    let Some(sentence) = recorded
-        .strip_suffix('.')
-        .filter(|text| text.starts_with("[System]: "))
-    else {
-        let cause = recorded
-            .strip_prefix(FAILED)
-            .or(recorded.strip_prefix("[System]: "));
-        return cause.is_some_and(|cause| {
-            !cause.is_empty() && ours.starts_with("[System]: ") && ours.contains(cause)
-        });
-    };
-    ours.starts_with(sentence)
+}
+
+/// The same, or the same and what to do, or the same cause with more around it.
+fn says_as_much(ours: &str, recorded: &str) -> bool {
+    let both = |start: &str| ours.starts_with(start) && recorded.starts_with(start);
+    let sentence = recorded.strip_suffix('.').unwrap_or(recorded);
+    let begins_alike = recorded.starts_with("[System]: ") && ours.starts_with(sentence);
+    let reported = recorded.starts_with("📊 ") && ours.starts_with(&format!("{recorded}\n\n  Left out:"));
+    let cause = recorded
+        .strip_prefix(FAILED)
+        .or(recorded.strip_prefix("[System]: "));
+    let is_cause = |cause: &str| !cause.is_empty() && ours.starts_with("[System]: ") && ours.contains(cause);
+    let broken =
+        recorded.starts_with("[System]: Failed to load skill \"") && ours.contains(" cannot be used: ");
+    ours == recorded
+        || begins_alike
+        || reported
+        || broken
+        || both("[System]: Router busy (")
+        || cause.is_some_and(is_cause)
 }
 
 /// What was logged.
