@@ -52,7 +52,7 @@ impl ModelClient for ProgramModel {
 
 fn bounded(reply: Result<ModelReply, ModelError>) -> Result<ModelReply, ModelError> {
     let reply = reply.map_err(short)?;
-    let arguments = reply.tool_calls.iter().map(|call| size(&call.arguments));
+    let arguments = reply.tool_calls.iter().map(|call| call.arguments.to_string().len());
     let bytes = reply.text.len() + arguments.sum::<usize>();
     if bytes > REPLY_BYTES_MAX {
         return Err(ModelError::Unavailable(format!(
@@ -60,23 +60,6 @@ fn bounded(reply: Result<ModelReply, ModelError>) -> Result<ModelReply, ModelErr
         )));
     }
     Ok(reply)
-}
-
-/// As many bytes as it has in JSON, counted without writing them anywhere.
-fn size(value: &serde_json::Value) -> usize {
-    struct Count(usize);
-    impl std::io::Write for Count {
-        fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
-            self.0 += bytes.len();
-            Ok(bytes.len())
-        }
-        fn flush(&mut self) -> std::io::Result<()> {
-            Ok(())
-        }
-    }
-    let mut count = Count(0);
-    let _ = serde_json::to_writer(&mut count, value);
-    count.0
 }
 
 fn short(error: ModelError) -> ModelError {

@@ -603,6 +603,26 @@ fn nothing_starts_without_a_goal() {
     }
 }
 
+/// Nothing was typed, and the actor wrote nothing either: a judge that is pleased with that changes nothing.
+#[test]
+fn a_judge_that_passes_a_brief_without_a_goal_starts_nothing() {
+    let mut request = request();
+    request.task = " ".into();
+    let accepted = Step::Accepted {
+        request: Box::new(request),
+    };
+    let passed = Step::Judged {
+        pass: 1,
+        brief: Brief::default(),
+        verdict: verdict(true),
+    };
+    check(
+        vec![accepted, passed],
+        ConductFacts::default(),
+        Move::Judge { pass: 2 },
+    );
+}
+
 fn routed() -> Step {
     let decision = RouteDecision {
         model: "b/chosen".into(),
