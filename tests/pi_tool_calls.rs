@@ -53,7 +53,7 @@ fn with_both(name: &str, script: impl Fn() -> Script, play: impl Fn(&Stage)) {
 impl Stage {
     fn skill(&self, models: &[&str]) -> Command {
         let mut command = self.sandbox.command(env!("CARGO_BIN_EXE_impresario"));
-        command.args(["skill", "--runner", "pi", "--json", "--unjudged"]);
+        command.args(["skill", "--trust", "--runner", "pi", "--json", "--unjudged"]);
         for model in models {
             command.args(["--model", model]);
         }
