@@ -52,7 +52,10 @@ impl ModelClient for ProgramModel {
 
 fn bounded(reply: Result<ModelReply, ModelError>) -> Result<ModelReply, ModelError> {
     let reply = reply.map_err(short)?;
-    let arguments = reply.tool_calls.iter().map(|call| call.arguments.to_string().len());
+    let arguments = reply
+        .tool_calls
+        .iter()
+        .map(|call| call.arguments.to_string().len());
     let bytes = reply.text.len() + arguments.sum::<usize>();
     if bytes > REPLY_BYTES_MAX {
         return Err(ModelError::Unavailable(format!(
