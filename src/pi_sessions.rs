@@ -2,8 +2,8 @@
 
 use crate::bridge::wire::{
     Delegation, DelegationLesson, HostSkill, HostSkillScope, InputReading, MarkerEdit, MarkerPlan,
-    MarkerSkeleton, MarkerTtl, ObservedEvent, QuestionAnswer, ResumableRun, RunResume, RunResumed,
-    SessionEnd, SessionStart, SkillCancel, SkillRun, SkillSummary, TraceName, TypedInput,
+    MarkerSkeleton, MarkerTtl, ModelStanding, ObservedEvent, QuestionAnswer, ResumableRun, RunResume,
+    RunResumed, SessionEnd, SessionStart, SkillCancel, SkillRun, SkillSummary, TraceName, TypedInput,
 };
 use crate::bridge::{Bridge, BridgeError, BridgeSettings, HostEvents, PiHost, Refused, log_to_file};
 use crate::models::OfflineOr;
@@ -142,14 +142,6 @@ impl PiSessions {
         }
     }
 
-    /// Every skill reads the settings anew; what is wrong with them is said once a session.
-    async fn say_what_is_wrong(&self, places: SettingsPlaces) {
-        let read = tokio::task::spawn_blocking(move || Settings::read(&places)).await;
-        if let Some(notice) = read.ok().and_then(|settings| settings.notice()) {
-            self.host.warn(notice);
-        }
-    }
-
     /// The workspace of a session, and whether it is trusted.
     fn places(&self, session: &SessionId) -> SettingsPlaces {
         let order = self.order(session, String::new(), String::new());
@@ -220,7 +212,8 @@ impl HostEvents for PiSessions {
             .insert(start.session.clone(), start.clone())
             .is_none();
         if is_new {
-            self.say_what_is_wrong(places).await;
+            // It asks the host, which may be busy; a skill that is ordered meanwhile does not wait for it.
+            tokio::spawn(say_what_is_wrong(self.host.clone(), places));
         }
         if let Err(error) = self.runtime.adopt().await {
             tracing::warn!(%error, "runs of the session not adopted");
@@ -258,7 +251,11 @@ impl HostEvents for PiSessions {
             listed: listed_skills(request.listed),
             ..self.order(&request.session, request.name, request.task)
         };
-        match self.runtime.spawn_skill_as(run.clone(), order).await {
+        let spawned = match request.delegated {
+            true => self.runtime.spawn_delegated_skill_as(run.clone(), order).await,
+            false => self.runtime.spawn_skill_as(run.clone(), order).await,
+        };
+        match spawned {
             Ok(_) => Ok(run),
             Err(RuntimeError::Refused(reason)) => Err(Refused { reason, hint: None }),
             Err(error) => Err(Refused {
@@ -486,6 +483,36 @@ async fn acknowledge(runtime: Runtime, run: RunId) {
             tracing::warn!(%error, "delivery not acknowledged yet");
         }
         tokio::time::sleep(ACKNOWLEDGE_PAUSE).await;
+    }
+}
+
+/// Every skill reads the settings anew; what is wrong with them is said once a session.
+async fn say_what_is_wrong(host: PiHost, places: SettingsPlaces) {
+    let read_at = places.clone();
+    let Ok(mut settings) = tokio::task::spawn_blocking(move || Settings::read(&read_at)).await else {
+        return;
+    };
+    let named = settings.models_named();
+    let models = named.iter().map(|(_, model)| model.clone()).collect::<Vec<_>>();
+    let standings = match models.is_empty() {
+        true => None,
+        false => host.check_models(&models).await,
+    };
+    for ((path, model), standing) in named.iter().zip(standings.into_iter().flatten()) {
+        if let Some(why) = what_is_wrong_with(model, standing) {
+            settings.object_to_model(&places, path, why);
+        }
+    }
+    if let Some(notice) = settings.notice() {
+        host.warn(notice);
+    }
+}
+
+fn what_is_wrong_with(model: &str, standing: ModelStanding) -> Option<String> {
+    match standing {
+        ModelStanding::Ready => None,
+        ModelStanding::Unknown => Some(format!("Pi has no model {model:?}")),
+        ModelStanding::NotLoggedIn => Some(format!("nobody is logged in for {model:?} (/login, or its key)")),
     }
 }
 

@@ -2,7 +2,7 @@
 
 use crate::preflight;
 use crate::project_files::{ProjectPlaces, project_instructions};
-use crate::runtime::{EMBEDDED_RUNNER, OFFLINE_MODEL};
+use crate::runtime::{EMBEDDED_RUNNER, OFFLINE_MODEL, rules_run};
 use crate::settings::{Settings, SettingsPlaces};
 use crate::skill_files::find_skill;
 pub use crate::skill_files::{SkillEntry, list_skills};
@@ -15,6 +15,7 @@ use impresario_policies::domain::{
     Retrieval, RoutingTerms, RunRequest, RunTerms, Surroundings, TierCeilings, TraceTerms, WhatToRun,
 };
 use impresario_policies::execution_route::{ModelPool, RoutePreference, RouteSettings, SkillModelPolicy};
+use impresario_policies::judge_models::who_judges;
 use impresario_policies::model_choice::refuse_models;
 use impresario_policies::model_mapping::ModelNaming;
 use impresario_policies::overflow_memory::MEMORY_TOOLS;
@@ -188,7 +189,7 @@ pub fn resolve(settings: &SkillSettings, host: &str, order: SkillOrder) -> Resul
         }),
     };
     let routing = routing_of(&settings, &order, skill.model);
-    let briefing = briefing_of(&settings, order.model);
+    let briefing = briefing_of(&settings, order.model, &routing);
     let request = RunRequest {
         what: WhatToRun::Skill(order.name),
         task: order.task,
@@ -273,17 +274,9 @@ fn chain_asked_for(routing: &RoutingTerms) -> Vec<String> {
     chain
 }
 
-fn briefing_of(settings: &SkillSettings, of_session: Option<String>) -> Briefing {
-    match settings.briefing.clone() {
-        Briefing::Judged {
-            passes_max,
-            questions_max,
-            model,
-        } => Briefing::Judged {
-            passes_max,
-            questions_max,
-            model: settings.routing_model.clone().or(of_session).unwrap_or(model),
-        },
-        Briefing::Direct => Briefing::Direct,
-    }
+/// The session's own model judges where no other is named.
+fn briefing_of(settings: &SkillSettings, of_session: Option<String>, routing: &RoutingTerms) -> Briefing {
+    let named = settings.routing_model.clone().or(of_session);
+    let rules_run = routing.skill_model.is_none() && rules_run(&settings.runner, &chain_asked_for(routing));
+    who_judges(settings.briefing.clone(), named, rules_run)
 }

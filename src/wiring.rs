@@ -184,6 +184,7 @@ pub fn grow(journal: JournalAccess, outside: Outside, settings: TreeSettings) ->
     };
     let judge_ports = JudgePorts {
         history: places.host.port(),
+        show: places.host.port(),
     };
 
     let (host, model, resolve) = (

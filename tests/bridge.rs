@@ -8,10 +8,10 @@ use impresario::bridge::wire::{
 };
 use impresario::bridge::{Bridge, BridgeSettings, HostEvents, Refused};
 use impresario_actors::gateways::{
-    Delivery, DeliveryReceipt, Host, HostError, ModelClient, ModelError, ModelMessage, ModelRequest,
-    ModelRole, Progress, UnixMillis,
+    DeliveredRun, Delivery, DeliveryReceipt, Host, HostError, ModelClient, ModelError, ModelMessage,
+    ModelRequest, ModelRole, Progress, UnixMillis,
 };
-use impresario_policies::domain::{Reason, ReasonCode, RunId, SessionId, TerminalState};
+use impresario_policies::domain::{Reason, ReasonCode, RunId, SessionId, TerminalState, WhatToRun};
 use serde_json::{Value, json};
 use std::io::{BufRead, BufReader, PipeReader, PipeWriter, Write};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -306,7 +306,7 @@ fn check_example(example: &Value, asked: &mut String) {
     }
     check_each!(
         requests: Hello, Ping, TypedInput, SkillRun, RunsResumable, RunResume, SkillCancel, QuestionAnswer, MarkerSkeleton, Completions, DelegationAsk,
-            TraceReport, TraceView, TraceList, QuestionAsk, ModelComplete, DeliveryOffer, SessionHistory, SessionHasRun;
+            TraceReport, TraceView, TraceList, QuestionAsk, ModelComplete, ModelsCheck, DeliveryOffer, SessionHistory, SessionHasRun;
         notifications: RequestCancel, SessionStart, SessionEnd, ObservedEvents, DeliveryAcknowledged, UiStatus,
             UiProgress, UiNotice
     );
@@ -828,6 +828,10 @@ fn a_delivery_is_offered_for_its_session_and_answered_with_a_receipt() {
                 "reason": {"code": "total_timeout", "message": "too slow"},
                 "stopped_early": "[System]: Sub-agent stopped early (timeout).",
                 "earlier_session": false,
+                "about": {
+                    "skill": "look", "task": "Look.", "answers": [{"question": "Where?", "answer": "Here."}],
+                    "model": "b/two", "left": ["On a/one, nobody answered."],
+                },
             });
             assert_eq!(offer["params"], expected);
             host.say(json!({"jsonrpc": "2.0", "id": offer["id"], "result": {"receipt": "shown"}}));
@@ -847,6 +851,13 @@ fn a_delivery_is_offered_for_its_session_and_answered_with_a_receipt() {
                     answer: Some("half".into()),
                     reason: Some(reason),
                     stopped_early: Some("[System]: Sub-agent stopped early (timeout).".into()),
+                    about: Some(DeliveredRun {
+                        what: WhatToRun::Skill("look".into()),
+                        task: "Look.".into(),
+                        answers: vec![("Where?".into(), "Here.".into())],
+                        model: Some("b/two".into()),
+                        left: vec!["On a/one, nobody answered.".into()],
+                    }),
                 };
                 host.deliver(delivery).await
             }

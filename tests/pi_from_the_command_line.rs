@@ -242,6 +242,28 @@ fn looks_and_answers() -> Script {
 }
 
 #[test]
+fn no_word_rules_stand_before_a_real_model() {
+    with_both(
+        "nobody judges for a real model",
+        || Script::always(Turn::text(ANSWER)),
+        |stage| {
+            for what in [["run", "explore"], ["skill", "demo"]] {
+                let [command, name] = what;
+                // Rules of words would ask what "it" is.
+                let how = [
+                    command, "--runner", "pi", "--model", MOCK_MODEL, "--json", name, "fix it",
+                ];
+                let said = stage.run(&how);
+                assert_eq!(said.end, End::Exited(0), "{}", said.stdout);
+                let judged = said.records().iter().any(|event| event["type"] == "brief_judged");
+                assert!(!judged, "{}", said.stdout);
+            }
+            assert_eq!(stage.calls(), 2, "the sub-agents alone called a model");
+        },
+    );
+}
+
+#[test]
 fn a_question_is_answered_with_the_tools_of_the_agent_and_nothing_is_left() {
     with_both("command line: answered", looks_and_answers, |stage| {
         let finished = stage.run(&["run", "--runner", "pi", "--model", MOCK_MODEL, "explore", TASK]);

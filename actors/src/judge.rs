@@ -1,20 +1,27 @@
 //! Actor and judge: one writes the brief, the other says whether it can be worked on.
 //!
-//! Receives [`JudgeTask`]; asks the host for the session's newest messages and a model, twice. Each call has a time limit;
-//! a reply that cannot be used is a verdict that asks the user, so no sub-agent ever starts without a goal.
+//! Receives [`JudgeTask`]; asks the host for the session's newest messages and a model, twice, and tells it which of the
+//! two it is at. Each call has a time limit, and ends at once when nobody waits for the pass any more. A reply that cannot
+//! be used is a verdict that asks the user, so no sub-agent ever starts without a goal; a model that gives no reply is a
+//! failure of the pass, and the run decides what follows.
 
-use crate::gateways::{ChatMessage, ChatRole, ModelClient, ModelMessage, ModelRequest, ModelRole};
-use crate::messages::session::{JudgeTask, Judgement, ReadHistory};
+use crate::gateways::{
+    ChatMessage, ChatRole, ModelClient, ModelError, ModelMessage, ModelRequest, ModelRole, Progress,
+};
+use crate::messages::session::{JudgeTask, Judgement, PassFailure, ReadHistory, ShowProgress};
 use crate::supervision::{Actor, Answer, Context, Handles, Port};
-use impresario_policies::domain::{Brief, Verdict};
+use impresario_policies::domain::{Brief, ModelFault, Verdict};
 use impresario_policies::history::{self, assemble_history};
 use impresario_policies::judge_loop::{missing_verdict, unjudged_verdict};
 use impresario_policies::judge_reply::{read_brief, read_verdict};
 use impresario_policies::prompts::{BriefFacts, JudgeFacts, Prompt, brief_prompt, judge_prompt};
+use impresario_policies::redact::redact;
 use std::rc::Rc;
 use std::time::Duration;
 
 const REPLY_TOKENS_MAX: u32 = 4_000;
+/// So much of what a provider says is kept.
+const DETAIL_CHARACTERS_MAX: usize = 500;
 const ASK: Duration = Duration::from_secs(10);
 
 /// Whom the judge reaches.
@@ -22,6 +29,8 @@ const ASK: Duration = Duration::from_secs(10);
 pub struct JudgePorts {
     /// The session's messages.
     pub history: Port<ReadHistory>,
+    /// The person, for what may be dropped.
+    pub show: Port<ShowProgress>,
 }
 
 /// See the module.
@@ -35,6 +44,18 @@ impl Actor for Judge {
     const HANDLES: &'static [&'static str] = &["JudgeTask"];
 }
 
+impl JudgePorts {
+    /// What is going on, for whoever looks.
+    fn tell(&self, task: &JudgeTask, doing: String) {
+        let progress = Progress {
+            doing,
+            ..task.progress.clone()
+        };
+        let session = task.session.clone();
+        let _ = self.show.tell(ShowProgress { progress, session });
+    }
+}
+
 impl Judge {
     /// A judge that calls `model`.
     pub fn new(model: Rc<dyn ModelClient>, ports: JudgePorts) -> Self {
@@ -43,38 +64,57 @@ impl Judge {
 }
 
 impl Handles<JudgeTask> for Judge {
-    fn handle(&mut self, task: JudgeTask, _: &mut Context<Self>) -> Answer<Self, Judgement> {
-        let (model, history) = (self.model.clone(), self.ports.history.clone());
+    fn handle(
+        &mut self,
+        task: JudgeTask,
+        _: &mut Context<Self>,
+    ) -> Answer<Self, Result<Judgement, PassFailure>> {
+        let (model, ports) = (self.model.clone(), self.ports.clone());
         Answer::later(async move {
-            let read = ReadHistory {
-                messages_max: task.history.window,
-            };
-            let said = history.ask_again(read, ASK).await.unwrap_or_default();
-            let said = said.iter().map(as_policy_has_it).collect::<Vec<_>>();
-            let chat = assemble_history(&said, &task.history.assembly);
-            judge(&*model, &task, &chat).await
+            let stop = task.stop.clone();
+            tokio::select! {
+                biased;
+                () = stop.cancelled() => Err(given_up()),
+                judged = pass(&*model, &ports, &task) => judged,
+            }
         })
     }
 }
 
-async fn judge(model: &dyn ModelClient, task: &JudgeTask, chat: &[history::ChatMessage<'_>]) -> Judgement {
-    let brief = write_brief(model, task, chat).await;
-    let verdict = match &brief {
-        Ok(_) if task.skip_judge => unjudged_verdict(true),
-        Ok(brief) => pass_verdict(model, task, chat, brief).await,
-        Err(failure) => failure.verdict(),
+async fn pass(
+    model: &dyn ModelClient,
+    ports: &JudgePorts,
+    task: &JudgeTask,
+) -> Result<Judgement, PassFailure> {
+    let read = ReadHistory {
+        messages_max: task.history.window,
     };
-    Judgement {
-        brief: brief.unwrap_or_default(),
-        verdict,
-    }
+    let said = ports.history.ask_again(read, ASK).await.unwrap_or_default();
+    let said = said.iter().map(as_policy_has_it).collect::<Vec<_>>();
+    let chat = assemble_history(&said, &task.history.assembly);
+    let Some(brief) = brief_of(model, ports, task, &chat).await? else {
+        return Ok(Judgement {
+            brief: Brief::default(),
+            verdict: missing_verdict(),
+        });
+    };
+    let verdict = match task.skip_judge {
+        true => unjudged_verdict(true),
+        false => verdict_on(&brief, model, ports, task, &chat).await?,
+    };
+    Ok(Judgement { brief, verdict })
 }
 
-async fn write_brief(
+/// None where the actor's reply could not be used.
+async fn brief_of(
     model: &dyn ModelClient,
+    ports: &JudgePorts,
     task: &JudgeTask,
     chat: &[history::ChatMessage<'_>],
-) -> Result<Brief, Failure> {
+) -> Result<Option<Brief>, PassFailure> {
+    if let Some(written) = &task.written {
+        return Ok(Some(written.clone()));
+    }
     let facts = BriefFacts {
         name: &task.name,
         instructions: &task.instructions,
@@ -83,16 +123,18 @@ async fn write_brief(
         clarifications: &task.clarifications,
         rejected: task.rejected.as_ref().map(|(brief, verdict)| (brief, verdict)),
     };
-    let reply = call(model, task, brief_prompt(&facts)).await?;
-    read_brief(&reply).ok_or(Failure::Unusable)
+    ports.tell(task, format!("writing the brief on {}", task.model));
+    let reply = call(model, task, brief_prompt(&facts), None).await?;
+    Ok(read_brief(&reply))
 }
 
-async fn pass_verdict(
+async fn verdict_on(
+    brief: &Brief,
     model: &dyn ModelClient,
+    ports: &JudgePorts,
     task: &JudgeTask,
     chat: &[history::ChatMessage<'_>],
-    brief: &Brief,
-) -> Verdict {
+) -> Result<Verdict, PassFailure> {
     let facts = JudgeFacts {
         name: &task.name,
         instructions: &task.instructions,
@@ -101,26 +143,17 @@ async fn pass_verdict(
         clarifications: &task.clarifications,
         brief,
     };
-    match call(model, task, judge_prompt(&facts)).await {
-        Ok(reply) => read_verdict(&reply).unwrap_or_else(|| Failure::Unusable.verdict()),
-        Err(failure) => failure.verdict(),
-    }
+    ports.tell(task, format!("judging the brief on {}", task.model));
+    let reply = call(model, task, judge_prompt(&facts), Some(brief)).await?;
+    Ok(read_verdict(&reply).unwrap_or_else(missing_verdict))
 }
 
-/// Why a call gave nothing to work with.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Failure {
-    TimedOut,
-    Unusable,
-}
-
-impl Failure {
-    fn verdict(self) -> Verdict {
-        missing_verdict(self == Self::TimedOut)
-    }
-}
-
-async fn call(model: &dyn ModelClient, task: &JudgeTask, prompt: Prompt) -> Result<String, Failure> {
+async fn call(
+    model: &dyn ModelClient,
+    task: &JudgeTask,
+    prompt: Prompt,
+    written: Option<&Brief>,
+) -> Result<String, PassFailure> {
     let message = ModelMessage {
         role: ModelRole::User,
         text: prompt.user,
@@ -136,13 +169,36 @@ async fn call(model: &dyn ModelClient, task: &JudgeTask, prompt: Prompt) -> Resu
         json: true,
         tokens_max: REPLY_TOKENS_MAX,
     };
-    match tokio::time::timeout(task.within, model.complete(request)).await {
-        Ok(Ok(reply)) => Ok(reply.text),
-        Ok(Err(error)) => {
-            tracing::warn!(run.id = %task.run, %error, "routing model failed");
-            Err(Failure::Unusable)
-        }
-        Err(_) => Err(Failure::TimedOut),
+    let (fault, detail) = match tokio::time::timeout(task.within, model.complete(request)).await {
+        Ok(Ok(reply)) => return Ok(reply.text),
+        Ok(Err(error)) => fault_of(error),
+        Err(_) => (ModelFault::TimedOut, String::new()),
+    };
+    tracing::warn!(run.id = %task.run, model = task.model, ?fault, detail, "routing model failed");
+    Err(PassFailure {
+        fault,
+        detail: redact(&detail).chars().take(DETAIL_CHARACTERS_MAX).collect(),
+        written: written.cloned(),
+    })
+}
+
+fn fault_of(error: ModelError) -> (ModelFault, String) {
+    match error {
+        ModelError::Unavailable(why) => (ModelFault::Unavailable, why),
+        ModelError::RateLimited(why) => (ModelFault::RateLimited, why),
+        ModelError::Authentication(why) => (ModelFault::Authentication, why),
+        ModelError::ContextOverflow(why) => (ModelFault::ContextOverflow, why),
+        ModelError::UnknownModel(why) => (ModelFault::UnknownModel, why),
+        ModelError::Refused(why) => (ModelFault::Refused, why),
+    }
+}
+
+/// Nobody hears it.
+fn given_up() -> PassFailure {
+    PassFailure {
+        fault: ModelFault::Unavailable,
+        detail: "the pass was given up".into(),
+        written: None,
     }
 }
 

@@ -1,4 +1,4 @@
-//! Takes skills that a person typed: one in flight per session.
+//! Takes skills that a person typed, one in flight per session, and those that an agent delegated, beside them.
 //!
 //! Receives [`StartSkill`] and notes to itself. Has the order resolved into a request (the wiring knows how), hands it to
 //! the sub-agent supervisor, and waits until the run is over. After a restart it learns from the journal what is in flight.
@@ -11,7 +11,7 @@ use crate::supervision::{Actor, Answer, Context, Handles, Port};
 use futures_util::future::LocalBoxFuture;
 use impresario_policies::domain::{Reason, ReasonCode, RunId, RunRequest, RunState, SessionId, WhatToRun};
 use impresario_policies::user_lines;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 use std::time::Duration;
 use tokio::sync::oneshot;
@@ -19,6 +19,9 @@ use tokio::sync::oneshot;
 const ASK: Duration = Duration::from_secs(30);
 /// A run is bounded by its own clocks; this only keeps a lost wake-up from lasting for ever.
 const RUN_OVER: Duration = Duration::from_secs(24 * 3600);
+
+/// So many delegated skills are at work or wait for room; an agent that wants more is refused.
+const BESIDE_MAX: usize = 16;
 
 /// Whom the router reaches.
 #[derive(Clone)]
@@ -40,6 +43,8 @@ pub struct Router {
     ports: RouterPorts,
     resolve: Resolve,
     in_flight: BTreeMap<Option<SessionId>, RunId>,
+    /// Those that agents wait for.
+    beside: BTreeSet<RunId>,
     recovery: Option<Vec<oneshot::Sender<()>>>,
 }
 
@@ -60,6 +65,7 @@ impl Router {
             ports,
             resolve,
             in_flight: BTreeMap::new(),
+            beside: BTreeSet::new(),
             recovery: Some(Vec::new()),
         }
     }
@@ -106,6 +112,7 @@ impl Handles<StartSkill> for Router {
 impl Handles<SkillOver> for Router {
     fn handle(&mut self, over: SkillOver, _: &mut Context<Self>) -> Answer<Self, ()> {
         self.in_flight.retain(|_, run| *run != over.run);
+        self.beside.remove(&over.run);
         Answer::now(())
     }
 }
@@ -131,26 +138,63 @@ impl Router {
         answer: oneshot::Sender<Result<(), Refusal>>,
         ctx: &mut Context<Self>,
     ) {
-        let StartSkill { run, order } = start;
+        let StartSkill { run, order, beside } = start;
+        if beside {
+            return self.start_beside(run, order, answer, ctx);
+        }
         let session = order.session.clone();
         match self.in_flight.get(&session) {
             Some(same) if *same == run => return drop(answer.send(Ok(()))),
-            Some(other) => return self.start_if_over(other.clone(), StartSkill { run, order }, answer, ctx),
+            Some(other) => {
+                let start = StartSkill { run, order, beside };
+                return self.start_if_over(other.clone(), start, answer, ctx);
+            }
             None => self.in_flight.insert(session.clone(), run.clone()),
         };
-        let (resolve, port, id) = (self.resolve.clone(), self.ports.start.clone(), run.clone());
-        let started = async move {
-            let request = Box::new(resolve(order).await.map_err(Refusal)?);
-            let accepted = port.ask_again(StartRun { run: id, request }, ASK).await;
-            accepted.unwrap_or_else(|error| Err(refusal(ReasonCode::Internal, &error.to_string())))
-        };
-        ctx.spawn_then(started, move |router, accepted, ctx| {
+        let accepted = self.accept(run.clone(), order);
+        ctx.spawn_then(accepted, move |router, accepted, ctx| {
             match &accepted {
                 Ok(()) => router.watch(session, run, ctx),
                 Err(_) => router.in_flight.retain(|_, in_flight| *in_flight != run),
             }
             let _ = answer.send(accepted);
         });
+    }
+
+    /// Runs of agents that wait for them: room is given where runs are admitted, here only their number is bounded.
+    fn start_beside(
+        &mut self,
+        run: RunId,
+        order: SkillOrder,
+        answer: oneshot::Sender<Result<(), Refusal>>,
+        ctx: &mut Context<Self>,
+    ) {
+        if self.beside.len() >= BESIDE_MAX && !self.beside.contains(&run) {
+            let message = format!("{BESIDE_MAX} delegated skills are at work. Wait for one of them.");
+            return drop(answer.send(Err(refusal(ReasonCode::Busy, &message))));
+        }
+        self.beside.insert(run.clone());
+        let accepted = self.accept(run.clone(), order);
+        ctx.spawn_then(accepted, move |router, accepted, ctx| {
+            match &accepted {
+                Ok(()) => router.await_end(run, ctx),
+                Err(_) => drop(router.beside.remove(&run)),
+            }
+            let _ = answer.send(accepted);
+        });
+    }
+
+    fn accept(
+        &self,
+        run: RunId,
+        order: SkillOrder,
+    ) -> impl std::future::Future<Output = Result<(), Refusal>> + use<> {
+        let (resolve, port) = (self.resolve.clone(), self.ports.start.clone());
+        async move {
+            let request = Box::new(resolve(order).await.map_err(Refusal)?);
+            let accepted = port.ask_again(StartRun { run, request }, ASK).await;
+            accepted.unwrap_or_else(|error| Err(refusal(ReasonCode::Internal, &error.to_string())))
+        }
     }
 
     /// A result is seen a moment before the end of its run is told here: the journal knows.
@@ -179,6 +223,10 @@ impl Router {
 
     fn watch(&mut self, session: Option<SessionId>, run: RunId, ctx: &mut Context<Self>) {
         self.in_flight.insert(session, run.clone());
+        self.await_end(run, ctx);
+    }
+
+    fn await_end(&self, run: RunId, ctx: &mut Context<Self>) {
         let port = self.ports.await_run.clone();
         let over = run.clone();
         ctx.spawn_then(

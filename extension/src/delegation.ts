@@ -1,14 +1,18 @@
 // Delegation by the main agent itself: the section of its system prompt, and the tool that goes with it. Whether it is
 // taught is decided once for a session, so that tools and prompt are the same in every turn and the provider's cache holds.
 
-import { textFor } from "./delivery.ts";
+import { textForCaller } from "./delivery.ts";
 import type { DelegationLesson, DeliveryOffer } from "./generated/protocol.ts";
+import { titledText } from "./drawing.ts";
 import type { HostSession } from "./host.ts";
 import type { Impresario } from "./impresario.ts";
 import type { ShownRun } from "./progress.ts";
 
 /** How long the first turn of a session waits for a runtime that is only starting. */
 const FIRST_TURN_MS = 2_000;
+
+/** So much of a task is drawn above its result. */
+const TASK_LINES_MAX = 6;
 
 /** What became of a delegated run, as the tool tells it. */
 export interface DelegatedDetails {
@@ -64,8 +68,15 @@ export class Delegation {
       label: "Delegate",
       description: tool.description,
       parameters: tool.parameters as never,
-      // One skill is in flight in a session.
-      executionMode: "sequential",
+      // Several calls of a turn run side by side, as far as the runtime has room for them.
+      executionMode: "parallel",
+      renderCall: (parameters, theme) => {
+        // It is drawn while its arguments still come in.
+        const { skill, task } = parameters as { skill?: unknown; task?: unknown };
+        const title = `${tool.name} ${typeof skill === "string" ? skill : "…"}`;
+        const paint = (text: string) => theme.fg("toolTitle", theme.bold(text));
+        return titledText(title, typeof task === "string" ? task : "", paint, TASK_LINES_MAX);
+      },
       execute: async (_call, parameters, signal, update, ctx) => {
         session.enter(ctx);
         const { skill, task } = parameters as { skill: string; task: string };
@@ -73,7 +84,7 @@ export class Delegation {
           signal,
           doing: (text, run) => update?.({ content: [{ type: "text", text }], details: { run } }),
         });
-        return { content: [{ type: "text", text: textFor(offer, shown) }], details: { run: offer.run, state: offer.state } };
+        return { content: [{ type: "text", text: textForCaller(offer, shown) }], details: { run: offer.run, state: offer.state } };
       },
     });
     // A tool that throws loses its details, and with them the run they name; so failure is marked here.

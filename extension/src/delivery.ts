@@ -166,17 +166,40 @@ function runOf(entry: unknown): string | undefined {
 
 /** What the model reads, and the person where nothing draws it more nicely. */
 export function textFor(offer: DeliveryOffer, shown: ShownRun | undefined): string {
-  const parts = [titleLine(offer, shown)];
+  const parts = [titleLine(offer, shown), ...asked(offer), ...left(offer)];
   if (offer.earlier_session) parts.splice(1, 0, "It was asked for in an earlier session here, which Pi did not keep.");
   if (offer.reason) parts.push(offer.reason.message);
-  if (offer.answer) parts.push(offer.state === "succeeded" ? offer.answer : `What there was of an answer:\n\n${offer.answer}`);
-  if (offer.stopped_early) parts.push(offer.stopped_early);
+  parts.push(...answered(offer));
   return parts.join("\n\n");
 }
 
+/** The same for whoever called with the task and reads it in the call. */
+export function textForCaller(offer: DeliveryOffer, shown: ShownRun | undefined): string {
+  return textFor(offer.about ? { ...offer, about: { ...offer.about, task: "" } } : offer, shown);
+}
+
+function asked({ about }: DeliveryOffer): string[] {
+  if (!about) return [];
+  const task = about.task.trim() ? [`Task: ${about.task.trim()}`] : [];
+  return [...task, ...about.answers.map(({ question, answer }) => `Asked: ${question}\nAnswered: ${answer}`)];
+}
+
+/** Models that were left on the way to the result; a reason names the last one itself. */
+function left({ about }: DeliveryOffer): string[] {
+  return about && about.left.length > 0 ? [about.left.join("\n")] : [];
+}
+
+function answered(offer: DeliveryOffer): string[] {
+  const early = offer.stopped_early ? [offer.stopped_early] : [];
+  if (!offer.answer) return early;
+  return [offer.state === "succeeded" ? offer.answer : `What there was of an answer:\n\n${offer.answer}`, ...early];
+}
+
 export function titleLine(offer: DeliveryOffer, shown: ShownRun | undefined): string {
-  const what = shown?.name ? `Skill ${shown.name}` : "A sub-agent";
-  return `${what} ${offer.state} (run ${offer.run})`;
+  const name = offer.about?.skill ?? shown?.name;
+  const what = name ? `Skill ${name}` : "A sub-agent";
+  const model = offer.about?.model ? `, on ${offer.about.model}` : "";
+  return `${what} ${offer.state} (run ${offer.run}${model})`;
 }
 
 /** Pi prints answers of its own model only, and keeps its stdout to itself; ours go to the same place. */

@@ -11,15 +11,17 @@ import { hostVersion, runtimeEnvironment } from "./host.ts";
 import type { HostSession } from "./host.ts";
 import { Refusal } from "./connection.ts";
 import type { Connection, Failure, NotificationHandlers, RequestHandlers } from "./connection.ts";
-import { completeModel } from "./models.ts";
+import { LeftBehind } from "./left-behind.ts";
+import { checkModels, completeModel } from "./models.ts";
 import { Observer } from "./observe.ts";
-import { ProgressView } from "./progress.ts";
+import { ProgressView, sentence } from "./progress.ts";
 import type { ShownRun } from "./progress.ts";
 import { Questions } from "./questions.ts";
 import { RuntimeProcess } from "./runtime-process.ts";
 import type { RuntimeSettings } from "./runtime-process.ts";
 
 const READY_MS = 10_000;
+const SCREEN_CLEARED_MS = 300;
 export const NOT_READY = "Impresario's runtime is not ready yet; try again in a moment.";
 
 /** What became of a request to run a skill. */
@@ -33,11 +35,12 @@ export class Impresario {
   readonly observer = new Observer((events, dropped) => this.#observe(events, dropped));
   readonly escape = new EscapeKey();
   readonly delegation = new Delegation(this);
+  readonly #leftBehind = new LeftBehind(() => this.progress.runs);
   #session: HostSession | undefined;
   #skills: SkillSummary[] = [];
   #ends = new Map<string, () => void>();
   #calls = new Map<string, WaitingCall>();
-  #accepting: Promise<unknown> = Promise.resolve();
+  readonly #accepting = new Set<Promise<void>>();
 
   constructor(settings: Partial<RuntimeSettings> = {}) {
     this.runtime = new RuntimeProcess(
@@ -56,6 +59,7 @@ export class Impresario {
     const another = this.#session?.id !== session.id;
     this.#session = session;
     if (another) this.#forgetSession();
+    if (another) this.#tellWhatWasLeft(session);
     this.escape.listen(session, () => this.#escape());
     this.runtime.start();
     const connection = this.runtime.connection;
@@ -66,6 +70,8 @@ export class Impresario {
   end(session: HostSession, reason: string): void {
     if (!this.isCurrent(session)) return;
     this.observer.flush();
+    if (reason === "quit") this.#leftBehind.tellAtExit();
+    else this.#leftBehind.keep();
     this.runtime.connection?.notify("session.end", { session: session.id, reason });
     this.escape.leave();
     session.leave();
@@ -104,12 +110,12 @@ export class Impresario {
     try {
       const connection = await this.runtime.ready(READY_MS);
       if (!connection) return { is: "no runtime" };
-      const request = { ...wanted, session: session.id, request: crypto.randomUUID(), listed: session.piSkills };
+      const request = { ...wanted, session: session.id, request: crypto.randomUUID(), listed: session.piSkills, delegated: false };
       const accepted = await connection.ask("skill.run", request, { holds: true });
       if (!accepted.ok) return this.#refused(session, name, accepted);
       const { run } = accepted.result;
       this.progress.begin(run, name, task);
-      if (!session.hasUI) await this.#ended(run);
+      if (!session.hasUI) await this.#leftBehind.tellInterrupted(session, this.#ended(run));
       return { is: "accepted" };
     } finally {
       release();
@@ -128,11 +134,13 @@ export class Impresario {
     try {
       const connection = await this.runtime.ready(READY_MS);
       if (!connection) throw new Error(this.runtime.offBecause ?? NOT_READY);
-      const request = { session: session.id, request: crypto.randomUUID(), name, task, hosts_form: false, listed: session.piSkills };
+      const request = { session: session.id, request: crypto.randomUUID(), name, task, hosts_form: false, listed: session.piSkills, delegated: true };
       const asked = connection.ask("skill.run", request, { holds: true });
       // An offer that stands in the same chunk as the acceptance waits until the run is known here.
       let known = () => {};
-      this.#accepting = new Promise<void>((resolve) => (known = resolve));
+      const accepting = new Promise<void>((resolve) => (known = resolve));
+      this.#accepting.add(accepting);
+      void accepting.then(() => this.#accepting.delete(accepting));
       const accepted = await asked;
       if (!accepted.ok) known();
       if (!accepted.ok) throw new Error(refusal(name, accepted));
@@ -145,7 +153,7 @@ export class Impresario {
       const cancel = () => void this.runtime.connection?.ask("skill.cancel", { session: session.id, run, by: "escape" });
       if (call.signal?.aborted) cancel();
       call.signal?.addEventListener("abort", cancel, { once: true });
-      return await result;
+      return await this.#leftBehind.tellInterrupted(session, result);
     } finally {
       release();
     }
@@ -200,7 +208,7 @@ export class Impresario {
     if (!connection) return session.complain(this.runtime.offBecause ?? NOT_READY);
     const outcome = await connection.ask(method, params, { holds: true });
     if (outcome.ok) session.tell(outcome.result.text);
-    else session.complain(`The traces could not be read: ${wordsFor(outcome)}.`);
+    else session.complain(`The traces could not be read: ${sentence(wordsFor(outcome))}`);
   }
 
   /** The traces whose file begins so, the newest first. */
@@ -235,9 +243,10 @@ export class Impresario {
     return {
       ping: ({ payload }) => ({ payload }),
       "model.complete": (request, signal) => completeModel(this.#here(null), request, signal),
+      "models.check": (asked) => checkModels(this.#here(null), asked),
       "question.ask": ({ run, session, question }) => ({ shown: this.questions.ask(this.#here(session), run, question) }),
       "delivery.offer": async (offer) => {
-        await this.#accepting;
+        await Promise.all(this.#accepting);
         return this.#take(offer);
       },
       "session.history": ({ messages_max }) => ({ messages: history(this.#here(null), messages_max) }),
@@ -319,7 +328,7 @@ export class Impresario {
     }
     const uncertain = failure.why === "error" ? "" : " If it was accepted nevertheless, its result will appear here.";
     const hint = data.hint ? ` ${data.hint}` : "";
-    session.complain(`Skill ${name} was not started: ${wordsFor(failure)}.${hint}${uncertain}`);
+    session.complain(`Skill ${name} was not started: ${sentence(wordsFor(failure))}${hint}${uncertain}`);
     return { is: "failed" };
   }
 
@@ -343,6 +352,15 @@ export class Impresario {
     return true;
   }
 
+  /** Pi clears its screen after it told of a new session, so this waits until that is done. */
+  #tellWhatWasLeft(session: HostSession): void {
+    const words = this.#leftBehind.take();
+    if (!words) return;
+    setTimeout(() => {
+      if (this.isCurrent(session)) session.notice("info", words);
+    }, SCREEN_CLEARED_MS).unref();
+  }
+
   #failCalls(why: string): void {
     for (const call of this.#calls.values()) call.fail(new Error(why));
     this.#calls.clear();
@@ -359,7 +377,7 @@ export class Impresario {
 /** What the main agent is told of a refusal: it can choose another name. */
 function refusal(name: string, failure: Failure): string {
   const { hint } = dataOf(failure);
-  return `Skill ${name} was not started: ${wordsFor(failure)}${hint ? ` ${hint}` : ""}`;
+  return `Skill ${name} was not started: ${sentence(wordsFor(failure))}${hint ? ` ${hint}` : ""}`;
 }
 
 function dataOf(failure: Failure): { code?: string; hint?: string | null } {

@@ -2,7 +2,7 @@
 
 import { Refusal, textOf } from "./connection.ts";
 import { ERROR_CODES, HOST_MODEL } from "./generated/protocol.ts";
-import type { ModelComplete, ModelCompleted, ModelFailure, WireModelMessage } from "./generated/protocol.ts";
+import type { ModelComplete, ModelCompleted, ModelFailure, ModelsCheck, ModelsChecked, ModelStanding, WireModelMessage } from "./generated/protocol.ts";
 import type { Context, HostSession } from "./host.ts";
 
 type PiModel = NonNullable<Context["model"]>;
@@ -32,14 +32,28 @@ export async function completeModel(session: HostSession, request: ModelComplete
 }
 
 function findModel(ctx: Context, name: string): PiModel {
-  if (name === HOST_MODEL) {
-    if (ctx.model) return ctx.model;
-    throw failed({ failure: "unknown_model", why: "the session has no model; choose one with /model" });
-  }
+  const model = lookUp(ctx, name);
+  if (model) return model;
+  const why = name === HOST_MODEL ? "the session has no model; choose one with /model" : `Pi has no model ${name}`;
+  throw failed({ failure: "unknown_model", why });
+}
+
+function lookUp(ctx: Context, name: string): PiModel | undefined {
+  if (name === HOST_MODEL) return ctx.model;
   const slash = name.indexOf("/");
-  const model = slash > 0 ? ctx.modelRegistry.find(name.slice(0, slash), name.slice(slash + 1)) : undefined;
-  if (!model) throw failed({ failure: "unknown_model", why: `Pi has no model ${name}` });
-  return model;
+  return slash > 0 ? ctx.modelRegistry.find(name.slice(0, slash), name.slice(slash + 1)) : undefined;
+}
+
+/** Whether each model could be called, without calling it. */
+export function checkModels(session: HostSession, { models }: ModelsCheck): ModelsChecked {
+  const ctx = session.read((found) => found, undefined);
+  if (!ctx) throw failed({ failure: "unavailable", why: "no session is open" });
+  const standings = models.map((name): ModelStanding => {
+    const model = lookUp(ctx, name);
+    if (!model) return "unknown";
+    return ctx.modelRegistry.hasConfiguredAuth(model) ? "ready" : "not_logged_in";
+  });
+  return { standings };
 }
 
 async function call(ctx: Context, model: PiModel, request: ModelComplete, signal: AbortSignal): Promise<Reply> {
@@ -47,6 +61,8 @@ async function call(ctx: Context, model: PiModel, request: ModelComplete, signal
   const options = {
     maxTokens: request.tokens_max,
     cacheRetention: "none",
+    // The runtime tries again, after pauses that a person sees; an interrupted call must not begin anew either.
+    maxRetries: 0,
     signal,
     ...(request.temperature === null ? {} : { temperature: request.temperature }),
   };

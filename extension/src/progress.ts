@@ -121,7 +121,7 @@ export function widgetLines(runs: ShownRun[], nowMs: number, escapeWorks: boolea
   return lines;
 }
 
-function titleOf(run: ShownRun): string {
+export function titleOf(run: ShownRun): string {
   return run.name ?? `run ${run.run}`;
 }
 
@@ -140,4 +140,9 @@ export function elapsed(ms: number): string {
 export function oneLine(text: string, lengthMax: number): string {
   const line = text.replace(/[\u0000-\u001f\u007f-\u009f]+/g, " ").trim();
   return line.length <= lengthMax ? line : `${line.slice(0, lengthMax - 1)}…`;
+}
+
+/** Words of somebody else's, which may end in a full stop or not. */
+export function sentence(words: string): string {
+  return /[.!?…]$/.test(words) ? words : `${words}.`;
 }

@@ -24,8 +24,8 @@ export class Questions {
     const answered = session.read((ctx) => ctx.ui.input(question, "your answer", { signal: open.signal }), undefined);
     if (!answered) return false;
     answered.then(
-      (text) => this.#answered(run, open, text),
-      () => this.#answered(run, open, undefined),
+      (text) => this.#answered(session, run, question, open, text),
+      () => this.#answered(session, run, question, open, undefined),
     );
     return true;
   }
@@ -41,9 +41,11 @@ export class Questions {
     for (const run of [...this.#open.keys()]) this.close(run);
   }
 
-  #answered(run: string, open: AbortController, text: string | undefined): void {
+  #answered(session: HostSession, run: string, question: string, open: AbortController, text: string | undefined): void {
     // Closed by us: whoever closed it needs no answer.
     if (this.#open.get(run) !== open) return;
+    // Nothing was typed: that is neither an answer nor the wish to stop.
+    if (text !== undefined && !text.trim() && this.ask(session, run, question)) return;
     this.#open.delete(run);
     this.#answer({ run, answer: text?.trim() || null });
   }

@@ -1,9 +1,11 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { textFor } from "../src/delivery.ts";
+import { textFor, textForCaller } from "../src/delivery.ts";
+import { wrapped } from "../src/drawing.ts";
 import { isEscape } from "../src/escape.ts";
 import { classify } from "../src/models.ts";
-import { elapsed, oneLine, statusLine, widgetLines } from "../src/progress.ts";
+import { goesOn, isParked } from "../src/left-behind.ts";
+import { elapsed, oneLine, sentence, statusLine, widgetLines } from "../src/progress.ts";
 
 test("a provider's words become a kind of failure", () => {
   const check = (words: string, failure: string) => assert.equal(classify(words).failure, failure, words);
@@ -35,7 +37,34 @@ test("progress is short and harmless to a terminal", () => {
 });
 
 test("a result says what, how, why and the answer", () => {
-  const offer = { run: "r1", session: null, earlier_session: false, state: "failed", answer: "half", reason: { code: "x", message: "Too slow." }, stopped_early: null } as const;
+  const offer = { run: "r1", session: null, earlier_session: false, state: "failed", answer: "half", reason: { code: "x", message: "Too slow." }, stopped_early: null, about: null } as const;
   assert.equal(textFor(offer, run), "Skill demo failed (run r1)\n\nToo slow.\n\nWhat there was of an answer:\n\nhalf");
   assert.equal(textFor({ ...offer, state: "succeeded", answer: "42", reason: null }, undefined), "A sub-agent succeeded (run r1)\n\n42");
+});
+
+test("a result says what was asked, which model answered, and why others did not", () => {
+  const about = { skill: "demo", task: " look ", answers: [{ question: "Which?", answer: "both" }], model: "b/two", left: ["On a/one, it was busy."] };
+  const offer = { run: "r1", session: null, earlier_session: false, state: "succeeded", answer: "42", reason: null, stopped_early: null, about } as const;
+  const text = "Skill demo succeeded (run r1, on b/two)\n\nTask: look\n\nAsked: Which?\nAnswered: both\n\nOn a/one, it was busy.\n\n42";
+  assert.equal(textFor({ ...offer, about: { ...about } }, undefined), text);
+  assert.equal(textForCaller({ ...offer, about: { ...about } }, undefined), text.replace("Task: look\n\n", ""));
+});
+
+test("a sentence ends once", () => {
+  assert.equal(sentence("Busy."), "Busy.");
+  assert.equal(sentence("busy"), "busy.");
+});
+
+test("text fits the width it is given, and says when there is more", () => {
+  assert.deepEqual(wrapped("look at the last commit", 12, 3), ["look at the", "last commit"]);
+  assert.deepEqual(wrapped("one\ntwo\u001b[2J\nthree", 12, 2), ["one", "two [2J…"]);
+  assert.deepEqual(wrapped("abcdefghij", 4, 2), ["abcd", "ef…"]);
+  assert.deepEqual(wrapped("日本語", 4, 4), ["日本", "語"]);
+  assert.deepEqual(wrapped("", 4, 4), []);
+  assert.equal(wrapped("日本語", 1, 9).length, 3);
+});
+
+test("whoever leaves a session is told what becomes of its runs", () => {
+  assert.equal(goesOn([run]), "Skill demo goes on; its result waits in the session that was left (/resume).");
+  assert.equal(isParked([run]), "demo parked, because Pi was left while it worked; `impresario runs resume r1` goes on.");
 });

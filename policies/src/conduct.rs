@@ -9,6 +9,7 @@ use crate::domain::{
 };
 use crate::fallback::{FallbackDecision, FallbackFacts, FallbackSettings, StartFrom, decide_fallback};
 use crate::judge_loop::{DEFAULT_QUESTION, brief_with_goal};
+use crate::judge_models::{JudgeModelDecision, choose_judge_model};
 use crate::model_choice::{ChoiceDecision, choose_models};
 use crate::projection::{AttemptProjection, RunProjection, ToolFate};
 use std::time::Duration;
@@ -54,6 +55,8 @@ pub enum QuestionFailure {
     NobodyThere,
     /// Nobody answered in time.
     TimedOut,
+    /// The person closed the question.
+    Dismissed,
     /// The host went away.
     HostGone,
 }
@@ -65,6 +68,12 @@ pub enum Move {
     Judge {
         /// From 1, over the whole run.
         pass: u32,
+        /// On which model.
+        model: String,
+        /// After how long.
+        wait: Duration,
+        /// What the actor wrote before its judge failed: only the judge is asked again.
+        written: Option<Brief>,
     },
     /// Put a question to the user.
     Ask {
@@ -253,13 +262,9 @@ fn towards_a_brief(run: &RunProjection, request: &RunRequest, facts: &ConductFac
     }
     let answered_after = run.questions.last().map_or(0, |question| question.after_pass);
     let passes = run.passes.len() as u32;
-    let next_pass = Move::Judge { pass: passes + 1 };
-    let Some(latest) = run.latest_pass() else {
-        return next_pass;
+    let Some(latest) = run.latest_pass().filter(|_| passes != answered_after) else {
+        return judge(passes + 1, run, request);
     };
-    if passes == answered_after {
-        return next_pass;
-    }
     let unjudged = *passes_max == 0;
     let brief = brief_of(run, latest, request);
     let has_goal = !trim(&brief.user_goal).is_empty();
@@ -268,7 +273,7 @@ fn towards_a_brief(run: &RunProjection, request: &RunRequest, facts: &ConductFac
         return keep_brief(brief, verdict, request);
     }
     if passes - answered_after < (*passes_max).max(1) {
-        return next_pass;
+        return judge(passes + 1, run, request);
     }
     let question = question_of(&latest.verdict);
     if (run.questions.len() as u32) < *questions_max {
@@ -278,6 +283,32 @@ fn towards_a_brief(run: &RunProjection, request: &RunRequest, facts: &ConductFac
         };
     }
     unanswered(&question, QuestionFailure::NobodyThere, request)
+}
+
+/// One more pass, on the model that is to answer after those that did not.
+fn judge(pass: u32, run: &RunProjection, request: &RunRequest) -> Move {
+    let failed = run.failed_passes.iter().rev();
+    let mut failed = failed.take_while(|failed| failed.pass == pass);
+    match choose_judge_model(pass, &run.failed_passes, request) {
+        JudgeModelDecision::Call { model, wait } => Move::Judge {
+            pass,
+            model,
+            wait,
+            written: failed.find_map(|failed| failed.brief.clone()),
+        },
+        // Whoever wants no judge wants no brief that only a judge would need.
+        JudgeModelDecision::GiveUp(_) if unjudged(request) && !trim(&request.task).is_empty() => {
+            keep_brief(the_task_alone(request), None, request)
+        }
+        JudgeModelDecision::GiveUp(reason) => Move::End {
+            state: TerminalState::Failed,
+            reason: Some(reason),
+        },
+    }
+}
+
+fn unjudged(request: &RunRequest) -> bool {
+    matches!(request.briefing, Briefing::Judged { passes_max: 0, .. })
 }
 
 /// What actor and user said together; without a goal of its own the task is the goal.
@@ -366,6 +397,10 @@ fn unanswered(question: &str, failure: QuestionFailure, request: &RunRequest) ->
                  Say it in the task and start again."
             )
         }
+        QuestionFailure::Dismissed => {
+            let message = format!("The question was closed without an answer: {question}");
+            return end(TerminalState::Cancelled, ReasonCode::Cancelled, &message);
+        }
         QuestionFailure::HostGone => {
             let message = format!("The host went away before it was answered: {question}");
             return end(TerminalState::Parked, ReasonCode::HostGone, &message);
@@ -386,7 +421,7 @@ fn towards_an_answer(run: &RunProjection, request: &RunRequest, facts: &ConductF
     };
     let chain = run.chain();
     let (Some(end), false) = (&last.ended, chain.is_empty()) else {
-        return no_model();
+        return no_model(request);
     };
     let facts_of_last = fallback_facts(run, last, end.ending, &end.detail);
     match decide_fallback(
@@ -412,7 +447,7 @@ fn towards_an_answer(run: &RunProjection, request: &RunRequest, facts: &ConductF
 
 fn first_attempt(run: &RunProjection, request: &RunRequest) -> Move {
     match run.chain().first() {
-        None => no_model(),
+        None => no_model(request),
         Some(model) => Move::StartAttempt {
             number: run.next_attempt(),
             model: model.clone(),
@@ -433,9 +468,29 @@ fn or_from_earlier_run(from: StartFrom, request: &RunRequest) -> StartFrom {
     }
 }
 
-fn no_model() -> Move {
-    let message = "No model is configured for this run. Name one with `--model provider/id`.";
-    end(TerminalState::Failed, ReasonCode::UnknownModel, message)
+fn no_model(request: &RunRequest) -> Move {
+    let what_to_do = match asked_from(request) {
+        AskedFrom::CommandLine => "Name one with `--model provider/id`.",
+        AskedFrom::Pi => "Choose one with /model, or set `fallbackModels`.",
+        AskedFrom::Program => "Name one in its chain.",
+    };
+    let message = format!("No model is configured for this run. {what_to_do}");
+    end(TerminalState::Failed, ReasonCode::UnknownModel, &message)
+}
+
+/// Where a person who reads a reason can do something about it.
+enum AskedFrom {
+    CommandLine,
+    Pi,
+    Program,
+}
+
+fn asked_from(request: &RunRequest) -> AskedFrom {
+    match request.origin.host.as_str() {
+        "cli" => AskedFrom::CommandLine,
+        "pi" => AskedFrom::Pi,
+        _ => AskedFrom::Program,
+    }
 }
 
 fn fallback_facts(
@@ -492,16 +547,24 @@ fn fallback_settings(request: &RunRequest, chain: &[String], can_resume: bool) -
 
 fn total_over(request: &RunRequest) -> Move {
     let seconds = request.clocks.total.as_secs();
-    let message = format!("The run's total time of {seconds} s is over. Give it more with `--timeout`.");
+    let more = match asked_from(request) {
+        AskedFrom::CommandLine => "Give it more with `--timeout`.",
+        AskedFrom::Pi => "Give it more with the setting `impresario.totalTimeoutMs`.",
+        AskedFrom::Program => "Give it a longer timeout.",
+    };
+    let message = format!("The run's total time of {seconds} s is over. {more}");
     end(TerminalState::Failed, ReasonCode::TotalTimeout, &message)
 }
 
 fn group_over(request: &RunRequest) -> Move {
     let total = request.group.as_ref().map(|member| member.total);
     let seconds = total.unwrap_or_default().as_secs_f64();
-    let message = format!(
-        "The total time of {seconds} s for all sub-tasks together is over. Give it more with `--timeout` or parallelSubagents.totalTimeoutMs."
-    );
+    let more = match asked_from(request) {
+        AskedFrom::CommandLine => "Give it more with `--timeout` or parallelSubagents.totalTimeoutMs.",
+        AskedFrom::Pi => "Give it more with the setting `impresario.parallelSubagents.totalTimeoutMs`.",
+        AskedFrom::Program => "Give the group a longer timeout.",
+    };
+    let message = format!("The total time of {seconds} s for all sub-tasks together is over. {more}");
     end(TerminalState::Failed, ReasonCode::TotalTimeout, &message)
 }
 

@@ -2,6 +2,7 @@
 
 use crate::attempt_ending::says_no_such_model;
 use crate::domain::{AttemptEnding, Reason, ReasonCode};
+use crate::projection::{AttemptProjection, RunProjection};
 use std::time::Duration;
 
 /// What was seen of the attempts so far.
@@ -166,7 +167,8 @@ fn try_other_provider(facts: &FallbackFacts, settings: &FallbackSettings) -> Fal
     }
 }
 
-fn provider(model: &str) -> &str {
+/// The part of a model's name before the first slash.
+pub(crate) fn provider(model: &str) -> &str {
     model.split('/').next().unwrap_or(model)
 }
 
@@ -211,14 +213,46 @@ fn work_done_already(facts: &FallbackFacts) -> Reason {
 
 /// Says why an attempt that ended like this gave no answer.
 pub fn reason_of(facts: &FallbackFacts) -> Reason {
-    let (code, sentence) = match facts.ending {
+    why_no_answer(&facts.model, facts.ending, &facts.detail)
+}
+
+/// The models that a run has left for another one, each with why; in the order in which they were left.
+pub fn models_left(run: &RunProjection) -> Vec<String> {
+    let mut left = Vec::new();
+    for (attempt, next) in run.attempts.iter().zip(run.attempts.iter().skip(1)) {
+        if let Some(why) = why_it_was_left(attempt, &next.model) {
+            left.push(why);
+        }
+    }
+    left
+}
+
+/// Why a run goes on with another model after this attempt; none where it stays with the same.
+pub fn why_it_was_left(attempt: &AttemptProjection, next: &str) -> Option<String> {
+    let end = attempt.ended.as_ref().filter(|_| attempt.model != next)?;
+    Some(why_no_answer(&attempt.model, end.ending, &end.detail).message)
+}
+
+/// What the person reads while the next attempt is waited for.
+pub fn describe_next_attempt(attempt: &AttemptProjection, next: &str, wait: Duration) -> Option<String> {
+    let end = attempt.ended.as_ref()?;
+    let why = why_no_answer(&attempt.model, end.ending, &end.detail).message;
+    Some(match (attempt.model == next, wait.is_zero()) {
+        (true, true) => format!("starting again. {why}"),
+        (true, false) => format!("starting again in {} s. {why}", wait.as_secs_f64()),
+        (false, _) => format!("going on with {next}. {why}"),
+    })
+}
+
+fn why_no_answer(model: &str, ending: AttemptEnding, detail: &str) -> Reason {
+    let (code, sentence) = match ending {
         AttemptEnding::StartUpSilence => (
             ReasonCode::StartUpTimeout,
             "the sub-agent said nothing after it was started",
         ),
         AttemptEnding::Inactivity => (ReasonCode::InactivityTimeout, "the sub-agent went silent"),
         AttemptEnding::Deadline => (ReasonCode::TotalTimeout, "the run's total time is over"),
-        AttemptEnding::Unavailable if says_no_such_model(&facts.detail) => {
+        AttemptEnding::Unavailable if says_no_such_model(detail) => {
             (ReasonCode::UnknownModel, "the provider has no such model")
         }
         AttemptEnding::Unavailable => (ReasonCode::Unavailable, "the model could not be reached"),
@@ -257,13 +291,20 @@ pub fn reason_of(facts: &FallbackFacts) -> Reason {
         ),
         AttemptEnding::Answered => (ReasonCode::Internal, "the answer was not kept"),
     };
-    let detail = facts.detail.trim();
-    let model = &facts.model;
+    let detail = detail.trim();
     let message = match detail.is_empty() {
         true => format!("On {model}, {sentence}."),
-        false => format!("On {model}, {sentence}: {detail}"),
+        false => format!("On {model}, {sentence}: {detail}{}", full_stop_after(detail)),
     };
     Reason { code, message }
+}
+
+/// A full stop where a text has no end of its own.
+pub(crate) fn full_stop_after(text: &str) -> &'static str {
+    match text.ends_with(['.', '!', '?', '…']) {
+        true => "",
+        false => ".",
+    }
 }
 
 #[cfg(test)]

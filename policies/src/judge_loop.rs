@@ -3,8 +3,6 @@
 use crate::compat::trim;
 use crate::domain::{Brief, Route, Verdict};
 
-/// What the user is asked when the judge gave no usable reply in time.
-pub const TIMED_OUT_QUESTION: &str = "Routing model timed out. Could you restate the goal more specifically?";
 /// What the user is asked when the judge's reply could not be used.
 pub const UNUSABLE_QUESTION: &str = "Could you restate what you want this skill to do, and on which files?";
 /// What the user is asked when the judge found something missing but did not say what.
@@ -21,15 +19,10 @@ pub fn brief_with_goal(brief: Brief, task: &str) -> Brief {
     brief
 }
 
-/// The verdict in place of a judge that gave none that could be used.
-pub fn missing_verdict(timed_out: bool) -> Verdict {
-    let question = if timed_out {
-        TIMED_OUT_QUESTION
-    } else {
-        UNUSABLE_QUESTION
-    };
+/// The verdict in place of a judge whose reply could not be used.
+pub fn missing_verdict() -> Verdict {
     Verdict {
-        missing_requirement_question: Some(question.to_string()),
+        missing_requirement_question: Some(UNUSABLE_QUESTION.to_string()),
         ..Verdict::default()
     }
 }
@@ -37,7 +30,7 @@ pub fn missing_verdict(timed_out: bool) -> Verdict {
 /// Where no judge is asked, a usable brief passes; without one nothing starts.
 pub fn unjudged_verdict(brief_usable: bool) -> Verdict {
     if !brief_usable {
-        return missing_verdict(false);
+        return missing_verdict();
     }
     Verdict {
         has_user_goal: true,
@@ -61,6 +54,6 @@ mod tests {
     #[test]
     fn without_a_judge_only_a_usable_brief_passes() {
         assert!(unjudged_verdict(true).passed());
-        assert_eq!(unjudged_verdict(false), missing_verdict(false));
+        assert_eq!(unjudged_verdict(false), missing_verdict());
     }
 }

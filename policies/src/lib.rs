@@ -23,6 +23,7 @@ pub mod group;
 pub mod history;
 pub mod interruption;
 pub mod judge_loop;
+pub mod judge_models;
 pub mod judge_reply;
 pub mod model_choice;
 pub mod model_mapping;

@@ -58,15 +58,18 @@ pub fn observe_run(facts: &ObservationFacts<'_>, settings: &ObservationSettings)
     let history = history.cloned().collect::<Vec<_>>();
     let window = settings.regression_window;
     let verdict = detect_regression(classify_trace(current), current, &history, window);
-    let verdicts = judge_traces(&history, history.len(), window);
+    let of_the_skill = history.iter().filter(|trace| !was_cancelled(trace));
+    let of_the_skill = of_the_skill.cloned().collect::<Vec<_>>();
+    let verdicts = judge_traces(&of_the_skill, of_the_skill.len(), window);
     let degradation = DegradationFacts {
         current: &verdict,
-        history: &history,
+        history: &of_the_skill,
         verdicts: Some(&verdicts),
         last_alert_ms: facts.last_alert_ms,
         now_ms: facts.now_ms,
     };
-    let alert = decide_alert(&degradation, &settings.degradation).filter(|_| facts.person_is_there);
+    let alert = decide_alert(&degradation, &settings.degradation)
+        .filter(|_| facts.person_is_there && !was_cancelled(current));
     let report = settings.report_after_run.then(|| {
         let newest = std::iter::once(current.clone()).chain(history.iter().cloned());
         mini_report(&current.skill_name, &newest.collect::<Vec<_>>(), window)
@@ -76,6 +79,11 @@ pub fn observe_run(facts: &ObservationFacts<'_>, settings: &ObservationSettings)
         alert,
         report,
     })
+}
+
+/// Somebody stopped it, which says nothing of how the skill works.
+fn was_cancelled(trace: &Trace) -> bool {
+    trace.stopped_reason == "aborted"
 }
 
 /// The run itself counts once, and what came after it is none of its history.
@@ -106,7 +114,7 @@ mod tests {
         traces_max: 20,
     };
 
-    /// The runs of a skill, the oldest first: `+` went well, `-` did not.
+    /// The runs of a skill, the oldest first: `+` went well, `-` did not, `x` was cancelled.
     fn history(runs: &str) -> Vec<Trace> {
         let trace = |(at, run): (usize, char)| Trace {
             skill_name: "demo".into(),
@@ -116,10 +124,10 @@ mod tests {
             route: Default::default(),
             tool_calls: Vec::new(),
             final_text: if run == '+' { "done".into() } else { String::new() },
-            stopped_reason: if run == '+' {
-                "completed".into()
-            } else {
-                "timeout".into()
+            stopped_reason: match run {
+                '+' => "completed".into(),
+                'x' => "aborted".into(),
+                _ => "timeout".into(),
             },
             ours: Some(TraceExtras {
                 run_id: format!("r{at}"),
@@ -155,6 +163,14 @@ mod tests {
         check_alert("+--", None);
         check_alert("+---", Some(3));
         check_alert("+----", Some(4));
+    }
+
+    #[test]
+    fn what_a_person_cancelled_says_nothing_of_the_skill() {
+        check_alert("+xxx", None);
+        check_alert("+--x", None);
+        check_alert("+-x-", None);
+        check_alert("+-x--", Some(3));
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! What does a person want to read about a step while a run works?
 
 use crate::domain::{Step, TerminalState};
+use crate::judge_models::describe_fault;
 
 /// One short line in the present tense; none for steps a person need not see.
 pub fn describe_step(step: &Step) -> Option<String> {
@@ -8,6 +9,12 @@ pub fn describe_step(step: &Step) -> Option<String> {
         Step::Accepted { .. } => Some("accepted".into()),
         Step::Judged { pass, verdict, .. } if verdict.passed() => Some(format!("brief passed (pass {pass})")),
         Step::Judged { pass, .. } => Some(format!("brief not passed yet (pass {pass})")),
+        Step::PassFailed {
+            model, fault, detail, ..
+        } => Some(format!(
+            "no answer from {model}: {}",
+            describe_fault(*fault, detail)
+        )),
         Step::QuestionAsked { question } => Some(format!("asking: {question}")),
         Step::Briefed { .. } => Some("briefed".into()),
         Step::Admitted => Some("admitted".into()),

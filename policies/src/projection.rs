@@ -13,8 +13,8 @@ pub use contradiction::{Contradiction, Impossible};
 pub use tool_calls::ToolCalls;
 
 use crate::domain::{
-    AttemptEnding, AttemptNumber, Brief, JudgedPass, ModelChoice, Proof, Question, Reason, Replay,
-    RunRequest, RunState, Step, TerminalState, Verdict,
+    AttemptEnding, AttemptNumber, Brief, JudgedPass, ModelChoice, ModelFault, Proof, Question, Reason,
+    Replay, RunRequest, RunState, Step, TerminalState, Verdict,
 };
 
 /// One step as the journal holds it.
@@ -44,6 +44,8 @@ pub struct RunProjection {
     pub accepted: Option<Acceptance>,
     /// The passes of actor and judge, in order.
     pub passes: Vec<JudgedPass>,
+    /// The passes that came to nothing because of their model, in order.
+    pub failed_passes: Vec<FailedPass>,
     /// What the user was asked, in order.
     pub questions: Vec<Question>,
     /// The brief for the sub-agent, once there is one.
@@ -83,6 +85,21 @@ pub struct Acceptance {
     pub at_ms: u64,
     /// Everything that was asked for.
     pub request: Box<RunRequest>,
+}
+
+/// A pass of actor and judge that came to nothing because of its model.
+#[derive(Debug, Clone, PartialEq)]
+pub struct FailedPass {
+    /// From 1.
+    pub pass: u32,
+    /// The model that gave no answer.
+    pub model: String,
+    /// What kept it from answering.
+    pub fault: ModelFault,
+    /// What the provider or the host said.
+    pub detail: String,
+    /// What the actor had written by then.
+    pub brief: Option<Brief>,
 }
 
 /// An attempt and what it did.

@@ -3,8 +3,9 @@
 use super::Peer;
 use super::connection::AskFailure;
 use super::wire::{
-    ANSWER_BYTES_MAX, DeliveryOffer, ErrorCode, HistoryRole, NoticeLevel, OfferedReason, QuestionAnswer,
-    QuestionAsk, Receipt, SessionHasRun, SessionHistory, UiNotice, UiProgress, UiStatus,
+    ANSWER_BYTES_MAX, DeliveryOffer, ErrorCode, HistoryRole, ModelStanding, ModelsCheck, NoticeLevel,
+    OfferedReason, QuestionAnswer, QuestionAsk, Receipt, SessionHasRun, SessionHistory, UiNotice, UiProgress,
+    UiStatus,
 };
 use async_trait::async_trait;
 use impresario_actors::gateways::{
@@ -92,6 +93,15 @@ impl PiHost {
         self.peer.notify(&UiStatus { text });
     }
 
+    /// What the host can say of each model; none where it says nothing.
+    pub async fn check_models(&self, models: &[String]) -> Option<Vec<ModelStanding>> {
+        let asked = ModelsCheck {
+            models: models.to_vec(),
+        };
+        let checked = self.peer.ask(&asked).await.ok()?;
+        Some(checked.standings).filter(|standings| standings.len() == models.len())
+    }
+
     /// A notice that is more than good to know.
     pub fn warn(&self, text: String) {
         self.peer.notify(&UiNotice {
@@ -139,7 +149,7 @@ impl Host for PiHost {
             biased;
             answer = answer => match answer {
                 Ok(Some(answer)) => Ok(answer),
-                Ok(None) => Err(HostError::Refused("the question was dismissed".into())),
+                Ok(None) => Err(HostError::Dismissed),
                 Err(_asked_again) => Err(HostError::Refused("the question was asked again".into())),
             },
             () = self.peer.gone() => Err(HostError::Gone),
@@ -174,6 +184,7 @@ impl Host for PiHost {
                 .reason
                 .map(|reason| with_advice(&run, delivery.state, reason)),
             stopped_early: delivery.stopped_early,
+            about: delivery.about.map(Into::into),
         };
         let receipt = self.peer.ask(&offer).await.map_err(host_error)?;
         Ok(match receipt.receipt {

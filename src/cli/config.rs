@@ -6,20 +6,21 @@ use super::output::{print, print_json, say};
 use super::run::existing_workspace;
 use super::wire::SettingLine;
 use crate::settings::{Settings, SettingsPlaces, Use, origin_in_words, use_of, value_in_words};
+use impresario_actors::runners::pi::installation::find_pi;
+use impresario_actors::runners::pi::models::models_of;
 use impresario_policies::settings::{ResolvedValue, settings_schema_text};
+use std::collections::BTreeMap;
+use std::io::Write;
 use std::process::ExitCode;
 
-pub(super) fn execute(arguments: ConfigArguments) -> Result<ExitCode, Failure> {
-    let read = || -> Result<Settings, Failure> {
+pub(super) async fn execute(arguments: ConfigArguments) -> Result<ExitCode, Failure> {
+    let places = || -> Result<SettingsPlaces, Failure> {
         let workspace = existing_workspace(arguments.workspace.as_deref())?;
-        Ok(Settings::read(&SettingsPlaces::of(
-            &workspace,
-            !arguments.untrusted,
-        )))
+        Ok(SettingsPlaces::of(&workspace, !arguments.untrusted))
     };
     match &arguments.action {
-        ConfigAction::Show { json } => show(&read()?, *json),
-        ConfigAction::Check => return Ok(check(&read()?)),
+        ConfigAction::Show { json } => show(&Settings::read(&places()?), *json),
+        ConfigAction::Check => return Ok(check(&places()?).await),
         // A reader that went away is no failure, here and below.
         ConfigAction::Schema => {
             let _ = print_json(settings_schema_text().trim_end());
@@ -49,7 +50,9 @@ fn in_words(value: &ResolvedValue) -> String {
     format!("{path} = {}  ({origin}{note})", value_in_words(&value.value))
 }
 
-fn check(settings: &Settings) -> ExitCode {
+async fn check(places: &SettingsPlaces) -> ExitCode {
+    let mut settings = Settings::read(places);
+    check_models(&mut settings, places).await;
     let _ = settings
         .problems
         .iter()
@@ -57,5 +60,30 @@ fn check(settings: &Settings) -> ExitCode {
     match settings.problems.is_empty() {
         true => ExitCode::SUCCESS,
         false => ExitCode::FAILURE,
+    }
+}
+
+/// Only Pi knows its models and who is logged in. Where there is no Pi, nothing can be said of them.
+async fn check_models(settings: &mut Settings, places: &SettingsPlaces) {
+    let named = settings.models_named();
+    if named.is_empty() {
+        return;
+    }
+    let environment: BTreeMap<String, String> = std::env::vars_os()
+        .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
+        .collect();
+    let Ok(pi) = find_pi(None, &environment) else {
+        return;
+    };
+    let Some(models) = models_of(&pi, &environment).await else {
+        let _ = writeln!(
+            std::io::stderr(),
+            "impresario: `pi --list-models` did not say which models there are, so those of the settings are not checked"
+        );
+        return;
+    };
+    for (path, model) in named.into_iter().filter(|(_, model)| !models.contains(model)) {
+        let why = format!("Pi lists no model {model:?}: it is not known, or nobody is logged in for it");
+        settings.object_to_model(places, path, why);
     }
 }

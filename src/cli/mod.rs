@@ -40,7 +40,7 @@ impl Cli {
                 Command::Runs(arguments) => runs::execute(arguments).await,
                 Command::Trace(arguments) => trace::execute(arguments).await,
                 Command::Trust(arguments) => trust::execute(&arguments),
-                Command::Config(arguments) => config::execute(arguments),
+                Command::Config(arguments) => config::execute(arguments).await,
                 Command::Mcp(arguments) => mcp::serve(arguments).await,
                 Command::Bridge(arguments) => bridge::serve(arguments).await,
             }

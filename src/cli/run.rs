@@ -210,7 +210,8 @@ impl HowArguments {
         };
         files.apply(&mut settings);
         self.check(&settings.runner)?;
-        // Briefs are written by the offline model here: a command has no credentials for another.
+        // A command has no credentials of its own: the models of Pi are reached by the nested Pi only, so no model can be
+        // called to write a brief for them.
         settings.routing_model = None;
         let fallback = std::mem::take(&mut settings.fallback);
         settings.chain = match (self.models.is_empty(), settings.runner == EMBEDDED_RUNNER) {

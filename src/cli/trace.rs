@@ -27,9 +27,10 @@ async fn show(arguments: TraceArguments) -> Result<ExitCode, Failure> {
         let steps = runtime.steps(&run.run, 0).await?;
         let began = steps.first().map_or(0, |first| first.at_ms);
         for step in &steps {
-            let printed = match arguments.json {
-                true => print_json(&EventLine::of(&run.run, step).to_json()),
-                false => print(&in_words(step, began)),
+            let printed = match (arguments.json, in_words(step, began)) {
+                (true, _) => print_json(&EventLine::of(&run.run, step).to_json()),
+                (false, Some(line)) => print(&line),
+                (false, None) => Ok(()),
             };
             if printed.is_err() {
                 break;
@@ -42,7 +43,7 @@ async fn show(arguments: TraceArguments) -> Result<ExitCode, Failure> {
     told
 }
 
-fn in_words(recorded: &RecordedStep, began: u64) -> String {
+fn in_words(recorded: &RecordedStep, began: u64) -> Option<String> {
     let elapsed = recorded.at_ms.saturating_sub(began) as f64 / 1000.0;
     let what = match &recorded.step {
         Step::Accepted { request } => format!("accepted: {}", first_line(&request.task)),
@@ -92,12 +93,13 @@ fn in_words(recorded: &RecordedStep, began: u64) -> String {
             [] => format!("looks like {}", verdict.outcome.word()),
             signals => format!("looks like {}: {}", verdict.outcome.word(), signals.join(", ")),
         },
+        Step::Routed { choice } => format!("goes on {}", choice.chain.join(", then ")),
         Step::Observed { verdict: None, .. } => "the trace is written".to_string(),
         Step::Delivered => "delivered".to_string(),
         Step::DeliveryAcknowledged => "the host has it".to_string(),
-        step => describe_step(step).unwrap_or_default(),
+        step => describe_step(step)?,
     };
-    format!("{elapsed:8.2}s  {what}")
+    Some(format!("{elapsed:8.2}s  {what}"))
 }
 
 fn first_line(text: &str) -> String {

@@ -48,6 +48,7 @@ fn event_type(step: &Step) -> &'static str {
     match step {
         Step::Accepted { .. } => "run_accepted",
         Step::Judged { .. } => "brief_judged",
+        Step::PassFailed { .. } => "brief_failed",
         Step::QuestionAsked { .. } => "question_asked",
         Step::QuestionAnswered { .. } => "question_answered",
         Step::Briefed { .. } => "run_briefed",

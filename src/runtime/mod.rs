@@ -37,6 +37,7 @@ pub use resume::Resumable;
 pub use run::{Outcome, Run, RunError};
 pub(crate) use state_directory::make_private;
 pub use state_directory::{StateDirectoryError, state_directory};
+pub(crate) use sub_agent::rules_run;
 pub use sub_agent::{EMBEDDED_RUNNER, OFFLINE_MODEL, PI_RUNNER, SubAgent};
 pub use unread::{Acknowledgement, Unread};
 
@@ -50,7 +51,7 @@ pub use impresario_actors::gateways::{
 pub use impresario_actors::journal::{RunFilter, RunProgress, RunSummary, RuntimeId};
 pub use impresario_actors::runners::embedded::{EmbeddedTool, ToolContext};
 pub use impresario_policies::domain::{
-    AttemptEnding, GroupId, GroupMember, Proof, Reason, ReasonCode, Replay, Retrieval, RunId, RunRequest,
+    AttemptEnding, GroupId, GroupMember, ModelFault, Proof, Reason, ReasonCode, Replay, Retrieval, RunId, RunRequest,
     RunState, SessionId, Step, TerminalState, WhatToRun,
 };
 pub use impresario_policies::fallback::CutTool;
@@ -181,9 +182,19 @@ impl Runtime {
 
     /// The same with an id chosen by the caller, so that asking twice starts one run.
     pub async fn spawn_skill_as(&self, run: RunId, order: SkillOrder) -> Result<Run, RuntimeError> {
+        self.start_skill(run, order, false).await
+    }
+
+    /// The same for an agent that waits for it: several may be in flight in its session.
+    pub async fn spawn_delegated_skill_as(&self, run: RunId, order: SkillOrder) -> Result<Run, RuntimeError> {
+        self.start_skill(run, order, true).await
+    }
+
+    async fn start_skill(&self, run: RunId, order: SkillOrder, beside: bool) -> Result<Run, RuntimeError> {
         let start = StartSkill {
             run: run.clone(),
             order,
+            beside,
         };
         let accepted = self
             .ask(move |inside| inside.ports.start_skill.ask_again(start, ASK))

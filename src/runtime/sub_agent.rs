@@ -8,6 +8,7 @@ use impresario_policies::domain::{
     SessionId, WhatToRun,
 };
 use impresario_policies::fallback::CutTool;
+use impresario_policies::judge_models::who_judges;
 pub use impresario_policies::offline::OFFLINE_MODEL;
 use impresario_policies::overflow_memory::OverflowSettings;
 use std::collections::BTreeSet;
@@ -59,6 +60,7 @@ pub struct SubAgent {
     tools: Option<Vec<String>>,
     more_tools: Vec<String>,
     briefing: Briefing,
+    routing_model: Option<String>,
     clocks: Clocks,
     persistence: Persistence,
     temperature: Option<f64>,
@@ -87,6 +89,7 @@ impl SubAgent {
                 questions_max: 2,
                 model: OFFLINE_MODEL.to_string(),
             },
+            routing_model: None,
             clocks: Clocks::default(),
             persistence: Persistence::default(),
             temperature: None,
@@ -141,11 +144,10 @@ impl SubAgent {
         self
     }
 
-    /// The model that writes the brief and judges it.
+    /// The model that writes the brief and judges it. Where none is named, the offline model does so for itself, and
+    /// the task of any other model is its goal as it stands.
     pub fn routing_model(mut self, routing_model: impl Into<String>) -> Self {
-        if let Briefing::Judged { model, .. } = &mut self.briefing {
-            *model = routing_model.into();
-        }
+        self.routing_model = Some(routing_model.into());
         self
     }
 
@@ -263,6 +265,7 @@ impl SubAgent {
         let Some(agent) = find_built_in_agent(&self.agent) else {
             return Err(unknown_agent(&self.agent));
         };
+        let rules_run = rules_run(&self.runner, &self.chain);
         let tools = self.tools.unwrap_or_else(|| agent.tools.clone());
         Ok(RunRequest {
             what: WhatToRun::Agent(self.agent),
@@ -281,7 +284,7 @@ impl SubAgent {
             chain: self.chain,
             runner: self.runner,
             workspace: self.workspace.unwrap_or_else(|| defaults.workspace.clone()),
-            briefing: self.briefing,
+            briefing: who_judges(self.briefing, self.routing_model, rules_run),
             clocks: self.clocks,
             persistence: self.persistence,
             continues: None,
@@ -294,6 +297,11 @@ impl SubAgent {
             retrieval: self.retrieval,
         })
     }
+}
+
+/// Nobody but the offline model runs.
+pub(crate) fn rules_run(runner: &str, chain: &[String]) -> bool {
+    runner == EMBEDDED_RUNNER && chain.iter().all(|model| model == OFFLINE_MODEL)
 }
 
 fn unknown_agent(name: &str) -> Reason {

@@ -28,6 +28,8 @@ use std::path::{Path, PathBuf};
 
 /// The workspace's file, from the workspace.
 const WORKSPACE_FILE: &str = ".pi/settings.json";
+/// The key with the model of each tier.
+const TIER_MODELS: &str = "executionRouting.models";
 /// A notice shows so many problems at most.
 const SHOWN_MAX: usize = 8;
 
@@ -161,6 +163,53 @@ impl Settings {
             lines.push(format!("and {more} more; `impresario config check` lists them"));
         }
         Some(format!("Settings: {}", lines.join("\n")))
+    }
+
+    /// The models that a file names as the host calls them, each with its key.
+    pub fn models_named(&self) -> Vec<(&'static str, String)> {
+        let values = RouterSettings::from(&self.resolved);
+        let mut named = Vec::new();
+        if self.is_set("routingModel") {
+            named.push(("routingModel", values.routing_model));
+        }
+        for model in values.fallback_models {
+            named.push(("fallbackModels", model));
+        }
+        // With a default provider they mean something else, and without a file they are nobody's choice.
+        if self.is_set(TIER_MODELS) && !self.is_set("defaultProvider") {
+            let (models, by_default) = (values.route.models, default_models());
+            let tiers = [
+                (models.cheap, by_default.cheap),
+                (models.balanced, by_default.balanced),
+                (models.frontier, by_default.frontier),
+            ];
+            let chosen = tiers
+                .into_iter()
+                .filter(|(model, by_default)| model != by_default);
+            named.extend(chosen.filter_map(|(model, _)| Some((TIER_MODELS, model?))));
+        }
+        named.retain(|(_, model)| model.contains('/'));
+        named
+    }
+
+    /// The host says that it cannot call a model of the files, and why.
+    pub fn object_to_model(&mut self, places: &SettingsPlaces, path: &str, why: String) {
+        let value = self.resolved.values.iter().find(|value| value.key.path == path);
+        let Some(Origin::File(place, section)) = value.map(|value| value.origin) else {
+            return;
+        };
+        let (file, shown) = match place {
+            Place::Workspace => (Some(places.workspace.join(WORKSPACE_FILE)), WORKSPACE_FILE),
+            Place::Home => (places.home_file.clone(), places.home_file_shown.as_str()),
+        };
+        let text = file.and_then(|file| read_bounded(&file).ok()).unwrap_or_default();
+        self.problems.push(Problem {
+            file: shown.to_string(),
+            line: line_of_key(&text, &path_of(section, path)),
+            key: Some(format!("{section}.{path}")),
+            expected: why,
+            used_instead: "the next model of the chain, where there is one".to_string(),
+        });
     }
 
     /// Lays the values over what skills run with. Where nobody said anything, models and runner stay as they are.

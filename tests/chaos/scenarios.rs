@@ -307,6 +307,7 @@ fn skill(stage: &Stage) -> LocalBoxFuture<'_, ()> {
         let start = StartSkill {
             run: run_id(10),
             order: order("review"),
+            beside: false,
         };
         match stage.ports.start_skill.ask_again(start, LONG).await {
             Ok(Ok(())) => stage.accepted.borrow_mut().push(run_id(10).to_string()),
@@ -319,6 +320,7 @@ fn skill(stage: &Stage) -> LocalBoxFuture<'_, ()> {
         let second = StartSkill {
             run: run_id(11),
             order: order("review"),
+            beside: false,
         };
         if let Ok(Ok(())) = stage.ports.start_skill.ask_again(second, LONG).await {
             stage
@@ -331,6 +333,7 @@ fn skill(stage: &Stage) -> LocalBoxFuture<'_, ()> {
         let third = StartSkill {
             run: run_id(12),
             order: order("review"),
+            beside: false,
         };
         match stage.ports.start_skill.ask_again(third, LONG).await {
             Ok(Ok(())) => stage.accepted.borrow_mut().push(run_id(12).to_string()),

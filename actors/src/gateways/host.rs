@@ -2,7 +2,7 @@
 
 use super::UnixMillis;
 use async_trait::async_trait;
-use impresario_policies::domain::{Reason, RunId, SessionId, TerminalState};
+use impresario_policies::domain::{Reason, RunId, SessionId, TerminalState, WhatToRun};
 use serde::{Deserialize, Serialize};
 
 /// Who said a line of the host's conversation.
@@ -66,6 +66,24 @@ pub struct Delivery {
     /// A line for the person: the sub-agent was stopped before it was done.
     #[serde(default)]
     pub stopped_early: Option<String>,
+    /// What it is a result of; none where the journal does not say.
+    #[serde(default)]
+    pub about: Option<DeliveredRun>,
+}
+
+/// What a result is a result of: whoever reads it may know nothing of the run.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct DeliveredRun {
+    /// What ran.
+    pub what: WhatToRun,
+    /// The task, in the user's words.
+    pub task: String,
+    /// What the user was asked, and answered.
+    pub answers: Vec<(String, String)>,
+    /// The model of the last attempt; none before the first.
+    pub model: Option<String>,
+    /// The models that were left before it, and why.
+    pub left: Vec<String>,
 }
 
 /// What the host says to a delivery.
@@ -85,6 +103,9 @@ pub enum HostError {
     /// Its end of the connection is closed.
     #[error("reach the host: it is gone")]
     Gone,
+    /// The person closed the question.
+    #[error("ask the user: the question was closed")]
+    Dismissed,
     /// It has no person to ask.
     #[error("ask the user: nobody is there to answer")]
     NobodyThere,

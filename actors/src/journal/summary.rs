@@ -95,6 +95,7 @@ impl RunSummary {
             Step::DeliveryAcknowledged => self.acknowledged = true,
             Step::Accepted { .. }
             | Step::Judged { .. }
+            | Step::PassFailed { .. }
             | Step::QuestionAsked { .. }
             | Step::QuestionAnswered { .. }
             | Step::Routed { .. }

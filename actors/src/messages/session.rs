@@ -4,15 +4,24 @@ use super::run::Refusal;
 use crate::gateways::{ChatMessage, Delivery, DeliveryReceipt, HostError, Progress};
 use crate::message;
 use impresario_policies::cache_markers::{Marker, MarkerEdit};
-use impresario_policies::domain::{Brief, HistoryTerms, RunId, SessionId, Verdict};
+use impresario_policies::domain::{Brief, HistoryTerms, ModelFault, RunId, SessionId, Verdict};
 use std::path::PathBuf;
 use std::time::Duration;
+use tokio_util::sync::CancellationToken;
 
 /// Has actor and judge make one pass over a task.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone)]
 pub struct JudgeTask {
     /// For which run.
     pub run: RunId,
+    /// Whose it is, where it belongs to one.
+    pub session: Option<SessionId>,
+    /// What the person sees of the run, but for what it is doing.
+    pub progress: Progress,
+    /// Nobody waits for the pass any more: a call of the model that is under way is given up.
+    pub stop: CancellationToken,
+    /// What the actor wrote already, before a judge failed: it is judged only.
+    pub written: Option<Brief>,
     /// The name of the agent or skill.
     pub name: String,
     /// Its instructions.
@@ -32,7 +41,7 @@ pub struct JudgeTask {
     /// One call may take so long.
     pub within: Duration,
 }
-message!(impl JudgeTask -> Judgement);
+message!(impl JudgeTask -> Result<Judgement, PassFailure>);
 
 /// What one pass gave.
 #[derive(Debug, Clone, PartialEq)]
@@ -41,6 +50,17 @@ pub struct Judgement {
     pub brief: Brief,
     /// What the judge said.
     pub verdict: Verdict,
+}
+
+/// Why a pass came to nothing: its model gave no answer.
+#[derive(Debug, Clone, PartialEq)]
+pub struct PassFailure {
+    /// What kept the model.
+    pub fault: ModelFault,
+    /// What the provider or the host said.
+    pub detail: String,
+    /// What the actor had written by then.
+    pub written: Option<Brief>,
 }
 
 /// Puts a question to the user; asking again while it is open shows it again.
@@ -108,6 +128,8 @@ pub struct StartSkill {
     pub run: RunId,
     /// What is wanted.
     pub order: SkillOrder,
+    /// An agent ordered it and waits for it: it runs beside what else its session has in flight.
+    pub beside: bool,
 }
 message!(impl StartSkill -> Result<(), Refusal>);
 

@@ -28,6 +28,7 @@ use std::collections::VecDeque;
 use std::rc::Rc;
 use std::time::Duration;
 use tokio::sync::oneshot;
+use tokio_util::sync::DropGuard;
 use unwritable::{GivenUp, Trouble};
 
 /// What the run asks of others takes at most so long; longer means that somebody is stuck.
@@ -134,6 +135,8 @@ pub struct Run {
     facts: ConductFacts,
     stop_attempt: Option<Port<StopAttempt>>,
     stop_sent: Option<AttemptEnding>,
+    /// A pass of the judge is wanted; dropped, its calls of the model are given up.
+    judging: Option<DropGuard>,
     loaded: bool,
     /// An effect is under way; its result carries the number it was begun with.
     busy: Option<u64>,
@@ -198,6 +201,7 @@ impl Run {
             },
             stop_attempt: None,
             stop_sent: None,
+            judging: None,
             loaded: false,
             busy: None,
             effects_begun: 0,

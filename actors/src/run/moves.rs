@@ -1,22 +1,24 @@
 //! What a run does next, once the policy has decided: one effect at a time.
 
 use super::{ASK, AttemptSeed, KeepSession, Run};
-use crate::gateways::{Delivery, DeliveryReceipt, HostError, session_file};
+use crate::gateways::{DeliveredRun, Delivery, DeliveryReceipt, HostError, session_file};
 use crate::messages::run::{
     AskForRoom, GroupClockDue, ObserveRun, Observed, RunClosed, StopAttempt, TotalClockDue, WriteTrace,
 };
-use crate::messages::session::{AskUser, DeliverResult, JudgeTask};
+use crate::messages::session::{AskUser, DeliverResult, JudgeTask, Judgement};
 use crate::supervision::Context;
 use impresario_policies::conduct::{DeliveryFate, Move, QuestionFailure, decide_next_move};
 use impresario_policies::domain::{
-    AttemptEnding, AttemptNumber, Briefing, Containment, Proof, Reason, Replay, RunRequest, SessionId, Step,
-    TerminalState, WhatToRun,
+    AttemptEnding, AttemptNumber, Brief, Briefing, Containment, Proof, Reason, Replay, RunRequest, SessionId,
+    Step, TerminalState, WhatToRun,
 };
 use impresario_policies::early_stop::stopped_early;
-use impresario_policies::fallback::StartFrom;
+use impresario_policies::fallback::{StartFrom, describe_next_attempt, models_left, why_it_was_left};
 use impresario_policies::interruption::{Interruption, describe_interruption};
+use impresario_policies::judge_models::describe_next_try;
 use impresario_policies::user_lines;
 use std::time::Duration;
+use tokio_util::sync::CancellationToken;
 
 /// A result does not wait longer for its trace to be written.
 const TRACED_WITHIN: Duration = Duration::from_secs(2);
@@ -29,6 +31,7 @@ impl Run {
         let delivering = self.projection.ended.is_some();
         if !delivering {
             self.busy = None;
+            self.judging = None;
         }
         self.move_on(ctx);
     }
@@ -45,7 +48,12 @@ impl Run {
         let next = decide_next_move(&self.projection, &self.facts);
         tracing::debug!(run.id = %self.id, next = next.word(), "move decided");
         match next {
-            Move::Judge { pass } => self.judge(pass, ctx),
+            Move::Judge {
+                pass,
+                model,
+                wait,
+                written,
+            } => self.judge(pass, model, wait, written, ctx),
             Move::Ask {
                 question,
                 asked_before: false,
@@ -99,33 +107,62 @@ impl Run {
         });
     }
 
-    pub(super) fn judge(&mut self, pass: u32, ctx: &mut Context<Self>) {
-        let Some(task) = self.judge_task() else { return };
+    /// The call of the model ends with the wish for it: dropping `judging` gives it up, at once and everywhere.
+    pub(super) fn judge(
+        &mut self,
+        pass: u32,
+        model: String,
+        wait: Duration,
+        written: Option<Brief>,
+        ctx: &mut Context<Self>,
+    ) {
+        let stop = CancellationToken::new();
+        let Some(task) = self.judge_task(model.clone(), written, stop.clone()) else {
+            return;
+        };
+        self.judging = Some(stop.drop_guard());
+        if let Some(failed) = self
+            .projection
+            .failed_passes
+            .last()
+            .filter(|failed| failed.pass == pass)
+        {
+            self.show_now(describe_next_try(failed, &model, wait));
+        }
         let port = self.ports.judge.clone();
         let within = task.within * 2 + ASK;
-        self.effect(
-            async move { port.ask_again(task, within).await },
-            ctx,
-            move |run, reply, ctx| match reply {
-                Ok(judgement) => {
-                    let step = Step::Judged {
-                        pass,
-                        brief: judgement.brief,
-                        verdict: judgement.verdict,
-                    };
-                    run.record(vec![step], ctx);
-                }
-                Err(error) => ctx.fail(format!("reach the judge: {error:?}")),
-            },
-        );
+        let judged = async move {
+            if !wait.is_zero() {
+                tokio::time::sleep(wait).await;
+            }
+            port.ask_again(task, within).await
+        };
+        self.effect(judged, ctx, move |run, reply, ctx| match reply {
+            Ok(Ok(Judgement { brief, verdict })) => {
+                run.record(vec![Step::Judged { pass, brief, verdict }], ctx);
+            }
+            Ok(Err(failure)) => {
+                let step = Step::PassFailed {
+                    pass,
+                    model,
+                    fault: failure.fault,
+                    detail: failure.detail,
+                    brief: failure.written,
+                };
+                run.record(vec![step], ctx);
+            }
+            Err(error) => ctx.fail(format!("reach the judge: {error:?}")),
+        });
     }
 
-    pub(super) fn judge_task(&self) -> Option<JudgeTask> {
+    fn judge_task(
+        &self,
+        model: String,
+        written: Option<Brief>,
+        stop: CancellationToken,
+    ) -> Option<JudgeTask> {
         let request = self.request()?;
-        let Briefing::Judged {
-            model, passes_max, ..
-        } = &request.briefing
-        else {
+        let Briefing::Judged { passes_max, .. } = &request.briefing else {
             return None;
         };
         let (WhatToRun::Agent(name) | WhatToRun::Skill(name)) = &request.what;
@@ -136,12 +173,16 @@ impl Run {
         let last = self.projection.latest_pass();
         Some(JudgeTask {
             run: self.id.clone(),
+            session: self.session(),
+            progress: self.progress(String::new()),
+            stop,
+            written,
             name: name.clone(),
             instructions: request.instructions.clone(),
             task: request.task.clone(),
             clarifications: answered.collect(),
             rejected: last.map(|pass| (pass.brief.clone(), pass.verdict.clone())),
-            model: model.clone(),
+            model,
             skip_judge: *passes_max == 0,
             history: request.terms.history,
             within: request.clocks.routing,
@@ -160,6 +201,7 @@ impl Run {
         self.effect(asked, ctx, |run, reply, ctx| match reply {
             Ok(Ok(answer)) => run.record(vec![Step::QuestionAnswered { answer }], ctx),
             Ok(Err(HostError::Gone)) => run.facts.question_failed = Some(QuestionFailure::HostGone),
+            Ok(Err(HostError::Dismissed)) => run.facts.question_failed = Some(QuestionFailure::Dismissed),
             Ok(Err(HostError::NobodyThere | HostError::Refused(_))) => {
                 run.facts.question_failed = Some(QuestionFailure::NobodyThere);
             }
@@ -225,6 +267,14 @@ impl Run {
         from: StartFrom,
         ctx: &mut Context<Self>,
     ) {
+        if let Some(last) = self.projection.latest_attempt() {
+            if let Some(doing) = describe_next_attempt(last, &model, wait) {
+                self.show_now(doing);
+            }
+            if let Some(why) = why_it_was_left(last, &model) {
+                self.say_that_models_change(&model, &why);
+            }
+        }
         // A timer is a millisecond late at the least, and most attempts need not wait at all.
         let waited = async move {
             if !wait.is_zero() {
@@ -470,7 +520,22 @@ impl Run {
             answer: self.projection.answer_or_partial().map(str::to_string),
             reason: ended.reason.clone(),
             stopped_early: stopped_early(&self.projection).map(user_lines::stopped_early),
+            about: self.request().map(|request| self.about(request)),
         })
+    }
+
+    fn about(&self, request: &RunRequest) -> DeliveredRun {
+        let answers = self.projection.questions.iter().filter_map(|question| {
+            let answer = question.answer.clone()?;
+            Some((question.question.clone(), answer))
+        });
+        DeliveredRun {
+            what: request.what.clone(),
+            task: request.task.clone(),
+            answers: answers.collect(),
+            model: self.projection.latest_attempt().map(|last| last.model.clone()),
+            left: models_left(&self.projection),
+        }
     }
 
     /// Nothing more can be done here: says so, and is gone.

@@ -27,26 +27,39 @@ impl Run {
     }
 
     fn show(&self, recorded: &RecordedStep) {
-        let Some(doing) = describe_step(&recorded.step) else {
-            return;
+        if let Some(doing) = describe_step(&recorded.step) {
+            self.show_doing(UnixMillis(recorded.at_ms), doing);
+        }
+    }
+
+    pub(super) fn show_now(&self, doing: String) {
+        self.show_doing(self.tools.clock.now(), doing);
+    }
+
+    fn show_doing(&self, at: UnixMillis, doing: String) {
+        let progress = Progress {
+            at,
+            ..self.progress(doing)
         };
+        let session = self.session();
+        let _ = self.ports.show.tell(ShowProgress { progress, session });
+    }
+
+    pub(super) fn progress(&self, doing: String) -> Progress {
         let tool_calls = self
             .projection
             .attempts
             .iter()
             .map(|attempt| attempt.tools.len())
             .sum::<usize>();
-        let at = UnixMillis(recorded.at_ms);
         let group = self.request().and_then(|request| request.group.as_ref());
-        let progress = Progress {
+        Progress {
             run: self.id.clone(),
             subtask: group.map(|member| member.subtask.id.clone()),
-            at,
+            at: self.tools.clock.now(),
             doing,
             tool_calls: tool_calls as u32,
-        };
-        let session = self.session();
-        let _ = self.ports.show.tell(ShowProgress { progress, session });
+        }
     }
 
     fn log_choice(&self, choice: &ModelChoice) {
@@ -71,6 +84,18 @@ impl Run {
         if let Some(text) = line.filter(|_| (self.tools.host_is_here)(&self.id, request)) {
             let _ = self.ports.notice.tell(ShowNotice { text });
         }
+    }
+
+    /// The screen shows what is done now; that the model is another one is worth a line that stays.
+    pub(super) fn say_that_models_change(&self, next: &str, why: &str) {
+        let Some(request) = self
+            .request()
+            .filter(|request| (self.tools.host_is_here)(&self.id, request))
+        else {
+            return;
+        };
+        let text = format!("{} goes on with {next}. {why}", name_of(request));
+        let _ = self.ports.notice.tell(ShowNotice { text });
     }
 
     /// What the host gets of an answer.

@@ -4,6 +4,7 @@ use crate::gateways::UnixMillis;
 use crate::messages::run::WriteTrace;
 use impresario_policies::compat::Json;
 use impresario_policies::domain::{AttemptEnding, RunId, Step, TerminalState, WhatToRun};
+use impresario_policies::progress::describe_step;
 use impresario_policies::projection::{RecordedStep, RunProjection};
 use impresario_policies::trace_file::{
     CallDetail, CallFate, Trace, TraceCall, TraceExtras, TraceMoment, TraceTry,
@@ -97,6 +98,7 @@ fn moments_of(steps: &[RecordedStep]) -> Vec<TraceMoment> {
         let what = match &recorded.step {
             Step::Judged { pass, verdict, .. } if verdict.passed() => format!("brief passed (pass {pass})"),
             Step::Judged { pass, .. } => format!("brief not passed (pass {pass})"),
+            Step::PassFailed { .. } => describe_step(&recorded.step)?,
             Step::QuestionAsked { .. } => "asked the user".to_string(),
             Step::QuestionAnswered { .. } => "the user answered".to_string(),
             Step::Admitted => "admitted".to_string(),

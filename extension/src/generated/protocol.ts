@@ -139,6 +139,8 @@ export type SkillRun = {
   hosts_form: boolean,
   /** The skills that the host lists itself. */
   listed: Array<HostSkill>,
+  /** The main agent delegated it and waits: it runs beside what else the session has in flight. */
+  delegated: boolean,
 };
 
 /** The run is accepted: it is in the journal. */
@@ -512,6 +514,21 @@ export type ModelCompleted = {
 /** Stands in the `data` of the error that answers a [`ModelComplete`] which failed. */
 export type ModelFailure = { "failure": "unavailable", "why": string } | { "failure": "rate_limited", "why": string } | { "failure": "authentication", "why": string } | { "failure": "context_overflow", "why": string } | { "failure": "unknown_model", "why": string } | { "failure": "refused", "why": string };
 
+/** Which of these models can the host call? Nothing is called, so it costs nothing. */
+export type ModelsCheck = {
+  /** As `provider/id`. */
+  models: Array<string>,
+};
+
+/** Whether the host can call a model. */
+export type ModelStanding = "ready" | "unknown" | "not_logged_in";
+
+/** The answer to [`ModelsCheck`], in its order. */
+export type ModelsChecked = {
+  /** One for each model. */
+  standings: Array<ModelStanding>,
+};
+
 /** How a run ended. */
 export type RunEndState = "succeeded" | "failed" | "cancelled" | "parked";
 
@@ -521,6 +538,28 @@ export type OfferedReason = {
   code: string,
   /** For a person. */
   message: string,
+};
+
+/** A question of a run, and what the person answered. */
+export type OfferedAnswer = {
+  /** The question. */
+  question: string,
+  /** The answer. */
+  answer: string,
+};
+
+/** What a result is a result of: the session may know nothing of the run. */
+export type OfferedRun = {
+  /** The skill; none for an agent. */
+  skill: string | null,
+  /** The task, cut where it is long. */
+  task: string,
+  /** What the person was asked. */
+  answers: Array<OfferedAnswer>,
+  /** The model of the last attempt; none before the first. */
+  model: string | null,
+  /** The models that were left before it, each with why. */
+  left: Array<string>,
 };
 
 /** Here is the result of a run. The same run may be offered again; the host drops what it already has. */
@@ -539,6 +578,8 @@ export type DeliveryOffer = {
   reason: OfferedReason | null,
   /** A line for the person: the sub-agent was stopped before it was done. */
   stopped_early: string | null,
+  /** What it is a result of. */
+  about: OfferedRun | null,
 };
 
 /** What became of an offer. */
@@ -632,6 +673,7 @@ export const METHODS = {
   "delegation": { deadlineMs: 1000, unanswered: "open" },
   "question.ask": { deadlineMs: 5000, unanswered: "fails" },
   "model.complete": { deadlineMs: 180000, unanswered: "fails" },
+  "models.check": { deadlineMs: 5000, unanswered: "fails" },
   "delivery.offer": { deadlineMs: 10000, unanswered: "fails" },
   "session.history": { deadlineMs: 2000, unanswered: "fails" },
   "session.has_run": { deadlineMs: 2000, unanswered: "fails" },
@@ -660,6 +702,7 @@ export interface RuntimeRequests {
   "ping": { params: Ping; result: Pong };
   "question.ask": { params: QuestionAsk; result: QuestionShown };
   "model.complete": { params: ModelComplete; result: ModelCompleted };
+  "models.check": { params: ModelsCheck; result: ModelsChecked };
   "delivery.offer": { params: DeliveryOffer; result: OfferReceipt };
   "session.history": { params: SessionHistory; result: SessionHistoryMessages };
   "session.has_run": { params: SessionHasRun; result: HasRun };

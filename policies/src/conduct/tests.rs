@@ -63,6 +63,25 @@ fn judged(pass: u32, passed: bool) -> Step {
     }
 }
 
+fn judge(pass: u32) -> Move {
+    Move::Judge {
+        pass,
+        model: "offline".into(),
+        wait: Duration::ZERO,
+        written: None,
+    }
+}
+
+fn failed(pass: u32, model: &str, fault: ModelFault, brief: Option<Brief>) -> Step {
+    Step::PassFailed {
+        pass,
+        model: model.into(),
+        fault,
+        detail: "as it said".into(),
+        brief,
+    }
+}
+
 fn goal() -> Brief {
     Brief {
         user_goal: "find the lock".into(),
@@ -170,7 +189,7 @@ fn start(number: u32, model: &str, from: StartFrom) -> Move {
 
 #[test]
 fn a_run_is_judged_briefed_admitted_tried_ended_delivered() {
-    check(vec![accepted()], ConductFacts::default(), Move::Judge { pass: 1 });
+    check(vec![accepted()], ConductFacts::default(), judge(1));
     let keep = Move::KeepBrief {
         brief: goal(),
         verdict: Some(verdict(true)),
@@ -270,7 +289,7 @@ fn a_paid_pass_is_not_paid_again() {
     check(
         vec![accepted(), judged(1, false)],
         ConductFacts::default(),
-        Move::Judge { pass: 2 },
+        judge(2),
     );
 }
 
@@ -296,7 +315,7 @@ fn an_answer_of_the_user_is_judged_again_and_that_loop_is_bounded() {
         }],
     ]
     .concat();
-    check(answered.clone(), ConductFacts::default(), Move::Judge { pass: 3 });
+    check(answered.clone(), ConductFacts::default(), judge(3));
     let still_unclear = [answered, vec![judged(3, false), judged(4, false)]].concat();
     let outcome = code_of(still_unclear, ConductFacts::default());
     assert_eq!(
@@ -564,11 +583,7 @@ fn kept_goal(steps: Vec<Step>) -> (String, Option<Verdict>) {
 
 #[test]
 fn without_a_judge_the_actor_writes_once_and_the_run_goes_on() {
-    check(
-        vec![unjudged("look")],
-        ConductFacts::default(),
-        Move::Judge { pass: 1 },
-    );
+    check(vec![unjudged("look")], ConductFacts::default(), judge(1));
     let kept = kept_goal(vec![unjudged("look"), written(Some(goal()))]);
     assert_eq!(kept, ("find the lock".to_string(), None));
 }
@@ -599,7 +614,7 @@ fn nothing_starts_without_a_goal() {
             answer: "the lock".into(),
         };
         let after_answer = [steps, vec![asked, answered]].concat();
-        check(after_answer, ConductFacts::default(), Move::Judge { pass: 2 });
+        check(after_answer, ConductFacts::default(), judge(2));
     }
 }
 
@@ -768,4 +783,90 @@ fn a_lost_attempt_of_a_run_that_goes_on_with_another_begins_in_its_session_again
         or_from_earlier_run(StartFrom::Scratch, &request()),
         StartFrom::Scratch
     );
+}
+
+#[test]
+fn a_judge_that_failed_is_asked_again_without_paying_the_actor_twice() {
+    check(
+        vec![
+            accepted(),
+            failed(1, "offline", ModelFault::RateLimited, None),
+            failed(1, "offline", ModelFault::RateLimited, Some(goal())),
+        ],
+        ConductFacts::default(),
+        Move::Judge {
+            pass: 1,
+            model: "offline".into(),
+            wait: Duration::from_secs(4),
+            written: Some(goal()),
+        },
+    );
+}
+
+#[test]
+fn a_model_without_an_answer_asks_the_user_nothing() {
+    let refused = |model| failed(1, model, ModelFault::UnknownModel, None);
+    let steps = vec![accepted(), refused("offline"), refused("a/one"), refused("a/two")];
+    let Move::End { state, reason } = decide_next_move(&run_of(steps), &ConductFacts::default()) else {
+        panic!("goes on")
+    };
+    let reason = reason.expect("a failure says why");
+    assert_eq!(
+        (state, reason.code),
+        (TerminalState::Failed, ReasonCode::UnknownModel)
+    );
+    assert!(
+        reason
+            .message
+            .contains("On a/two, there is no such model: as it said."),
+        "{}",
+        reason.message
+    );
+}
+
+#[test]
+fn a_question_that_the_person_closed_cancels_the_run() {
+    let asked = vec![
+        accepted(),
+        judged(1, false),
+        judged(2, false),
+        Step::QuestionAsked {
+            question: "Which lock?".into(),
+        },
+    ];
+    let closed = ConductFacts {
+        question_failed: Some(QuestionFailure::Dismissed),
+        ..ConductFacts::default()
+    };
+    let Move::End { state, .. } = decide_next_move(&run_of(asked), &closed) else {
+        panic!("goes on")
+    };
+    assert_eq!(state, TerminalState::Cancelled);
+}
+
+#[test]
+fn without_a_judge_the_task_is_the_goal_where_no_model_writes_a_brief() {
+    let request = RunRequest {
+        briefing: Briefing::Judged {
+            passes_max: 0,
+            questions_max: 0,
+            model: "m/actor".into(),
+        },
+        chain: vec!["m/actor".into()],
+        ..request()
+    };
+    let accepted = Step::Accepted {
+        request: Box::new(request),
+    };
+    let steps = vec![accepted, failed(1, "m/actor", ModelFault::Authentication, None)];
+    let brief = Brief {
+        user_goal: "where is the lock taken".into(),
+        ..Brief::default()
+    };
+    let kept = Move::KeepBrief {
+        brief,
+        verdict: None,
+        choice: None,
+    };
+    check(steps, ConductFacts::default(), kept);
 }

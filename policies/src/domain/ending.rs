@@ -68,6 +68,26 @@ impl AttemptEnding {
     }
 }
 
+/// What kept a model that was called directly from answering.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ModelFault {
+    /// 5xx, overloaded, connection refused.
+    Unavailable,
+    /// 429, quota.
+    RateLimited,
+    /// 401, 403, or nobody is logged in.
+    Authentication,
+    /// The conversation does not fit.
+    ContextOverflow,
+    /// The provider, or the host, has no such model.
+    UnknownModel,
+    /// The model declined.
+    Refused,
+    /// No answer within the time of one call.
+    TimedOut,
+}
+
 /// What was seen when an attempt ended; a policy reads the ending from it.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct EndFacts {

@@ -12,7 +12,7 @@ mod terms;
 pub use brief::{
     Brief, Complexity, Inherited, JudgedPass, Question, ROUTE_UNAVAILABLE, Risk, Route, Tier, Verdict,
 };
-pub use ending::{AttemptEnding, EndFacts, Overrun};
+pub use ending::{AttemptEnding, EndFacts, ModelFault, Overrun};
 pub use group::{GroupId, GroupMember};
 pub use id::{AttemptNumber, RunId, RunIdError, SessionId};
 pub use request::{Briefing, Clocks, Persistence, RunRequest};

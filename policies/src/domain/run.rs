@@ -1,6 +1,8 @@
 //! A run and the steps it takes. The journal holds these; everything else is a projection of them.
 
-use super::{AttemptEnding, AttemptNumber, Brief, ModelChoice, RunId, RunRequest, SessionId, Verdict};
+use super::{
+    AttemptEnding, AttemptNumber, Brief, ModelChoice, ModelFault, RunId, RunRequest, SessionId, Verdict,
+};
 use crate::trace_classify::TraceVerdict;
 use serde::{Deserialize, Serialize};
 
@@ -251,6 +253,19 @@ pub enum Step {
         brief: Brief,
         /// What the judge said.
         verdict: Verdict,
+    },
+    /// A pass of actor and judge came to nothing: their model gave no answer. The task is not to blame.
+    PassFailed {
+        /// From 1; the pass is tried again under the same number.
+        pass: u32,
+        /// The model that gave none.
+        model: String,
+        /// What kept it from answering.
+        fault: ModelFault,
+        /// What the provider or the host said, at most 500 characters.
+        detail: String,
+        /// What the actor wrote before the judge failed: it is not paid again.
+        brief: Option<Brief>,
     },
     /// The user was asked.
     QuestionAsked {

@@ -1,7 +1,7 @@
 //! How one step changes a projection.
 
 use super::{
-    Acceptance, AttemptEnd, AttemptProjection, Contradiction, Impossible, RecordedStep, RunEnd,
+    Acceptance, AttemptEnd, AttemptProjection, Contradiction, FailedPass, Impossible, RecordedStep, RunEnd,
     RunProjection, ToolCallProjection, ToolCalls, ToolFate,
 };
 use crate::domain::{AttemptNumber, JudgedPass, ModelChoice, Question, Step, TerminalState};
@@ -23,6 +23,21 @@ impl RunProjection {
                     pass: *pass,
                     brief: brief.clone(),
                     verdict: verdict.clone(),
+                });
+            }
+            Step::PassFailed {
+                pass,
+                model,
+                fault,
+                detail,
+                brief,
+            } => {
+                self.fail_pass(FailedPass {
+                    pass: *pass,
+                    model: model.clone(),
+                    fault: *fault,
+                    detail: detail.clone(),
+                    brief: brief.clone(),
                 });
             }
             Step::QuestionAsked { question } => self.ask(question),
@@ -188,10 +203,18 @@ impl RunProjection {
     }
 
     fn judge(&mut self, pass: JudgedPass) {
-        let last = self.passes.last().map_or(0, |pass| pass.pass);
-        let follows = pass.pass == last.saturating_add(1) && self.brief.is_none();
-        self.check(follows, Impossible::PassOutOfOrder);
+        self.check(self.pass_follows(pass.pass), Impossible::PassOutOfOrder);
         self.passes.push(pass);
+    }
+
+    fn fail_pass(&mut self, failed: FailedPass) {
+        self.check(self.pass_follows(failed.pass), Impossible::PassOutOfOrder);
+        self.failed_passes.push(failed);
+    }
+
+    fn pass_follows(&self, pass: u32) -> bool {
+        let last = self.passes.last().map_or(0, |pass| pass.pass);
+        pass == last.saturating_add(1) && self.brief.is_none()
     }
 
     fn ask(&mut self, question: &str) {

@@ -129,6 +129,7 @@ notification!(UiProgress, "ui.progress" from Runtime);
 notification!(UiNotice, "ui.notice" from Runtime);
 request!(QuestionAsk => QuestionShown, "question.ask" from Runtime, 5_000 ms, Fails);
 request!(ModelComplete => ModelCompleted, "model.complete" from Runtime, 180_000 ms, Fails);
+request!(ModelsCheck => ModelsChecked, "models.check" from Runtime, 5_000 ms, Fails);
 request!(DeliveryOffer => OfferReceipt, "delivery.offer" from Runtime, 10_000 ms, Fails);
 request!(SessionHistory => SessionHistoryMessages, "session.history" from Runtime, 2_000 ms, Fails);
 request!(SessionHasRun => HasRun, "session.has_run" from Runtime, 2_000 ms, Fails);
@@ -159,6 +160,7 @@ pub const METHODS: &[Method] = &[
     <UiNotice as Notification>::METHOD,
     <QuestionAsk as Request>::METHOD,
     <ModelComplete as Request>::METHOD,
+    <ModelsCheck as Request>::METHOD,
     <DeliveryOffer as Request>::METHOD,
     <SessionHistory as Request>::METHOD,
     <SessionHasRun as Request>::METHOD,

@@ -20,13 +20,14 @@ pub use envelope::{Envelope, ErrorCode, ErrorObject, MessageId, read_envelope};
 pub use markers::{MarkerBlock, MarkerBlockKind, MarkerEdit, MarkerPlan, MarkerSkeleton, MarkerTtl};
 pub use methods::{METHODS, Method, MethodKind, Notification, Request, Side, Unanswered, method_named};
 pub use model::{
-    HOST_MODEL, ModelComplete, ModelCompleted, ModelFailure, WireModelMessage, WireModelRole, WireModelUsage,
-    WireToolCall, WireToolDefinition,
+    HOST_MODEL, ModelComplete, ModelCompleted, ModelFailure, ModelStanding, ModelsCheck, ModelsChecked,
+    WireModelMessage, WireModelRole, WireModelUsage, WireToolCall, WireToolDefinition,
 };
 pub use runs::{
-    DeliveryAcknowledged, DeliveryOffer, OfferReceipt, OfferedReason, QuestionAnswer, QuestionAnswered,
-    QuestionAsk, QuestionShown, Receipt, ResumableRun, ResumableRuns, RunEndState, RunResume, RunResumed,
-    RunsResumable, SkillCancel, SkillCancelled, SkillRun, SkillRunAccepted,
+    DeliveryAcknowledged, DeliveryOffer, OfferReceipt, OfferedAnswer, OfferedReason, OfferedRun,
+    QuestionAnswer, QuestionAnswered, QuestionAsk, QuestionShown, Receipt, ResumableRun, ResumableRuns,
+    RunEndState, RunResume, RunResumed, RunsResumable, SkillCancel, SkillCancelled, SkillRun,
+    SkillRunAccepted,
 };
 pub use session::{
     Completions, HasRun, HistoryMessage, HistoryRole, HostSkill, HostSkillScope, InputReading, KNOWN_EVENTS,

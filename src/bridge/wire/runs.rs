@@ -1,7 +1,8 @@
 //! Runs: asked for, cancelled, asked back about, delivered.
 
 use super::HostSkill;
-use impresario_policies::domain::{Reason, RunId, SessionId, TerminalState};
+use impresario_actors::gateways::DeliveredRun;
+use impresario_policies::domain::{Reason, RunId, SessionId, TerminalState, WhatToRun};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use ts_rs::TS;
@@ -25,6 +26,9 @@ pub struct SkillRun {
     /// The skills that the host lists itself.
     #[serde(default)]
     pub listed: Vec<HostSkill>,
+    /// The main agent delegated it and waits: it runs beside what else the session has in flight.
+    #[serde(default)]
+    pub delegated: bool,
 }
 
 /// The run is accepted: it is in the journal.
@@ -240,6 +244,62 @@ pub struct DeliveryOffer {
     #[serde(default)]
     #[ts(type = "string | null")]
     pub stopped_early: Option<String>,
+    /// What it is a result of.
+    #[serde(default)]
+    #[ts(type = "OfferedRun | null")]
+    pub about: Option<OfferedRun>,
+}
+
+/// A question of a run, and what the person answered.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema, TS)]
+pub struct OfferedAnswer {
+    /// The question.
+    pub question: String,
+    /// The answer.
+    pub answer: String,
+}
+
+/// What a result is a result of: the session may know nothing of the run.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema, TS)]
+pub struct OfferedRun {
+    /// The skill; none for an agent.
+    pub skill: Option<String>,
+    /// The task, cut where it is long.
+    pub task: String,
+    /// What the person was asked.
+    pub answers: Vec<OfferedAnswer>,
+    /// The model of the last attempt; none before the first.
+    pub model: Option<String>,
+    /// The models that were left before it, each with why.
+    pub left: Vec<String>,
+}
+
+impl From<DeliveredRun> for OfferedRun {
+    fn from(run: DeliveredRun) -> Self {
+        let answers = run.answers.into_iter();
+        Self {
+            skill: match run.what {
+                WhatToRun::Skill(name) => Some(name),
+                WhatToRun::Agent(_) => None,
+            },
+            task: shortened(run.task, OFFERED_TASK_CHARS_MAX),
+            answers: answers
+                .map(|(question, answer)| OfferedAnswer { question, answer })
+                .collect(),
+            model: run.model,
+            left: run.left,
+        }
+    }
+}
+
+/// So much of a task stands with its result: whoever gave it knows the rest.
+const OFFERED_TASK_CHARS_MAX: usize = 2_000;
+
+fn shortened(text: String, chars_max: usize) -> String {
+    match text.char_indices().nth(chars_max) {
+        Some((end, _)) => format!("{}… ({} characters in all)", &text[..end], text.chars().count()),
+        None => text,
+    }
 }
 
 /// What became of an offer.

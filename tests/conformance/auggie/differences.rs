@@ -21,6 +21,10 @@ pub fn ours(function: &str, case: &Case, ours: &Answer) -> Option<&'static str> 
                 "a routing model that fails passes nothing",
                 a_failing_model_passes_nothing,
             ),
+            (
+                "a routing model that is silent is left, and nobody is asked",
+                a_silent_model_is_left,
+            ),
         ],
         "input_dispatch" => &[("a command without its argument is explained", usage_is_explained)],
         "parallel_run" => &[
@@ -124,6 +128,20 @@ fn unusable_brief_is_not_judged(case: &Case, ours: &Answer) -> bool {
 /// Where the peer throws, the brief is not passed.
 fn a_failing_model_passes_nothing(case: &Case, ours: &Answer) -> bool {
     matches!(case.expected, Answer::Error { .. }) && ours.get("passed") != &Json::Bool(true)
+}
+
+/// The run ends and says what kept the model, or another one is called in its place.
+fn a_silent_model_is_left(case: &Case, ours: &Answer) -> bool {
+    let is_silent = |reply: &Json| reply.get("timeout") == Some(&Json::Bool(true));
+    let left = match ours {
+        Answer::Error { message, .. } => message.contains("there was no answer within"),
+        Answer::Value(value) => {
+            let calls = part(value, "calls");
+            let first = calls.first().map(|call| text(call, "model"));
+            calls.iter().any(|call| Some(text(call, "model")) != first)
+        }
+    };
+    left && case.list("responses").iter().any(is_silent)
 }
 
 /// Every worker, its words and how many work at once are as recorded; nobody overtakes more than those beside it.

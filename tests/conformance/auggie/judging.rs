@@ -53,6 +53,7 @@ pub fn actor_judge(case: &Case) -> Answer {
         let start = StartSkill {
             run: run.clone(),
             order: stage.order("demo", "The task."),
+            beside: false,
         };
         let accepted = stage.ports.start_skill.ask_again(start, LONG).await;
         accepted.expect("an answer").expect("accepted");
@@ -101,7 +102,7 @@ fn settled(case: &Case, run: &RunProjection, calls: &[Value]) -> Answer {
         };
     }
     let Some(last) = run.passes.last() else {
-        return Answer::error("nothing was judged");
+        return Answer::error(failure.map_or("nothing was judged", |reason| reason.message.as_str()));
     };
     let judged = case.count("max_judge_iterations") > 0;
     Answer::value(json!({

@@ -191,6 +191,7 @@ impl Player<'_> {
         let start = StartSkill {
             run: run.clone(),
             order: self.stage.order(name, task),
+            beside: false,
         };
         let accepted = self.stage.ports.start_skill.ask_again(start, LONG).await;
         match accepted.expect("an answer") {

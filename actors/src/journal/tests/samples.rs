@@ -3,8 +3,8 @@
 use crate::gateways::UnixMillis;
 use crate::journal::{JournalError, OverflowEntry, Row, RuntimeId, RuntimeIdentity};
 use impresario_policies::domain::{
-    AttemptEnding, AttemptNumber, Brief, Briefing, Clocks, Containment, GroupId, GroupMember, Origin,
-    Persistence, Proof, Reason, ReasonCode, Replay, RunId, RunRequest, RunTerms, SessionId, Step,
+    AttemptEnding, AttemptNumber, Brief, Briefing, Clocks, Containment, GroupId, GroupMember, ModelFault,
+    Origin, Persistence, Proof, Reason, ReasonCode, Replay, RunId, RunRequest, RunTerms, SessionId, Step,
     TerminalState, Verdict, WhatToRun,
 };
 
@@ -177,6 +177,13 @@ pub fn whole_run() -> Vec<Step> {
             pass: 1,
             brief: brief.clone(),
             verdict: verdict.clone(),
+        },
+        Step::PassFailed {
+            pass: 2,
+            model: "a/judge".into(),
+            fault: ModelFault::RateLimited,
+            detail: "429".into(),
+            brief: Some(brief.clone()),
         },
         Step::QuestionAsked {
             question: "which?".into(),

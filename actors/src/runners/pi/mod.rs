@@ -11,6 +11,7 @@ mod environment;
 mod gate;
 pub mod installation;
 pub mod lines;
+pub mod models;
 pub mod reader;
 mod session;
 mod summary;
