@@ -336,7 +336,7 @@ fn ask_again(question: &str) -> Move {
 fn keep_brief_unjudged(run: &RunProjection, request: &RunRequest, facts: &ConductFacts) -> Move {
     match (run.open_question(), facts.question_failed) {
         (Some(question), None) => return ask_again(question),
-        (Some(question), Some(failure @ QuestionFailure::HostGone)) => {
+        (Some(question), Some(failure @ (QuestionFailure::HostGone | QuestionFailure::Dismissed))) => {
             return unanswered(question, failure, request);
         }
         (Some(_), Some(QuestionFailure::NobodyThere | QuestionFailure::TimedOut)) | (None, _) => {}
