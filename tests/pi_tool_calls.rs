@@ -154,34 +154,34 @@ fn endings(records: &[Value]) -> Vec<String> {
     ended.iter().map(ending).collect()
 }
 
-/// A process of this run, by what stands in its environment and on its command line.
-fn process_of(run: &str, variable: &str, argument: &str) -> Pid {
-    let wanted = format!("{variable}={run}");
+/// The first process that carries this mark: its parent does not. Pi gives itself another name, so its command line
+/// says nothing.
+fn first_with(variable: &str, run: &str) -> Pid {
+    let mark = format!("{variable}={run}");
+    let carries = |pid: i32| {
+        let environment = fs::read(format!("/proc/{pid}/environ")).unwrap_or_default();
+        environment
+            .split(|byte| *byte == 0)
+            .any(|entry| entry == mark.as_bytes())
+    };
     let deadline = Instant::now() + PATIENCE;
     loop {
         let entries = fs::read_dir("/proc").expect("/proc").flatten();
         let pids = entries.filter_map(|entry| entry.file_name().to_str()?.parse::<i32>().ok());
-        let has = |pid: &i32| {
-            let read = |file: &str| fs::read(format!("/proc/{pid}/{file}")).unwrap_or_default();
-            let (environment, line) = (read("environ"), read("cmdline"));
-            let of_run = environment
-                .split(|byte| *byte == 0)
-                .any(|entry| entry == wanted.as_bytes());
-            of_run
-                && line
-                    .split(|byte| *byte == 0)
-                    .any(|part| part == argument.as_bytes())
-        };
-        let found = pids.filter(has).collect::<Vec<_>>();
-        if let [pid] = found.as_slice() {
-            return Pid::from_raw(*pid).expect("a process id");
+        let mut first =
+            pids.filter(|pid| carries(*pid) && parent_of(*pid).is_some_and(|parent| !carries(parent)));
+        if let Some(pid) = first.next() {
+            return Pid::from_raw(pid).expect("a process id");
         }
-        assert!(
-            Instant::now() < deadline,
-            "one process of {run} with {argument}: {found:?}"
-        );
+        assert!(Instant::now() < deadline, "no process with {mark}");
         std::thread::sleep(Duration::from_millis(20));
     }
+}
+
+fn parent_of(pid: i32) -> Option<i32> {
+    let status = fs::read_to_string(format!("/proc/{pid}/status")).ok()?;
+    let line = status.lines().find_map(|line| line.strip_prefix("PPid:"))?;
+    line.trim().parse().ok()
 }
 
 #[derive(Clone, Copy)]
@@ -193,8 +193,8 @@ enum Victim {
 impl Victim {
     fn kill(self, run: &str) {
         let pid = match self {
-            Self::Pi => process_of(run, "IMPRESARIO_RUN", "rpc"),
-            Self::Keeper => process_of(run, "IMPRESARIO_KEEPER", "impresario-keeper:keep"),
+            Self::Pi => first_with("IMPRESARIO_RUN", run),
+            Self::Keeper => first_with("IMPRESARIO_KEEPER", run),
         };
         kill_process(pid, Signal::KILL).expect("it runs");
     }
