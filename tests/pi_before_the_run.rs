@@ -1,6 +1,7 @@
 //! What comes before a sub-agent in real Pi: its brief is written and judged by a model that may be refused, busy, silent
 //! or unknown. None of that is the user's fault, so the user is asked nothing.
 
+mod audit;
 mod pi_host;
 
 use impresario_model_server::{Fault, Outcome, Rule, Script, Turn};

@@ -1,5 +1,6 @@
 //! What a person in real Pi is told while a run works, when it ends, and when they leave it behind.
 
+mod audit;
 mod pi_host;
 
 use impresario_model_server::{Rule, Script, Turn};

@@ -51,8 +51,8 @@ pub use impresario_actors::gateways::{
 pub use impresario_actors::journal::{RunFilter, RunProgress, RunSummary, RuntimeId};
 pub use impresario_actors::runners::embedded::{EmbeddedTool, ToolContext};
 pub use impresario_policies::domain::{
-    AttemptEnding, GroupId, GroupMember, ModelFault, Proof, Reason, ReasonCode, Replay, Retrieval, RunId, RunRequest,
-    RunState, SessionId, Step, TerminalState, WhatToRun,
+    AttemptEnding, GroupId, GroupMember, ModelFault, Proof, Reason, ReasonCode, Replay, Retrieval, RunId,
+    RunRequest, RunState, SessionId, Step, TerminalState, WhatToRun,
 };
 pub use impresario_policies::fallback::CutTool;
 pub use impresario_policies::group::{MemberProjection, MemberResult};
