@@ -631,11 +631,7 @@ fn a_judge_that_passes_a_brief_without_a_goal_starts_nothing() {
         brief: Brief::default(),
         verdict: verdict(true),
     };
-    check(
-        vec![accepted, passed],
-        ConductFacts::default(),
-        Move::Judge { pass: 2 },
-    );
+    check(vec![accepted, passed], ConductFacts::default(), judge(2));
 }
 
 fn routed() -> Step {
