@@ -494,7 +494,10 @@ fn a_full_disk_is_a_sentence_and_does_no_harm() {
         return;
     }
     said.check(1);
-    let complaint = said.stderr.lines().find(|line| line.contains("is the disk full"));
+    let complaint = said
+        .stderr
+        .lines()
+        .find(|line| line.contains("is full, failing or read-only"));
     assert!(
         complaint.is_some_and(|line| line.starts_with("impresario: the journal ")),
         "{}",

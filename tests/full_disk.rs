@@ -5,6 +5,9 @@
 
 #![cfg(target_os = "linux")]
 
+mod audit;
+
+use audit::Audit;
 use impresario::runtime::{
     EmbeddedTool, ModelClient, ModelError, ModelReply, ModelRequest, ModelRole, ModelUsage, OfflineOr,
     ReasonCode, Replay, RunFilter, RunState, Step, TerminalState, ToolCall, ToolContext, ToolDefinition,
@@ -190,6 +193,7 @@ async fn within<T>(work: impl Future<Output = T>) -> T {
 
 /// A runtime with room for one run, whose model asks for a tool when it is told to.
 struct Scene {
+    _audit: Audit,
     directory: TempDir,
     runtime: Runtime,
     ask: Arc<Notify>,
@@ -202,6 +206,7 @@ impl Scene {
         let (ask, calls) = (Arc::new(Notify::new()), Arc::new(AtomicU32::new(0)));
         let runtime = start(&directory, &ask, &calls).await;
         Self {
+            _audit: Audit::of(directory.path().join("state")),
             directory,
             runtime,
             ask,

@@ -10,7 +10,6 @@ use impresario_actors::runners::pi::installation::find_pi;
 use impresario_actors::runners::pi::models::models_of;
 use impresario_policies::settings::{ResolvedValue, settings_schema_text};
 use std::collections::BTreeMap;
-use std::io::Write;
 use std::process::ExitCode;
 
 pub(super) async fn execute(arguments: ConfigArguments) -> Result<ExitCode, Failure> {
@@ -76,9 +75,8 @@ async fn check_models(settings: &mut Settings, places: &SettingsPlaces) {
         return;
     };
     let Some(models) = models_of(&pi, &environment).await else {
-        let _ = writeln!(
-            std::io::stderr(),
-            "impresario: `pi --list-models` did not say which models there are, so those of the settings are not checked"
+        say(
+            "`pi --list-models` did not say which models there are, so those of the settings are not checked",
         );
         return;
     };

@@ -76,7 +76,9 @@ async fn the_model_after_the_chosen_one_is_the_first_to_go_on_with() {
     let story = stage.run("Look.").await;
     assert_eq!(story.outcome.answer.as_deref(), Some("So."));
     assert_eq!(story.asked_models(), ["p/small", "r/next"]);
-    assert_eq!(story.notices().len(), 1);
+    let notices = story.notices();
+    assert_eq!(notices.len(), 2, "{notices:?}");
+    assert!(notices[1].contains("goes on with r/next"), "{notices:?}");
 }
 
 #[tokio::test(flavor = "multi_thread")]

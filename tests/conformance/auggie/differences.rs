@@ -355,7 +355,7 @@ fn an_empty_answer_is_none(case: &Case, ours: &Answer) -> bool {
     let empty = |script: &Json| {
         text(script, "final_text").trim().is_empty() && text(script, "stopped_reason").is_empty()
     };
-    let told = |message: &Json| text(message, "text").contains("without saying anything");
+    let told = |message: &Json| text(message, "text").contains("without writing anything");
     case.list("sub_agent").iter().any(empty)
         && same_but(wanted, found, &["messages", "logs", "traces"])
         && part(found, "messages").iter().any(told)
