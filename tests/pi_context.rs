@@ -339,7 +339,7 @@ fn killed_in_a_retrieval_of_the_embedded_runner_the_same_one_is_asked_again() {
     let script = || model([]);
     with_both("context: killed, embedded", script, |stage| {
         stage.set(json!({ "retrieval": stage.server_that("silent-call,answers") }));
-        let run = ["run", "--unjudged", "--json", "explore", TASK];
+        let run = ["run", "--trust", "--unjudged", "--json", "explore", TASK];
         let mut explore = JsonLines::start(&mut stage.command(&run));
         let started = explore.wait_for(PATIENCE, |event| event["type"] == "tool_started");
         assert_eq!(started["tool"], "codebase-retrieval");

@@ -204,6 +204,7 @@ fn traces_are_reported_and_viewed_in_both_forms_and_reach_no_model() {
         let traces = fs::read_dir(stage.sandbox.work().join(".pi/traces")).expect("the traces");
         let files: Vec<String> = traces
             .map(|file| file.expect("a trace").file_name().to_string_lossy().into_owned())
+            .filter(|name| name != ".gitignore")
             .collect();
         let [file] = files.as_slice() else {
             panic!("{files:?}")

@@ -41,6 +41,7 @@ async fn a_run_leaves_one_trace_that_says_what_it_did() {
     let files = std::fs::read_dir(workspace.path().join(".pi/traces"))
         .unwrap()
         .flatten()
+        .filter(|file| file.file_name() != ".gitignore")
         .collect::<Vec<_>>();
     assert_eq!(files.len(), 1);
     let name = files[0].file_name().to_string_lossy().into_owned();
@@ -66,7 +67,8 @@ async fn a_run_that_failed_leaves_its_trace_too() {
     .await;
     let mut files = std::fs::read_dir(workspace.path().join(".pi/traces"))
         .unwrap()
-        .flatten();
+        .flatten()
+        .filter(|file| file.file_name() != ".gitignore");
     let trace: Value =
         serde_json::from_str(&std::fs::read_to_string(files.next().unwrap().path()).unwrap()).unwrap();
     assert_eq!(trace["stoppedReason"], "error");

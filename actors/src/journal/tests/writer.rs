@@ -32,10 +32,10 @@ async fn what_is_answered_is_there_to_read() -> Outcome {
     let handle = writer.handle();
     assert_eq!(
         handle.commit(rows(&run(1), whole_run())).await,
-        Ok(Committed { through: 18 })
+        Ok(Committed { through: 19 })
     );
     let steps = handle.with_store(|store| store.steps(&run(1), 0)).await?;
-    assert_eq!(steps.len(), 18);
+    assert_eq!(steps.len(), 19);
     Ok(writer.close().await?)
 }
 
