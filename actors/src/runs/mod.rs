@@ -1,7 +1,8 @@
 //! The sub-agent supervisor: takes on runs, gives them room, adopts what an earlier life left behind.
 //!
-//! Receives [`StartRun`], [`StartGroup`], [`AskForRoom`], [`CancelRun`], [`AwaitRun`], [`RunClosed`], and exits of run trees. Asks the
-//! journal. A run tree that gives up is started once more with the order to park.
+//! Receives [`StartRun`], [`StartGroup`], [`AskForRoom`](crate::messages::run::AskForRoom), [`CancelRun`],
+//! [`AwaitRun`], [`RunClosed`], and exits of run trees. Asks the journal. A run tree that gives up is started once more
+//! with the order to park.
 
 mod admission;
 mod adoption;
