@@ -327,6 +327,7 @@ async fn work_for_ever(runtime: &Runtime, scene: &Scene) {
 fn sub_agent(task: &str) -> SubAgent {
     SubAgent::explore(task)
         .chain(["house/one"])
+        .routing_model(OFFLINE_MODEL)
         .session(SESSION)
         .with_tool("look")
         .with_tool("write")
