@@ -40,6 +40,8 @@ const PARKING_TRIES_MAX: u32 = 3;
 const PARKED_AT_ONCE: usize = 256;
 /// How long a wish waits before it looks again for a run that is about to come back.
 const COMING_BACK: Duration = Duration::from_millis(100);
+/// What has ended has so long to put its things away before everything stops.
+const PUTTING_AWAY: Duration = Duration::from_secs(2);
 
 /// Whom the sub-agent supervisor reaches.
 #[derive(Clone)]
@@ -356,6 +358,7 @@ impl Handles<ParkRuns> for Runs {
             while parking.any_left(&runs).await {
                 tokio::time::sleep(COMING_BACK).await;
             }
+            parking.until_put_away().await;
             u32::try_from(runs.len()).unwrap_or(u32::MAX)
         })
     }
@@ -381,6 +384,17 @@ struct Parking {
 }
 
 impl Parking {
+    /// A run that has ended still looks at its trace and writes that its host has the result. Who stops it before that is
+    /// offered the same result again at the next start.
+    async fn until_put_away(&self) {
+        let put_away = async {
+            while !self.doors.borrow().is_empty() {
+                tokio::time::sleep(COMING_BACK).await;
+            }
+        };
+        let _ = tokio::time::timeout(PUTTING_AWAY, put_away).await;
+    }
+
     /// Whether any of them has not ended; an ending that was only told is one.
     async fn any_left(&self, runs: &BTreeSet<RunId>) -> bool {
         let unfinished = unfinished_of(&self.read, &self.runtime).await;
