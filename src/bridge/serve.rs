@@ -144,6 +144,9 @@ impl Bridge {
                 () = peer.gone() => {}
                 () = until_unread(watched) => {}
             }
+            // A host that exits closes both ends at once: what it wrote before, an acknowledgement above all, is read
+            // first. The end of its input ends this earlier.
+            tokio::time::sleep(LAST_WORDS).await;
         };
         tokio::pin!(unheard);
         let mut under_way: FuturesUnordered<BoxFuture<'static, Finished>> = FuturesUnordered::new();
@@ -166,6 +169,9 @@ impl Bridge {
         events.host_gone().await;
     }
 }
+
+/// So long is read on after nobody reads us any more.
+const LAST_WORDS: std::time::Duration = std::time::Duration::from_millis(500);
 
 /// Returns when the other end of what we write to is closed. A file or a terminal has no other end.
 async fn until_unread(output: Option<OwnedFd>) {
