@@ -10,7 +10,7 @@ use rustix::io::Errno;
 use rustix::process::{Pid, PidfdFlags, Signal, getpid, pidfd_open, pidfd_send_signal};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File};
-use std::io::Read;
+use std::io::{self, Read};
 use std::time::{Duration, Instant};
 
 /// In the environment of every process of a run.
@@ -19,8 +19,16 @@ pub const RUN_MARKER: &str = "IMPRESARIO_RUN";
 pub const KEEPER_MARKER: &str = "IMPRESARIO_KEEPER";
 
 /// An environment is at most this long; the kernel's own limit for arguments and environment is 2 MB by default.
-const ENVIRON_BYTES_MAX: u64 = 8 * 1024 * 1024;
+const ENVIRON_BYTES_MAX: usize = 8 * 1024 * 1024;
+/// Most environments are shorter.
+const READ_BYTES: usize = 64 * 1024;
 const BETWEEN_SCANS: Duration = Duration::from_millis(2);
+/// So often a process is looked at that is in the middle of `exec`, which takes microseconds on an idle machine.
+const EXEC_LOOKS_MAX: u32 = 40;
+/// Fields of `/proc/<pid>/stat`, counted after the name (proc_pid_stat(5) counts the pid as the first).
+const STAT_ENV_START: usize = 50 - 3;
+const STAT_ENV_END: usize = 51 - 3;
+const BETWEEN_EXEC_LOOKS: Duration = Duration::from_micros(250);
 const BETWEEN_LOOKS: Duration = Duration::from_millis(10);
 const CONTAINING_WITHIN: Duration = Duration::from_secs(5);
 
@@ -176,7 +184,7 @@ fn for_each_process(mut look: impl FnMut(Candidate)) {
 
 impl Candidate {
     fn mark(self) -> Option<Marked> {
-        let environ = self.read("environ")?;
+        let environ = self.environment()?;
         let value = |name: &str| {
             let mut variables = environ.split(|byte| *byte == 0);
             variables.find_map(|variable| variable.strip_prefix(name.as_bytes())?.strip_prefix(b"="))
@@ -202,9 +210,32 @@ impl Candidate {
         (in_session && self.is_running()) || self.mark().is_some_and(is_meant)
     }
 
+    /// In the middle of `exec` a process has lost one environment and has not got the next: reading it gives nothing or
+    /// fails, and whoever stops there takes a process of the run for a stranger. So it is looked at again until the
+    /// program is there.
+    fn environment(self) -> Option<Vec<u8>> {
+        for _ in 0..EXEC_LOOKS_MAX {
+            match self.read("environ") {
+                Ok(environ) if !environ.is_empty() || self.has_no_environment() => return Some(environ),
+                Err(error) if Errno::from_io_error(&error) != Some(Errno::IO) => return None,
+                Ok(_) | Err(_) => std::thread::sleep(BETWEEN_EXEC_LOOKS),
+            }
+        }
+        None
+    }
+
+    /// A thread of the kernel has no program; a program without an environment has an empty place for it.
+    fn has_no_environment(self) -> bool {
+        let address = |field| self.stat(field)?.parse::<u64>().ok();
+        match (address(STAT_ENV_START), address(STAT_ENV_END)) {
+            (Some(start), Some(end)) if end > 0 => start == end,
+            _ => fs::read_link(format!("/proc/{}/exe", self.pid)).is_err(),
+        }
+    }
+
     /// The state is the first field after the name, which may hold anything; the session the fourth.
     fn stat(self, field: usize) -> Option<String> {
-        let stat = String::from_utf8_lossy(&self.read("stat")?).into_owned();
+        let stat = String::from_utf8_lossy(&self.read("stat").ok()?).into_owned();
         let (_, after_name) = stat.rsplit_once(')')?;
         after_name.split_whitespace().nth(field).map(str::to_string)
     }
@@ -236,11 +267,22 @@ impl Candidate {
         }
     }
 
-    fn read(self, file: &str) -> Option<Vec<u8>> {
-        let mut content = Vec::new();
-        let file = File::open(format!("/proc/{}/{file}", self.pid)).ok()?;
-        file.take(ENVIRON_BYTES_MAX).read_to_end(&mut content).ok()?;
-        Some(content)
+    /// In as few reads as can be: an `exec` between two of them ends the file early.
+    fn read(self, file: &str) -> io::Result<Vec<u8>> {
+        let mut file = File::open(format!("/proc/{}/{file}", self.pid))?;
+        let mut content = vec![0; READ_BYTES];
+        let mut length = 0;
+        loop {
+            match file.read(&mut content[length..])? {
+                0 => break,
+                read => length += read,
+            }
+            if length == content.len() {
+                content.resize((2 * length).min(ENVIRON_BYTES_MAX), 0);
+            }
+        }
+        content.truncate(length);
+        Ok(content)
     }
 }
 
@@ -265,6 +307,29 @@ mod tests {
             .filter(|marked| marked.run == *run)
             .map(|marked| marked.pid)
             .collect()
+    }
+
+    #[test]
+    fn a_process_is_seen_in_the_middle_of_exec_too() {
+        let run = RunId::new(1, fastrand::u64(..));
+        let directory = tempfile::tempdir().expect("a directory");
+        let script = directory.path().join("again");
+        fs::write(&script, "#!/bin/sh\nexec /bin/sh \"$0\"\n").expect("write it");
+        let mut command = Command::new("/bin/sh");
+        command
+            .arg(&script)
+            .env(RUN_MARKER, run.as_str())
+            .stdin(Stdio::null());
+        let mut restless = command.spawn().expect("sh is everywhere");
+
+        let missed: Vec<Vec<i32>> = (0..2_000)
+            .map(|_| pids_of(&run))
+            .filter(|seen| *seen != [restless.id() as i32])
+            .collect();
+
+        restless.kill().expect("kill it");
+        restless.wait().expect("reap");
+        assert_eq!(missed, Vec::<Vec<i32>>::new());
     }
 
     #[test]
