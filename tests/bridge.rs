@@ -15,6 +15,7 @@ use impresario_policies::domain::{Reason, ReasonCode, RunId, SessionId, Terminal
 use serde_json::{Value, json};
 use std::io::{BufRead, BufReader, PipeReader, PipeWriter, Write};
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 use tokio::sync::Notify;
 
 /// A runtime that writes down what it is told and answers by rule.
@@ -162,7 +163,7 @@ fn run_id() -> RunId {
 /// The other end of the pipes.
 struct Script {
     input: Option<PipeWriter>,
-    output: BufReader<PipeReader>,
+    output: Option<BufReader<PipeReader>>,
 }
 
 impl Script {
@@ -180,7 +181,8 @@ impl Script {
 
     fn read(&mut self) -> Value {
         let mut line = String::new();
-        self.output.read_line(&mut line).expect("the bridge writes");
+        let output = self.output.as_mut().expect("the output is open");
+        output.read_line(&mut line).expect("the bridge writes");
         serde_json::from_str(&line).unwrap_or_else(|error| panic!("{error} in {line:?}"))
     }
 
@@ -199,6 +201,11 @@ impl Script {
 
     fn close(&mut self) {
         self.input = None;
+    }
+
+    /// Reads no more and goes on writing.
+    fn stop_reading(&mut self) {
+        self.output = None;
     }
 }
 
@@ -223,7 +230,7 @@ where
     let (script_output, bridge_output) = std::io::pipe().expect("a pipe");
     let mut host = Script {
         input: Some(script_input),
-        output: BufReader::new(script_output),
+        output: Some(BufReader::new(script_output)),
     };
     let events = Arc::new(RecordingEvents::default());
     let served = events.clone();
@@ -234,8 +241,11 @@ where
                 .build()
                 .expect("a runtime");
             runtime.block_on(async {
-                let bridge =
-                    Bridge::open(bridge_input, bridge_output, BridgeSettings::default()).expect("threads");
+                let settings = BridgeSettings {
+                    last_words: Duration::from_secs(60),
+                    ..BridgeSettings::default()
+                };
+                let bridge = Bridge::open(bridge_input, bridge_output, settings).expect("threads");
                 let doing = meanwhile(&bridge);
                 tokio::join!(bridge.serve(served), doing).1
             })
@@ -748,7 +758,7 @@ fn a_model_call_nobody_waits_for_is_cancelled_at_the_host() {
                 tokio::select! {
                     biased;
                     _ = model.complete(judge_request()) => panic!("nobody answered"),
-                    () = tokio::time::sleep(std::time::Duration::from_millis(20)) => {}
+                    () = tokio::time::sleep(Duration::from_millis(20)) => {}
                 }
             }
         },
@@ -771,6 +781,29 @@ fn a_host_that_closes_ends_every_wait() {
         (told, reply),
         (vec!["host gone".to_owned()], Err(HostError::Gone))
     );
+}
+
+/// A host that exits closes both ends at once, with an acknowledgement on its way.
+#[test]
+fn what_a_host_wrote_after_it_stopped_reading_is_heard() {
+    let (gone, stopped) = std::sync::mpsc::channel();
+    let (told, ()) = converse_while(
+        |host| {
+            host.hello();
+            host.stop_reading();
+            host.say(json!({"jsonrpc": "2.0", "id": 2, "method": "ping", "params": {}}));
+            stopped.recv().expect("the bridge notices");
+            host.note("delivery.acknowledged", json!({"run": run_id()}));
+        },
+        |bridge| {
+            let peer = bridge.peer();
+            async move {
+                peer.gone().await;
+                gone.send(()).expect("the host waits");
+            }
+        },
+    );
+    assert_eq!(told, [format!("acknowledged {}", run_id()), "host gone".into()]);
 }
 
 #[test]
@@ -910,7 +943,7 @@ fn progress_for_a_host_that_does_not_read_is_dropped_and_never_waits() {
                 flood_over.send(()).expect("the script waits");
                 while !peer.is_gone() {
                     host.notice("the end".into());
-                    tokio::time::sleep(std::time::Duration::from_millis(5)).await;
+                    tokio::time::sleep(Duration::from_millis(5)).await;
                 }
                 dropped
             }

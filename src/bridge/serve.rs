@@ -28,6 +28,7 @@ use std::os::fd::OwnedFd;
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
+use std::time::Duration;
 use tokio::sync::mpsc;
 
 /// What a bridge may be told.
@@ -39,6 +40,8 @@ pub struct BridgeSettings {
     pub requests_max: usize,
     /// Messages read ahead; a host that sends more waits.
     pub messages_ahead_max: usize,
+    /// So long is read on after nobody reads us any more.
+    pub last_words: Duration,
 }
 
 impl Default for BridgeSettings {
@@ -47,6 +50,7 @@ impl Default for BridgeSettings {
             line_bytes_max: LINE_BYTES_MAX,
             requests_max: 256,
             messages_ahead_max: 64,
+            last_words: Duration::from_millis(500),
         }
     }
 }
@@ -138,7 +142,7 @@ impl Bridge {
             greeted: false,
             running: BTreeMap::new(),
         };
-        let (peer, watched) = (self.peer.clone(), self.watched.take());
+        let (peer, watched, last_words) = (self.peer.clone(), self.watched.take(), self.settings.last_words);
         let unheard = async move {
             tokio::select! { biased;
                 () = peer.gone() => {}
@@ -146,7 +150,7 @@ impl Bridge {
             }
             // A host that exits closes both ends at once: what it wrote before, an acknowledgement above all, is read
             // first. The end of its input ends this earlier.
-            tokio::time::sleep(LAST_WORDS).await;
+            tokio::time::sleep(last_words).await;
         };
         tokio::pin!(unheard);
         let mut under_way: FuturesUnordered<BoxFuture<'static, Finished>> = FuturesUnordered::new();
@@ -169,9 +173,6 @@ impl Bridge {
         events.host_gone().await;
     }
 }
-
-/// So long is read on after nobody reads us any more.
-const LAST_WORDS: std::time::Duration = std::time::Duration::from_millis(500);
 
 /// Returns when the other end of what we write to is closed. A file or a terminal has no other end.
 async fn until_unread(output: Option<OwnedFd>) {
