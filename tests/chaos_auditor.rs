@@ -1,7 +1,8 @@
 //! The auditor is tested too: for each promise a journal that breaks it, made by hand.
 
 use impresario::chaos::{
-    DeliverySeen, EffectSeen, Evidence, Expected, JournalRow, ModelCallSeen, OrderedCall, ProcessSeen, audit,
+    DeliverySeen, EffectSeen, Evidence, Expected, JournalRow, ModelCallSeen, OrderedCall, ProcessSeen,
+    Tokens, audit,
 };
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
@@ -231,6 +232,7 @@ fn with_models(change: impl FnOnce(&mut Vec<Value>)) -> Evidence {
         offered: vec!["edit".into()],
         results: results.iter().map(|call| call.to_string()).collect(),
         ordered,
+        ..ModelCallSeen::default()
     };
     evidence.model_calls = Some(vec![
         asked(4_500, &[], vec![order]),
@@ -336,6 +338,123 @@ fn p6_models_chosen_twice_and_an_attempt_on_another_one() {
         steps.splice(2..2, [routed(), routed()]);
     });
     check(&twice, "P6");
+}
+
+/// The sound run on a model that was called twice, with what its attempt says it used and how it ended.
+fn with_tokens(ending: &str, used: Option<Tokens>) -> Evidence {
+    let mut evidence = with_models(|steps| {
+        steps[3]["model"] = json!("a/one");
+        steps[6]["ending"] = json!(ending);
+        if let Some(used) = used {
+            steps[6]["used"] = json!({"input": used.input, "output": used.output, "cache_read": used.cache_read,
+                "cache_write": used.cache_write});
+        }
+    });
+    let of_calls = [tokens(100, 10), tokens(150, 20)];
+    let calls = evidence.model_calls.as_mut().expect("models");
+    for (call, used) in calls.iter_mut().zip(of_calls) {
+        (call.model, call.used, call.whole) = ("one".into(), used, true);
+    }
+    evidence
+}
+
+fn tokens(input: u64, output: u64) -> Tokens {
+    Tokens {
+        input,
+        output,
+        cache_read: 5,
+        cache_write: 0,
+    }
+}
+
+fn both_calls() -> Tokens {
+    Tokens {
+        cache_read: 10,
+        ..tokens(250, 30)
+    }
+}
+
+const MISCOUNTED: &str = "the models' server charged";
+
+#[test]
+fn p6_tokens_are_as_the_server_counted() {
+    assert_eq!(audit(&with_tokens("answered", Some(both_calls()))), []);
+    for other in [
+        Tokens {
+            input: 350,
+            ..both_calls()
+        },
+        Tokens {
+            output: 29,
+            ..both_calls()
+        },
+        Tokens {
+            cache_read: 5,
+            ..both_calls()
+        },
+        Tokens {
+            cache_write: 1,
+            ..both_calls()
+        },
+        tokens(150, 20),
+        Tokens::default(),
+    ] {
+        check_says(&with_tokens("answered", Some(other)), "P6", MISCOUNTED);
+    }
+}
+
+#[test]
+fn p6_of_an_answer_that_was_cut_off_some_may_be_counted_and_no_more_than_all() {
+    let cut = |input, output| {
+        let used = Tokens {
+            input,
+            output,
+            ..both_calls()
+        };
+        let mut cut = with_tokens("unavailable", Some(used));
+        cut.model_calls.as_mut().expect("models")[1].whole = false;
+        cut
+    };
+    assert_eq!(audit(&cut(250, 11)), []);
+    check_says(&cut(250, 31), "P6", MISCOUNTED);
+    check_says(&cut(99, 30), "P6", MISCOUNTED);
+}
+
+#[test]
+fn p6_who_was_stopped_may_not_have_heard_its_last_answer() {
+    for ending in ["lost", "cancelled", "deadline"] {
+        assert_eq!(audit(&with_tokens(ending, Some(tokens(100, 10)))), []);
+        assert_eq!(audit(&with_tokens(ending, Some(both_calls()))), []);
+        check_says(&with_tokens(ending, Some(Tokens::default())), "P6", MISCOUNTED);
+    }
+    assert_eq!(
+        audit(&with_tokens("lost", None)),
+        [],
+        "nobody is left who heard it"
+    );
+}
+
+#[test]
+fn p6_attempts_on_one_model_at_one_time_are_counted_together() {
+    let side_by_side = |input| {
+        let mut evidence = with_tokens("answered", Some(tokens(100, 10)));
+        let of_another = |row: &JournalRow| JournalRow {
+            run: "01m7ynaym0000002".into(),
+            ..row.clone()
+        };
+        let mut another = evidence.rows.iter().map(of_another).collect::<Vec<_>>();
+        another[6].step["used"]["input"] = json!(input);
+        another[6].step["used"]["output"] = json!(20);
+        evidence.rows.extend(another);
+        let of_first = evidence.deliveries[0].clone();
+        evidence.deliveries.push(DeliverySeen {
+            run: "01m7ynaym0000002".into(),
+            ..of_first
+        });
+        evidence
+    };
+    assert_eq!(audit(&side_by_side(150)), []);
+    check_says(&side_by_side(250), "P6", MISCOUNTED);
 }
 
 #[test]

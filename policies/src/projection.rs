@@ -13,8 +13,8 @@ pub use contradiction::{Contradiction, Impossible};
 pub use tool_calls::ToolCalls;
 
 use crate::domain::{
-    AttemptEnding, AttemptNumber, Brief, JudgedPass, ModelChoice, ModelFault, Proof, Question, Reason,
-    Replay, RunRequest, RunState, Step, TerminalState, Verdict,
+    AttemptEnding, AttemptNumber, Brief, JudgedPass, ModelChoice, ModelFault, ModelUsage, Proof, Question,
+    Reason, Replay, RunRequest, RunState, Step, TerminalState, Verdict,
 };
 
 /// One step as the journal holds it.
@@ -163,7 +163,7 @@ pub enum ToolFate {
 }
 
 /// How an attempt ended.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct AttemptEnd {
     /// When, in milliseconds since 1970.
     pub at_ms: u64,
@@ -173,8 +173,19 @@ pub struct AttemptEnd {
     pub detail: String,
     /// What there was of an answer.
     pub partial: Option<String>,
+    /// What its calls of the model used; none where nobody is left who heard it.
+    pub used: Option<ModelUsage>,
     /// What was observed of its processes.
     pub proof: Proof,
+}
+
+/// What the attempts of a run used.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct RunUsage {
+    /// By the attempts of which that is known.
+    pub counted: ModelUsage,
+    /// Attempts that are over and of which nobody knows: what heard them died first.
+    pub attempts_uncounted: usize,
 }
 
 /// How a run ended.
@@ -274,6 +285,18 @@ impl RunProjection {
     pub fn answer_or_partial(&self) -> Option<&str> {
         let partial = || self.latest_attempt()?.ended.as_ref()?.partial.as_deref();
         self.answer.as_deref().or_else(partial)
+    }
+
+    /// What its attempts used. The calls of actor and judge before them are not in it.
+    pub fn used(&self) -> RunUsage {
+        let mut used = RunUsage::default();
+        for ended in self.attempts.iter().filter_map(|attempt| attempt.ended.as_ref()) {
+            match ended.used {
+                Some(of_attempt) => used.counted = used.counted.plus(of_attempt),
+                None => used.attempts_uncounted += 1,
+            }
+        }
+        used
     }
 }
 

@@ -1,7 +1,7 @@
 //! Did the promises hold? Reads evidence only, and knows the journal's steps by their JSON, not by our types.
 
 use super::evidence::{Evidence, JournalRow};
-use super::tool_calls;
+use super::{tokens, tool_calls};
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -38,6 +38,13 @@ pub fn audit(evidence: &Evidence) -> Vec<Breach> {
         check_models(&mut of_run, rows);
         check_one_driver(&mut of_run, rows);
         check_restarts(&mut of_run, rows, evidence);
+    }
+    for (run, what) in evidence
+        .model_calls
+        .iter()
+        .flat_map(|models| tokens::miscounted(&runs, models))
+    {
+        found.of(&run).breach("P6", &what);
     }
     for accepted in evidence
         .accepted

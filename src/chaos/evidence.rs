@@ -58,12 +58,31 @@ pub struct EffectSeen {
 pub struct ModelCallSeen {
     /// When it arrived, in milliseconds since 1970.
     pub at_ms: u64,
+    /// The model that was asked for.
+    pub model: String,
+    /// What was charged for the answer; nothing where there was none.
+    pub used: Tokens,
+    /// All of the answer was sent, and all of it was as it should be.
+    pub whole: bool,
     /// The tools on offer.
     pub offered: Vec<String>,
     /// The tool calls whose results it carried.
     pub results: Vec<String>,
     /// The tool calls that its answer ordered.
     pub ordered: Vec<OrderedCall>,
+}
+
+/// Tokens, as a provider counts them.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Tokens {
+    /// Fresh input.
+    pub input: u64,
+    /// Output.
+    pub output: u64,
+    /// Input read from a cache.
+    pub cache_read: u64,
+    /// Input written to a cache.
+    pub cache_write: u64,
 }
 
 /// A tool call that a model ordered.

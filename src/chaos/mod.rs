@@ -24,13 +24,14 @@
 
 mod auditor;
 mod evidence;
+mod tokens;
 mod tool_calls;
 mod wire;
 
 pub use auditor::{Breach, audit};
 pub use evidence::{
     DeliverySeen, EffectSeen, Evidence, EvidenceError, Expected, JournalRow, ModelCallSeen, OrderedCall,
-    ProcessSeen, evidence_of,
+    ProcessSeen, Tokens, evidence_of,
 };
 
 pub use impresario_actors::supervision::When;

@@ -10,7 +10,7 @@ use crate::runtime::{Runtime, RuntimeError};
 use impresario_actors::gateways::{SystemWallClock, UnixMillis, WallClock};
 use impresario_actors::journal::{Retention, RunFilter, RunProgress, RunSummary};
 use impresario_policies::domain::{RunId, RunState, WhatToRun};
-use impresario_policies::projection::RunProjection;
+use impresario_policies::projection::{RunProjection, RunUsage};
 use impresario_policies::resumption::{Reader, advise};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -159,9 +159,8 @@ async fn show(runtime: &Runtime, prefix: &str, json: bool) -> Result<ExitCode, F
     let run = find(runtime, prefix).await?;
     let cut_off = runtime.cut_off_runs().await?.contains(&run.run);
     let projection = RunProjection::of(&runtime.steps(&run.run, 0).await?);
-    let answer = projection.answer_or_partial().map(str::to_string);
     let printed = match json {
-        true => print_json(&RunLine::of(&run, cut_off, answer).to_json()),
+        true => print_json(&RunLine::of(&run, cut_off, Some(&projection)).to_json()),
         false => print(&story_in_words(&run, cut_off, &projection)),
     };
     // A reader that went away is no failure.
@@ -175,12 +174,25 @@ fn story_in_words(run: &RunSummary, cut_off: bool, projection: &RunProjection) -
         lines.push(format!("goes on with {resumes}"));
     }
     lines.extend(run.reason.as_ref().map(|reason| reason.message.clone()));
+    lines.extend(used_in_words(&projection.used()));
     let ended = projection.ended.as_ref();
     lines.extend(ended.and_then(|ended| advise(&run.run, ended.state, Reader::CommandLine)));
     if let Some(answer) = projection.answer_or_partial() {
         lines.push(format!("\n{}", answer.trim_end()));
     }
     lines.join("\n")
+}
+
+/// What its attempts used; none while there is nothing to say.
+fn used_in_words(used: &RunUsage) -> Option<String> {
+    let counted = (!used.counted.is_nothing()).then(|| used.counted.words());
+    let uncounted = match used.attempts_uncounted {
+        0 => None,
+        1 => Some("what one attempt used is not known".to_string()),
+        several => Some(format!("what {several} attempts used is not known")),
+    };
+    let said = counted.into_iter().chain(uncounted).collect::<Vec<_>>();
+    (!said.is_empty()).then(|| format!("used: {}", said.join("; ")))
 }
 
 async fn cancel(runtime: &Runtime, prefix: &str) -> Result<ExitCode, Failure> {

@@ -65,6 +65,7 @@ fn in_words(recorded: &RecordedStep, began: u64) -> Option<String> {
             attempt,
             ending,
             detail,
+            used,
             proof,
             ..
         } => {
@@ -74,7 +75,8 @@ fn in_words(recorded: &RecordedStep, began: u64) -> Option<String> {
                 format!(": {}", first_line(detail))
             };
             let left = proof.processes_left;
-            format!("attempt {attempt} ended: {ending:?}{detail} ({left} processes left)")
+            let used = used.map_or_else(|| "what it used is not known".to_string(), |used| used.words());
+            format!("attempt {attempt} ended: {ending:?}{detail} ({left} processes left; {used})")
         }
         Step::QuestionAnswered { answer } => format!("the user answered: {}", first_line(answer)),
         Step::Ended {

@@ -3,9 +3,9 @@
 use crate::settings::{Use, origin_in_words, use_of, value_in_words};
 use crate::traces::Reported;
 use impresario_actors::journal::RunSummary;
-use impresario_policies::domain::{Reason, RunId, RunState, SessionId, Step, WhatToRun};
+use impresario_policies::domain::{ModelUsage, Reason, RunId, RunState, SessionId, Step, WhatToRun};
 use impresario_policies::execution_route::tier_word;
-use impresario_policies::projection::RecordedStep;
+use impresario_policies::projection::{RecordedStep, RunProjection};
 use impresario_policies::settings::ResolvedValue;
 use impresario_policies::trace_classify::TraceVerdict;
 use impresario_policies::trace_file::Trace;
@@ -87,11 +87,17 @@ pub(super) struct RunLine<'a> {
     cut_off: bool,
     delivered: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
-    answer: Option<String>,
+    answer: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    used: Option<ModelUsage>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    attempts_uncounted: Option<usize>,
 }
 
 impl<'a> RunLine<'a> {
-    pub(super) fn of(summary: &'a RunSummary, cut_off: bool, answer: Option<String>) -> Self {
+    /// What only its steps say is there with them.
+    pub(super) fn of(summary: &'a RunSummary, cut_off: bool, story: Option<&'a RunProjection>) -> Self {
+        let used = story.map(RunProjection::used);
         Self {
             run: &summary.run,
             state: summary.state,
@@ -106,7 +112,9 @@ impl<'a> RunLine<'a> {
             session: summary.session.as_ref(),
             cut_off,
             delivered: summary.acknowledged,
-            answer,
+            answer: story.and_then(RunProjection::answer_or_partial),
+            used: used.map(|used| used.counted),
+            attempts_uncounted: used.map(|used| used.attempts_uncounted),
         }
     }
 

@@ -4,9 +4,9 @@
 #![allow(dead_code, reason = "each test program uses its part")]
 
 use impresario::chaos::{
-    Breach, DeliverySeen, Evidence, JournalRow, ModelCallSeen, OrderedCall, audit, evidence_of,
+    Breach, DeliverySeen, Evidence, JournalRow, ModelCallSeen, OrderedCall, Tokens, audit, evidence_of,
 };
-use impresario_model_server::{Call, Ledger};
+use impresario_model_server::{Call, Ledger, Outcome, Said};
 use serde_json::Value;
 use std::cell::{Cell, RefCell};
 use std::fs::{self, File, TryLockError};
@@ -178,6 +178,9 @@ fn seen(call: &Call) -> ModelCallSeen {
     let orders = call.said.iter().flat_map(|said| &said.orders);
     ModelCallSeen {
         at_ms: call.received_unix_us / 1_000,
+        model: call.model.clone(),
+        used: call.said.as_ref().map(charged).unwrap_or_default(),
+        whole: is_whole(call),
         offered: call.tools.clone(),
         results: call.results(),
         ordered: orders
@@ -189,6 +192,21 @@ fn seen(call: &Call) -> ModelCallSeen {
             })
             .collect(),
     }
+}
+
+fn charged(said: &Said) -> Tokens {
+    let usage = said.usage;
+    Tokens {
+        input: usage.input,
+        output: usage.output,
+        cache_read: usage.cache_read,
+        cache_write: usage.cache_write,
+    }
+}
+
+fn is_whole(call: &Call) -> bool {
+    let was_sent = call.end.is_some_and(|end| end.outcome == Outcome::Completed);
+    was_sent && call.said.as_ref().is_some_and(|said| !said.broken)
 }
 
 /// A result as it stands in a session of Pi.

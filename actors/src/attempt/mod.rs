@@ -10,7 +10,9 @@ mod silence;
 use self::gate::Gate;
 use self::said::Said;
 use self::silence::{JournalWait, Silence};
-use crate::gateways::{AttemptHandle, AttemptRequest, ContextEngine, RunnerEvent, SubAgentRunner};
+use crate::gateways::{
+    AttemptHandle, AttemptRequest, ContextEngine, ModelUsage, RunnerEvent, SubAgentRunner,
+};
 use crate::messages::run::{
     AttemptOver, ClockDue, ReadOverflow, RecordStep, ReviewToolResult, RunnerSaid, StartDue, StopAttempt,
 };
@@ -19,7 +21,7 @@ use impresario_policies::attempt_ending::{describe_ending, read_ending};
 use impresario_policies::domain::{AttemptEnding, Clocks, EndFacts, Proof, Step};
 use impresario_policies::overflow_review::ResultLimits;
 use impresario_policies::redact::redact;
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 use std::sync::Arc;
@@ -60,6 +62,7 @@ pub struct Attempt {
     stop_as: Option<AttemptEnding>,
     ending: bool,
     said: Said,
+    used: Used,
     silence: Silence,
     traced: Option<usize>,
     previews: Previews,
@@ -71,6 +74,10 @@ type Previews = Rc<RefCell<BTreeMap<String, String>>>;
 
 /// The calls whose start is on disk, until the runner says that they ended.
 type Begun = Rc<RefCell<BTreeSet<String>>>;
+
+/// What its calls of the model used so far. Who waits for its end reads it last: an answer that was cut off is paid for
+/// too, and the sub-agent may say so while it stops.
+type Used = Rc<Cell<ModelUsage>>;
 
 /// How it ended, and what was said.
 struct EndingRead {
@@ -128,6 +135,7 @@ impl Attempt {
             stop_as: None,
             ending: false,
             said: Said::default(),
+            used: Used::default(),
             silence,
             traced: None,
             previews: Previews::default(),
@@ -185,6 +193,7 @@ impl Handles<RunnerSaid> for Attempt {
         let before = self.silence.clock(&self.clocks);
         self.silence.heard(&said.event);
         self.said.heard(&said.event);
+        self.add_up(&said.event);
         if self.silence.clock(&self.clocks) != before {
             self.arm_clock(ctx);
         }
@@ -268,16 +277,24 @@ impl Attempt {
             },
             |attempt, (events, event), ctx| {
                 attempt.events = Some(events);
-                if attempt.ending {
-                    return;
-                }
                 match event {
+                    Some(event) if attempt.ending => {
+                        attempt.add_up(&event);
+                        attempt.listen(ctx);
+                    }
+                    None if attempt.ending => {}
                     Some(event) => ctx.notify(RunnerSaid { event }),
                     // Every runner has a last word; one without it is ours, and no fault of the sub-agent.
                     None => ctx.fail("the runner of the attempt was gone without a word"),
                 }
             },
         );
+    }
+
+    fn add_up(&self, event: &RunnerEvent) {
+        if let RunnerEvent::Used(usage) = event {
+            self.used.set(self.used.get().plus(*usage));
+        }
     }
 
     /// What the gate kept of a result is more than what the runner tells of it.
@@ -384,6 +401,8 @@ impl Attempt {
         self.stopping.cancel();
         let (handle, context) = (self.handle.take(), self.context.clone());
         let (over, attempt, grace) = (self.ports.over.clone(), self.request.attempt, self.request.grace);
+        let used = self.used.clone();
+        self.listen(ctx);
         let work = async move {
             let mut proof = match handle {
                 Some(mut handle) => handle.stop(grace).await,
@@ -399,6 +418,7 @@ impl Attempt {
                     ending,
                     detail,
                     answer,
+                    used: used.get(),
                     proof,
                 },
                 ASK,

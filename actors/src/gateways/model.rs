@@ -1,6 +1,7 @@
 //! One call to a language model.
 
 use async_trait::async_trait;
+pub use impresario_policies::domain::ModelUsage;
 use serde::{Deserialize, Serialize};
 
 /// Who speaks.
@@ -69,21 +70,6 @@ pub struct ModelRequest {
     pub json: bool,
     /// At most so many tokens in the reply.
     pub tokens_max: u32,
-}
-
-/// What a call used, as the provider counted.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
-pub struct ModelUsage {
-    /// Fresh input tokens.
-    pub input: u64,
-    /// Output tokens.
-    pub output: u64,
-    /// Input tokens read from a prompt cache.
-    pub cache_read: u64,
-    /// Input tokens written to a prompt cache.
-    pub cache_write: u64,
-    /// In US dollars, where the price is known.
-    pub cost_usd: Option<f64>,
 }
 
 /// One reply.

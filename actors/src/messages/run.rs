@@ -1,6 +1,6 @@
 //! What a run hears, and what it tells.
 
-use crate::gateways::ToolVerdict;
+use crate::gateways::{ModelUsage, ToolVerdict};
 use crate::message;
 use impresario_policies::domain::{
     AttemptEnding, AttemptNumber, GroupMember, Proof, Reason, RunId, RunRequest, Step,
@@ -117,6 +117,8 @@ pub struct AttemptOver {
     pub detail: String,
     /// The answer, or what there was of one.
     pub answer: String,
+    /// What its calls of the model used, as far as was heard.
+    pub used: ModelUsage,
     /// What was observed of its processes.
     pub proof: Proof,
 }

@@ -296,6 +296,7 @@ impl Handles<AttemptOver> for Run {
             ending: over.ending,
             detail: over.detail,
             partial,
+            used: Some(over.used),
             proof: over.proof,
         }];
         if answered {

@@ -368,6 +368,7 @@ impl Run {
                 ending: AttemptEnding::Lost,
                 detail: String::new(),
                 partial: None,
+                used: None,
                 proof,
             };
             run.record_end_of(number, vec![ended], None, ctx);

@@ -134,6 +134,7 @@ fn ended(attempt: u32, ending: AttemptEnding) -> Step {
         ending,
         detail: String::new(),
         partial: None,
+        used: None,
         proof: nothing_left(),
     }
 }

@@ -8,6 +8,7 @@ mod request;
 mod retrieval;
 mod run;
 mod terms;
+mod usage;
 
 pub use brief::{
     Brief, Complexity, Inherited, JudgedPass, Question, ROUTE_UNAVAILABLE, Risk, Route, Tier, Verdict,
@@ -24,3 +25,4 @@ pub use terms::{
     AnswerTerms, HistoryTerms, ModelChoice, ResultTerms, RoutingTerms, RunTerms, Surroundings, TierCeilings,
     TraceTerms,
 };
+pub use usage::ModelUsage;

@@ -1,7 +1,8 @@
 //! A run and the steps it takes. The journal holds these; everything else is a projection of them.
 
 use super::{
-    AttemptEnding, AttemptNumber, Brief, ModelChoice, ModelFault, RunId, RunRequest, SessionId, Verdict,
+    AttemptEnding, AttemptNumber, Brief, ModelChoice, ModelFault, ModelUsage, RunId, RunRequest, SessionId,
+    Verdict,
 };
 use crate::trace_classify::TraceVerdict;
 use serde::{Deserialize, Serialize};
@@ -359,6 +360,9 @@ pub enum Step {
         detail: String,
         /// What there was of an answer.
         partial: Option<String>,
+        /// What its calls of the model used, as far as the sub-agent said; none where nobody is left who heard it.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        used: Option<ModelUsage>,
         /// What was observed of its processes.
         proof: Proof,
     },

@@ -121,6 +121,7 @@ impl RunProjection {
                 ending,
                 detail,
                 partial,
+                used,
                 proof,
             } => {
                 let end = AttemptEnd {
@@ -128,6 +129,7 @@ impl RunProjection {
                     ending: *ending,
                     detail: detail.clone(),
                     partial: partial.clone(),
+                    used: *used,
                     proof: proof.clone(),
                 };
                 self.end_attempt(*attempt, end);

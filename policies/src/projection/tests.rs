@@ -179,6 +179,7 @@ fn attempt_ended(attempt: u32, ending: AttemptEnding) -> Step {
         ending,
         detail: String::new(),
         partial: None,
+        used: None,
         proof: proof(),
     }
 }

@@ -59,8 +59,11 @@ pub struct Call {
 pub struct Said {
     /// The tool calls it orders, in order.
     pub orders: Vec<Ordered>,
-    /// What is charged for it.
+    /// What is charged for it, as this protocol can say it.
     pub usage: Usage,
+    /// Something that is not the protocol stands in it, or the provider's own error ends it.
+    #[serde(default)]
+    pub broken: bool,
 }
 
 /// A tool call that an answer orders.

@@ -90,11 +90,11 @@ pub(crate) fn play(turn: &Turn, wire: Wire, request: &RequestSummary, body: &Val
     Playback::Answer {
         streaming: request.streaming,
         steps: steps(turn, wire, request.streaming, frames),
-        said: said(wire, &speech),
+        said: said(turn, wire, &speech),
     }
 }
 
-fn said(wire: Wire, speech: &Speech) -> Said {
+fn said(turn: &Turn, wire: Wire, speech: &Speech) -> Said {
     let orders = speech.calls.iter().enumerate().map(|(index, call)| Ordered {
         id: match wire {
             Wire::Anthropic => anthropic::wire::call_id(speech, index),
@@ -105,7 +105,14 @@ fn said(wire: Wire, speech: &Speech) -> Said {
     });
     Said {
         orders: orders.collect(),
-        usage: speech.usage,
+        usage: match wire {
+            Wire::Anthropic => speech.usage,
+            Wire::OpenAi | Wire::Unknown => openai::wire::tellable(speech.usage),
+        },
+        broken: matches!(
+            turn.fault,
+            Some(Fault::Malformed { .. } | Fault::ErrorEvent { .. })
+        ),
     }
 }
 

@@ -4,8 +4,8 @@ use crate::gateways::UnixMillis;
 use crate::journal::{JournalError, OverflowEntry, Row, RuntimeId, RuntimeIdentity};
 use impresario_policies::domain::{
     AttemptEnding, AttemptNumber, Brief, Briefing, Clocks, Containment, GroupId, GroupMember, ModelFault,
-    Origin, Persistence, Proof, Reason, ReasonCode, Replay, RunId, RunRequest, RunTerms, SessionId, Step,
-    TerminalState, Verdict, WhatToRun,
+    ModelUsage, Origin, Persistence, Proof, Reason, ReasonCode, Replay, RunId, RunRequest, RunTerms,
+    SessionId, Step, TerminalState, Verdict, WhatToRun,
 };
 
 pub type Outcome = Result<(), Box<dyn std::error::Error>>;
@@ -214,6 +214,13 @@ pub fn whole_run() -> Vec<Step> {
             ending: AttemptEnding::Answered,
             detail: "stop".into(),
             partial: Some("so".into()),
+            used: Some(ModelUsage {
+                input: 120,
+                output: 30,
+                cache_read: 1_000,
+                cache_write: 4,
+                cost_usd: Some(0.0125),
+            }),
             proof: proof(),
         },
         Step::Answered {

@@ -230,6 +230,15 @@ fn finish_reason(speech: &Speech) -> &'static str {
     }
 }
 
+/// What of it can be told: writing to a cache has no word here and counts as fresh input.
+pub(crate) fn tellable(usage: Usage) -> Usage {
+    Usage {
+        input: usage.input + usage.cache_write,
+        cache_write: 0,
+        ..usage
+    }
+}
+
 fn usage(usage: Usage) -> Value {
     let prompt = usage.input + usage.cache_read + usage.cache_write;
     json!({"prompt_tokens": prompt, "completion_tokens": usage.output, "total_tokens": prompt + usage.output,
