@@ -87,6 +87,36 @@ async fn an_unavailable_model_is_followed_by_the_next_of_the_chain() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn what_a_run_used_is_in_its_outcome_attempt_by_attempt() {
+    let place = Place::new();
+    let counter = Counter {
+        calls: Arc::default(),
+        replay: Replay::Safe,
+    };
+    let runtime = place.builder().tool(counter).start().await.expect("started");
+    let sub_agent = SubAgent::explore("Count.")
+        .unjudged()
+        .chain(["house/full", "house/counting"])
+        .tries_per_model(1, Duration::from_millis(1))
+        .with_tool("count");
+    let outcome = place.run(&runtime, sub_agent).await;
+    let attempts = outcome.projection.attempts.iter();
+    let used = attempts.map(|attempt| attempt.ended.as_ref().and_then(|end| end.used));
+    let of_two_calls = ModelUsage {
+        input: 200,
+        output: 20,
+        cost_usd: Some(0.5),
+        ..ModelUsage::default()
+    };
+    assert_eq!(
+        used.collect::<Vec<_>>(),
+        [Some(ModelUsage::default()), Some(of_two_calls)]
+    );
+    let of_run = outcome.projection.used();
+    assert_eq!((of_run.counted, of_run.attempts_uncounted), (of_two_calls, 0));
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn without_a_provider_the_offline_model_does_not_pose_as_another() {
     let place = Place::new();
     let runtime = Runtime::builder()
@@ -479,11 +509,20 @@ impl ModelClient for House {
     }
 }
 
+/// What each reply is charged.
+const CHARGED: ModelUsage = ModelUsage {
+    input: 100,
+    output: 10,
+    cache_read: 0,
+    cache_write: 0,
+    cost_usd: Some(0.25),
+};
+
 fn says(text: &str) -> ModelReply {
     ModelReply {
         text: text.to_string(),
         tool_calls: Vec::new(),
-        usage: ModelUsage::default(),
+        usage: CHARGED,
     }
 }
 

@@ -6,10 +6,10 @@
 mod audit;
 
 use audit::Audit;
-use impresario_model_server::{ModelServer, Rule, Script, ToolCall, Turn};
+use impresario_model_server::{Fault, ModelServer, Place, Rule, Script, ToolCall, Turn, Usage};
 use impresario_test_support::json_lines::JsonLines;
 use impresario_test_support::limited::{End, Finished, run};
-use impresario_test_support::pi::{MOCK_MODEL, Sandbox, Scenario, Version};
+use impresario_test_support::pi::{MOCK_MODEL, MOCKA_MODEL, Sandbox, Scenario, Version};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
 use std::fs;
@@ -273,6 +273,11 @@ fn killed_after_a_tool(victim: Victim, name: &str) {
         let (end, records) = end_of(&mut skill);
         check_end(&records, end, "succeeded");
         assert_eq!(endings(&records), ["lost", "answered"]);
+        assert_eq!(
+            tokens_used(&records),
+            [(100, 10), (100, 10)],
+            "it was heard before"
+        );
         check_calls(&records, &["1/1.1:call_0"], &[]);
         assert_eq!(stage.effects(), "done\n");
         let told = stage.body_of_last_call();
@@ -299,6 +304,51 @@ fn killed_before_a_tool(victim: Victim, name: &str) {
         check_end(&records, end, "succeeded");
         assert_eq!(endings(&records), ["lost", "answered"]);
         assert!(stage.server.ledger().calls_of("second").is_empty());
+    });
+}
+
+fn tokens_used(records: &[Value]) -> Vec<(u64, u64)> {
+    let of_attempt = |ended: &&Value| {
+        let tokens = |kind: &str| ended["used"][kind].as_u64().expect("it is known");
+        (tokens("input"), tokens("output"))
+    };
+    of_type(records, "attempt_ended").iter().map(of_attempt).collect()
+}
+
+#[test]
+fn what_an_attempt_used_is_as_its_provider_counted_and_is_shown() {
+    let used = |input, output, cache_read, cache_write| Usage {
+        input,
+        output,
+        cache_read,
+        cache_write,
+    };
+    let script = || {
+        let cut = Turn::text("It is almost done.").and_fault(Fault::Cut { at: Place::MidText });
+        model([
+            bash("call_0", EFFECT).and_usage(used(120, 30, 1_000, 40)),
+            cut.and_usage(used(50, 5, 0, 0)),
+            Turn::text(ANSWER).and_usage(used(200, 50, 1_040, 0)),
+        ])
+    };
+    with_both("tool calls: tokens", script, |stage| {
+        let finished = stage.run(&[MOCKA_MODEL]);
+        let records = finished.records();
+        check_end(&records, finished.end, "succeeded");
+        let ended = of_type(&records, "attempt_ended");
+        let counted = ended.iter().map(|ended| &ended["used"]);
+        let counted = counted.map(|used| (&used["cache_read"], &used["cache_write"]));
+        assert_eq!(
+            counted.collect::<Vec<_>>(),
+            [(&json!(1_000), &json!(40)), (&json!(1_040), &json!(0))]
+        );
+        // Of the answer that was cut off, its input and the first token.
+        assert_eq!(tokens_used(&records), [(170, 31), (200, 50)]);
+        let run_id = ended[0]["run"].as_str().expect("the run has an id");
+        let mut show = stage.sandbox.command(env!("CARGO_BIN_EXE_impresario"));
+        let shown = run(show.args(["runs", "show", run_id]), "", PATIENCE);
+        let said = "used: 370 tokens in, 2040 read from a cache, 40 written to a cache, 81 out, $";
+        assert!(shown.stdout.contains(said), "{}", shown.stdout);
     });
 }
 
