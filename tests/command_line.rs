@@ -355,6 +355,50 @@ fn one_interrupt_cancels_and_nothing_is_left() {
 }
 
 #[test]
+fn what_a_sub_agent_says_of_its_cost_while_it_is_stopped_counts() {
+    let place = Place::new();
+    let charged = |stop_reason: &str, input: u32, output: u32| {
+        json!({
+            "type": "message_end",
+            "message": {
+                "role": "assistant",
+                "content": [{ "type": "text", "text": "so far" }],
+                "stopReason": stop_reason,
+                "usage": { "input": input, "output": output, "cacheRead": 7, "cacheWrite": 0 },
+            },
+        })
+    };
+    place.pi(&format!(
+        "trap \"echo '{}'; exit 0\" TERM\necho '{}'\necho '{}'\nwhile :; do sleep 0.01; done",
+        charged("aborted", 50, 1).to_string().replace('"', "\\\""),
+        json!({ "type": "agent_start" }),
+        charged("toolUse", 100, 10)
+    ));
+    let pi = place.path().join("pi");
+    let pi = pi.to_str().expect("text");
+    let command = [
+        "run",
+        "--json",
+        "--runner",
+        "pi",
+        "--pi",
+        pi,
+        "--model",
+        "a/b",
+        "--unjudged",
+    ];
+    let running = place.hang(&[&command[..], &["explore", QUESTION]].concat());
+    running.interrupt();
+    let said = running.said();
+    let events = said.json_lines();
+    let ended = events.iter().find(|event| event["type"] == "attempt_ended");
+    let ended = ended.unwrap_or_else(|| panic!("no attempt ended: {}", said.stdout));
+    assert_eq!(ended["ending"], "cancelled");
+    let used = json!({ "input": 150, "output": 11, "cache_read": 14, "cache_write": 0, "cost_usd": null });
+    assert_eq!(ended["used"], used);
+}
+
+#[test]
 fn another_command_can_cancel_a_run() {
     let place = Place::new();
     let hanging = place.start_hanging(&["--json"]);

@@ -353,6 +353,30 @@ fn what_an_attempt_used_is_as_its_provider_counted_and_is_shown() {
 }
 
 #[test]
+fn a_cancelled_attempt_says_what_it_had_used() {
+    let script = || {
+        let cut = Turn::text("It is almost done.").and_fault(Fault::Hang { at: Place::MidText });
+        model([bash("call_0", EFFECT), cut])
+    };
+    with_both("tool calls: tokens of the cancelled", script, |stage| {
+        let mut skill = JsonLines::start(&mut stage.skill(&[MOCKA_MODEL]));
+        let id = wait_for_call(&mut skill, "tool_ended", "1.1:call_0");
+        stage.wait_for_calls(2);
+        let mut cancel = stage.sandbox.command(env!("CARGO_BIN_EXE_impresario"));
+        let cancelled = run(cancel.args(["runs", "cancel", &id]), "", PATIENCE);
+        assert_eq!(cancelled.end, End::Exited(0), "{}", cancelled.stdout);
+        let (_, records) = end_of(&mut skill);
+        assert_eq!(endings(&records), ["cancelled"]);
+        // What Pi still says of the answer that was cut off, it says between being told to abort and being stopped.
+        let used = tokens_used(&records);
+        assert!(
+            [[(100, 10)], [(200, 11)]].iter().any(|right| used == right),
+            "{used:?}"
+        );
+    });
+}
+
+#[test]
 fn a_killed_nested_pi_costs_no_step_and_goes_on_with_its_session() {
     killed_after_a_tool(Victim::Pi, "tool calls: pi killed after bash");
     killed_before_a_tool(Victim::Pi, "tool calls: pi killed before a tool");

@@ -34,6 +34,8 @@ const ASK: Duration = Duration::from_secs(60);
 /// A step waits for the journal as long as its run does, which has clocks and says when it gives up.
 const WRITTEN_WITHIN: Duration = Duration::from_secs(24 * 3600);
 const EVENTS_AHEAD_MAX: usize = 64;
+/// A sub-agent that was stopped has so long to be heard to its end.
+const HEARD_WITHIN: Duration = Duration::from_secs(2);
 
 /// Whom an attempt reaches.
 #[derive(Clone)]
@@ -63,6 +65,8 @@ pub struct Attempt {
     ending: bool,
     said: Said,
     used: Used,
+    /// Nothing more comes from the runner.
+    heard_all: CancellationToken,
     silence: Silence,
     traced: Option<usize>,
     previews: Previews,
@@ -75,8 +79,7 @@ type Previews = Rc<RefCell<BTreeMap<String, String>>>;
 /// The calls whose start is on disk, until the runner says that they ended.
 type Begun = Rc<RefCell<BTreeSet<String>>>;
 
-/// What its calls of the model used so far. Who waits for its end reads it last: an answer that was cut off is paid for
-/// too, and the sub-agent may say so while it stops.
+/// What its calls of the model used so far.
 type Used = Rc<Cell<ModelUsage>>;
 
 /// How it ended, and what was said.
@@ -136,6 +139,7 @@ impl Attempt {
             ending: false,
             said: Said::default(),
             used: Used::default(),
+            heard_all: CancellationToken::new(),
             silence,
             traced: None,
             previews: Previews::default(),
@@ -198,7 +202,10 @@ impl Handles<RunnerSaid> for Attempt {
             self.arm_clock(ctx);
         }
         match said.event {
-            RunnerEvent::Ended(facts) => self.end(&facts, ctx),
+            RunnerEvent::Ended(facts) => {
+                self.heard_all.cancel();
+                self.end(&facts, ctx);
+            }
             RunnerEvent::Text { delta } => {
                 self.said.push(&delta);
                 self.listen(ctx);
@@ -278,11 +285,12 @@ impl Attempt {
             |attempt, (events, event), ctx| {
                 attempt.events = Some(events);
                 match event {
+                    Some(RunnerEvent::Ended(_)) | None if attempt.ending => attempt.heard_all.cancel(),
+                    // An answer that was cut off is paid for too, and the sub-agent may say so while it stops.
                     Some(event) if attempt.ending => {
                         attempt.add_up(&event);
                         attempt.listen(ctx);
                     }
-                    None if attempt.ending => {}
                     Some(event) => ctx.notify(RunnerSaid { event }),
                     // Every runner has a last word; one without it is ours, and no fault of the sub-agent.
                     None => ctx.fail("the runner of the attempt was gone without a word"),
@@ -401,7 +409,8 @@ impl Attempt {
         self.stopping.cancel();
         let (handle, context) = (self.handle.take(), self.context.clone());
         let (over, attempt, grace) = (self.ports.over.clone(), self.request.attempt, self.request.grace);
-        let used = self.used.clone();
+        let (used, heard_all) = (self.used.clone(), self.heard_all.clone());
+        let waits_for_journal = self.silence.journal_waits.get() > 0;
         self.listen(ctx);
         let work = async move {
             let mut proof = match handle {
@@ -410,6 +419,10 @@ impl Attempt {
             };
             if let Some(of_context) = context.close(grace).await {
                 proof = proof.and(of_context);
+            }
+            // Who waits for the journal hears nothing meanwhile.
+            if !waits_for_journal {
+                let _ = tokio::time::timeout(HEARD_WITHIN, heard_all.cancelled()).await;
             }
             let EndingRead { ending, detail } = read;
             over.ask_again(
