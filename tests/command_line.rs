@@ -399,6 +399,44 @@ fn what_a_sub_agent_says_of_its_cost_while_it_is_stopped_counts() {
 }
 
 #[test]
+fn a_keeper_that_dies_while_pi_is_asked_for_its_version_costs_no_step() {
+    let place = Place::new();
+    place.pi_that_answers("42");
+    let pi = place.path().join("pi");
+    let answers = fs::read_to_string(&pi).expect("the program");
+    // The second one asked lives.
+    let first_dies = answers.replace(
+        "echo 0.87.1",
+        "{ mkdir \"$0.asked\" && kill -9 $PPID; echo 0.87.1; }",
+    );
+    assert_ne!(first_dies, answers);
+    fs::write(&pi, first_dies).expect("the program");
+    let pi = pi.to_str().expect("text");
+    let command = [
+        "run",
+        "--json",
+        "--runner",
+        "pi",
+        "--pi",
+        pi,
+        "--model",
+        "a/b",
+        "--unjudged",
+    ];
+    let said = place.run(&[&command[..], &["explore", QUESTION]].concat());
+    said.check(0);
+    let events = said.json_lines();
+    let ended = events.iter().filter(|event| event["type"] == "attempt_ended");
+    let endings = ended.map(|event| &event["ending"]);
+    assert_eq!(
+        endings.collect::<Vec<_>>(),
+        ["lost", "answered"],
+        "{}",
+        said.stdout
+    );
+}
+
+#[test]
 fn another_command_can_cancel_a_run() {
     let place = Place::new();
     let hanging = place.start_hanging(&["--json"]);

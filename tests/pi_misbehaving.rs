@@ -8,11 +8,11 @@ use impresario_actors::gateways::{AttemptRequest, RunnerEvent};
 use impresario_actors::processes::marked_processes;
 use impresario_actors::runners::pi::PiRunner;
 use impresario_policies::domain::AttemptEnding;
-use pi_runner::{Attempt, GRACE, LONG, Outcome, on_one_thread, request, runner};
+use pi_runner::{Attempt, GRACE, LONG, Outcome, on_one_thread, request, runner, runner_below};
 use std::collections::BTreeMap;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 use tempfile::TempDir;
 
@@ -288,6 +288,40 @@ fn a_program_of_its_own_is_asked_for_its_version_below_a_keeper() {
     assert!(too_old.contains("too old"), "{too_old}");
     let something_else = start_as("echo 3.14 && exit 0").expect_err("no version");
     assert!(something_else.contains("is it Pi?"), "{something_else}");
+}
+
+/// Whether a start that fails is said to be a loss of ours.
+fn is_our_loss(runner: &PiRunner, request: AttemptRequest) -> bool {
+    on_one_thread(async {
+        let refused = Attempt::start(runner, request).await.err();
+        refused.expect("it does not start").is_our_loss
+    })
+}
+
+#[test]
+fn a_keeper_that_dies_before_its_program_runs_is_our_loss_and_a_missing_program_is_none() {
+    let place = Place::new("exit 0");
+    let script = fs::read_to_string(place.pi()).expect("the program");
+    let asks_with = |version: &str| {
+        fs::write(place.pi(), script.replace("echo 0.87.1 && exit 0", version)).expect("the program");
+        is_our_loss(&place.runner(), place.request())
+    };
+    assert!(
+        asks_with("kill -9 $PPID; exit 0"),
+        "killed while it is asked for its version"
+    );
+    assert!(!asks_with("exit 0"), "it says nothing and nobody died");
+    fs::write(place.pi(), &script).expect("the program");
+    let dead_keeper = runner_below(&place.pi(), Path::new("/bin/false"), place.directory.path());
+    assert!(
+        is_our_loss(&dead_keeper, place.request()),
+        "dead before it says anything"
+    );
+    fs::remove_file(place.pi()).expect("the program goes");
+    assert!(
+        !is_our_loss(&place.runner(), place.request()),
+        "nothing is there to start"
+    );
 }
 
 #[test]

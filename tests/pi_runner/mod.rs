@@ -36,13 +36,25 @@ pub fn on_one_thread<T>(work: impl Future<Output = T>) -> T {
 /// A runner for this Pi, which sees this environment.
 pub fn runner(pi: &Path, environment: BTreeMap<String, String>, state: &Path) -> PiRunner {
     PiRunner::new(PiSettings {
+        environment,
+        ..settings(pi, Path::new(KEEPER), state)
+    })
+}
+
+/// A runner whose processes are held by this program, with an environment in which nothing is found.
+pub fn runner_below(pi: &Path, keeper: &Path, state: &Path) -> PiRunner {
+    PiRunner::new(settings(pi, keeper, state))
+}
+
+fn settings(pi: &Path, keeper: &Path, state: &Path) -> PiSettings {
+    PiSettings {
         pi: Some(pi.to_path_buf()),
-        keeper: PathBuf::from(KEEPER),
+        keeper: keeper.to_path_buf(),
         containment: ContainmentSetting::Auto,
         support_directory: state.join("support"),
-        environment,
+        environment: BTreeMap::new(),
         pass_environment: Vec::new(),
-    })
+    }
 }
 
 /// A request in this workspace; what a test does not care about is chosen.

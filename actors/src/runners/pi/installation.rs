@@ -186,8 +186,9 @@ async fn ask_version(command: &PiCommand, asking: &Asking<'_>) -> Result<PiVersi
     drop(stdin);
     let answers = async { tokio::join!(read_some(stdout), read_some(stderr)) };
     let answered = timeout(VERSION_WITHIN, answers).await;
-    let exit = process.exited().now_or_never();
     let proof = process.stop(VERSION_GRACE).await;
+    // What its keeper's death took is swept before anybody is told of it, so this is looked at when all is over.
+    let exit = process.exited().now_or_never();
     if proof.processes_left > 0 {
         return Err(SpawnError::new(format!(
             "{shown} --version left {} processes behind",
