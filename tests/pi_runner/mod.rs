@@ -13,7 +13,7 @@ use impresario_policies::domain::{AttemptEnding, AttemptNumber, Proof, Replay, R
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
 use std::future::Future;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::rc::Rc;
 use std::time::Duration;
 use tokio::sync::mpsc;
