@@ -211,7 +211,7 @@ async fn start_journal(directory: &Path) -> Outcome<(Root, Writer, Port<Commit>)
 
 async fn commit_rows(commit: &Port<Commit>, rows: Vec<Row>) -> Outcome<()> {
     commit
-        .ask(Commit { rows }, ASK)
+        .ask(Commit { rows: rows.into() }, ASK)
         .await
         .map_err(|error| error.to_string())??;
     Ok(())

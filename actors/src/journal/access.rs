@@ -5,6 +5,7 @@ use super::{Committed, JournalError, Row, SimulatedStore, Store, WriterHandle};
 use impresario_policies::domain::RunId;
 use std::cell::RefCell;
 use std::rc::Rc;
+use std::sync::Arc;
 use std::time::Duration;
 
 /// The way to a store. A restarted journal actor gets the same one.
@@ -50,7 +51,7 @@ impl JournalAccess {
     }
 
     /// Writes all of `rows` or none, and returns when they are on disk.
-    pub(super) async fn commit(self, rows: Vec<Row>) -> Result<Committed, JournalError> {
+    pub(super) async fn commit(self, rows: Arc<[Row]>) -> Result<Committed, JournalError> {
         match self.0 {
             // The thread writes these together with what else waits.
             Way::Thread(handle) => handle.commit(rows).await,

@@ -65,6 +65,11 @@ impl Calls {
         calls
     }
 
+    /// No call of it ever began.
+    pub(super) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
     /// Takes what stands already as it is: earlier versions told starts twice, and knew calls by the model's id alone.
     pub(super) fn add(&mut self, step: &Step) {
         if let Some((said, attempt, call)) = said(step) {

@@ -107,8 +107,8 @@ impl Drop for SimulatedStore {
 }
 
 impl Store for SimulatedStore {
-    fn commit(&mut self, rows: &[Row]) -> Result<(), JournalError> {
-        if rows.is_empty() {
+    fn commit_together(&mut self, groups: &[&[Row]]) -> Result<(), JournalError> {
+        if groups.iter().all(|rows| rows.is_empty()) {
             return Ok(());
         }
         let mut disk = self.disk.disk();
@@ -117,7 +117,7 @@ impl Store for SimulatedStore {
             disk.faults_injected += 1;
             return Err(JournalError::DiskFull);
         }
-        disk.write_all(rows, &self.runtime)?;
+        disk.write_all(groups, &self.runtime)?;
         if disk.faults.answer_lost.contains(&disk.commits) {
             disk.faults_injected += 1;
             return Err(JournalError::Storage {
@@ -294,9 +294,9 @@ impl Store for SimulatedStore {
 
 impl Disk {
     /// Writes all rows, or takes back those it wrote.
-    fn write_all(&mut self, rows: &[Row], writer: &RuntimeId) -> Result<(), JournalError> {
+    fn write_all(&mut self, groups: &[&[Row]], writer: &RuntimeId) -> Result<(), JournalError> {
         let mut before: BTreeMap<RunId, Option<RunSummary>> = BTreeMap::new();
-        for row in rows {
+        for row in groups.iter().copied().flatten() {
             let standing = self.runs.get(&row.run).map(|run| run.summary.clone());
             before.entry(row.run.clone()).or_insert(standing);
             if let Err(error) = self.write(row, writer) {
@@ -304,7 +304,8 @@ impl Disk {
                 return Err(error);
             }
         }
-        let ended = rows.iter().filter(|row| matches!(row.step, Step::Ended { .. }));
+        let rows = groups.iter().copied().flatten();
+        let ended = rows.filter(|row| matches!(row.step, Step::Ended { .. }));
         for row in ended {
             if let Some(run) = self.runs.get_mut(&row.run) {
                 run.overflows.clear();

@@ -55,8 +55,13 @@ pub(super) fn last_sequence(rows: &[Row]) -> u64 {
 
 /// What keeps the steps of runs, for one runtime. Whatever is answered with `Ok` is on disk.
 pub trait Store: Send {
-    /// Writes all of `rows` or none. A row that stands already, with an equal step, counts as written.
-    fn commit(&mut self, rows: &[Row]) -> Result<(), JournalError>;
+    /// Writes all of these rows or none. A row that stands already, with an equal step, counts as written.
+    fn commit_together(&mut self, groups: &[&[Row]]) -> Result<(), JournalError>;
+
+    /// The same for the rows of one who asks.
+    fn commit(&mut self, rows: &[Row]) -> Result<(), JournalError> {
+        self.commit_together(&[rows])
+    }
 
     /// The steps of `run` after the place `after`, in order.
     fn steps(&mut self, run: &RunId, after: u64) -> Result<Vec<RecordedStep>, JournalError>;

@@ -6,6 +6,7 @@
 use super::store::last_sequence;
 use super::{Committed, JournalError, Row, Store};
 use impresario_policies::domain::RunId;
+use std::sync::Arc;
 use std::thread::JoinHandle;
 use tokio::sync::{mpsc, oneshot};
 
@@ -27,7 +28,7 @@ enum Request {
 }
 
 struct Waiting {
-    rows: Vec<Row>,
+    rows: Arc<[Row]>,
     reply: oneshot::Sender<Answer<Committed>>,
 }
 
@@ -92,8 +93,9 @@ impl std::fmt::Debug for Request {
 
 impl WriterHandle {
     /// Writes all of `rows` or none, and returns when they are on disk.
-    pub async fn commit(&self, rows: Vec<Row>) -> Result<Committed, JournalError> {
+    pub async fn commit(&self, rows: impl Into<Arc<[Row]>>) -> Result<Committed, JournalError> {
         let (reply, answer) = oneshot::channel();
+        let rows = rows.into();
         self.send(Request::Commit(Waiting { rows, reply })).await?;
         answer.await.map_err(|_| JournalError::Closed)?
     }
@@ -202,23 +204,18 @@ fn claim_group(store: &mut impl Store, group: Vec<Claim>) {
 }
 
 fn write_group(store: &mut impl Store, group: Vec<Waiting>) {
-    let mut rows = Vec::new();
-    let mut askers = Vec::new();
-    for waiting in group {
-        let first = rows.len();
-        rows.extend(waiting.rows);
-        askers.push((first..rows.len(), waiting.reply));
-    }
-    let together = store.commit(&rows);
+    let groups = group.iter().map(|waiting| &*waiting.rows).collect::<Vec<_>>();
+    let together = store.commit_together(&groups);
     // Somebody's rows are bad; they fail alone. When the file is busy, each of them would wait for it as long again.
-    let is_of_one = askers.len() > 1 && !matches!(together, Ok(()) | Err(JournalError::Busy));
-    for (place, reply) in askers {
-        let rows = &rows[place];
+    let is_of_one = group.len() > 1 && !matches!(together, Ok(()) | Err(JournalError::Busy));
+    for Waiting { rows, reply } in group {
         let outcome = match is_of_one {
-            true => store.commit(rows),
+            true => store.commit(&rows),
             false => together.clone(),
         };
-        let through = last_sequence(rows);
+        let through = last_sequence(&rows);
+        // Whoever hears of it may take the rows back.
+        drop(rows);
         // Nobody waits any more when the asker died; what is written stays written.
         let _ = reply.send(outcome.map(|()| Committed { through }));
     }

@@ -8,12 +8,13 @@ use crate::journal::{
 use crate::message;
 use impresario_policies::domain::RunId;
 use impresario_policies::projection::RecordedStep;
+use std::sync::Arc;
 
 /// Writes all of these rows or none; answered when they are on disk.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Commit {
     /// Usually of one run.
-    pub rows: Vec<Row>,
+    pub rows: Arc<[Row]>,
 }
 message!(impl Commit -> Result<Committed, JournalError>);
 

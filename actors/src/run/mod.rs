@@ -11,6 +11,7 @@ mod writing;
 
 use crate::event_feed::EventFeed;
 use crate::gateways::{SubAgentRunner, WallClock};
+use crate::journal::Row;
 use crate::messages::journal::{Commit, ReadRun};
 use crate::messages::run::{
     AskForRoom, AttemptOver, CancelReply, CancelRun, GroupClockDue, MoveDue, ObserveRun, ParkRun,
@@ -26,6 +27,7 @@ use impresario_policies::domain::{
 use impresario_policies::projection::RunProjection;
 use std::collections::VecDeque;
 use std::rc::Rc;
+use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::oneshot;
 use tokio_util::sync::DropGuard;
@@ -156,8 +158,22 @@ struct Write {
     /// The attempt whose cut-off calls are said with it.
     cut_off: Option<AttemptNumber>,
     steps: Vec<Step>,
+    /// The steps at their places, once it was tried to write them.
+    rows: Option<Arc<[Row]>>,
     done: Option<oneshot::Sender<Result<(), RecordRefused>>>,
     then: Option<Then>,
+}
+
+impl Write {
+    fn of(steps: Vec<Step>) -> Self {
+        Self {
+            cut_off: None,
+            steps,
+            rows: None,
+            done: None,
+            then: None,
+        }
+    }
 }
 
 type Then = Box<dyn FnOnce(&mut Run, &mut Context<Run>)>;

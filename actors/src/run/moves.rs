@@ -417,7 +417,12 @@ impl Run {
     }
 
     pub(super) fn end(&mut self, state: TerminalState, reason: Option<Reason>, ctx: &mut Context<Self>) {
-        let (contain, trace) = (self.contain(), self.ports.trace.clone());
+        let contain = self.contain();
+        // The recorder reads the whole run, which one that leaves no trace is spared.
+        let is_traced = self
+            .request()
+            .is_some_and(|request| request.trace_directory.is_some());
+        let trace = is_traced.then(|| self.ports.trace.clone());
         let of_last = match self.projection.latest_attempt() {
             Some(last) => last.ended.as_ref().map(|ended| ended.proof.clone()),
             None => Some(Proof::NOTHING_STARTED),
@@ -428,10 +433,12 @@ impl Run {
         };
         let work = async move {
             let proof = seal(of_last, contain.await);
-            match trace.ask_again(write_trace, TRACED_WITHIN).await {
-                Ok(Ok(())) => {}
-                Ok(Err(error)) => tracing::warn!(error, "trace not written"),
-                Err(error) => tracing::warn!(?error, "trace not written"),
+            if let Some(trace) = trace {
+                match trace.ask_again(write_trace, TRACED_WITHIN).await {
+                    Ok(Ok(())) => {}
+                    Ok(Err(error)) => tracing::warn!(error, "trace not written"),
+                    Err(error) => tracing::warn!(?error, "trace not written"),
+                }
             }
             proof
         };

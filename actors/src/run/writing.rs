@@ -7,6 +7,7 @@ use crate::messages::run::RecordRefused;
 use crate::supervision::Context;
 use impresario_policies::domain::{AttemptNumber, Step};
 use impresario_policies::projection::{RecordedStep, RunProjection};
+use std::sync::Arc;
 use tokio::sync::oneshot;
 
 impl Run {
@@ -38,27 +39,15 @@ impl Run {
     }
 
     pub(super) fn record(&mut self, steps: Vec<Step>, ctx: &mut Context<Self>) {
-        self.push_write(
-            Write {
-                cut_off: None,
-                steps,
-                done: None,
-                then: None,
-            },
-            ctx,
-        );
+        self.push_write(Write::of(steps), ctx);
     }
 
     pub(super) fn record_then(&mut self, steps: Vec<Step>, then: Then, ctx: &mut Context<Self>) {
-        self.push_write(
-            Write {
-                cut_off: None,
-                steps,
-                done: None,
-                then: Some(then),
-            },
-            ctx,
-        );
+        let write = Write {
+            then: Some(then),
+            ..Write::of(steps)
+        };
+        self.push_write(write, ctx);
     }
 
     pub(super) fn record_and_answer(
@@ -67,15 +56,11 @@ impl Run {
         done: oneshot::Sender<Result<(), RecordRefused>>,
         ctx: &mut Context<Self>,
     ) {
-        self.push_write(
-            Write {
-                cut_off: None,
-                steps,
-                done: Some(done),
-                then: None,
-            },
-            ctx,
-        );
+        let write = Write {
+            done: Some(done),
+            ..Write::of(steps)
+        };
+        self.push_write(write, ctx);
     }
 
     /// The end of an attempt: which of its calls were cut off is known when all that it said is on disk.
@@ -86,15 +71,12 @@ impl Run {
         done: Option<oneshot::Sender<Result<(), RecordRefused>>>,
         ctx: &mut Context<Self>,
     ) {
-        self.push_write(
-            Write {
-                cut_off: Some(attempt),
-                steps,
-                done,
-                then: None,
-            },
-            ctx,
-        );
+        let write = Write {
+            cut_off: Some(attempt),
+            done,
+            ..Write::of(steps)
+        };
+        self.push_write(write, ctx);
     }
 
     pub(super) fn push_write(&mut self, write: Write, ctx: &mut Context<Self>) {
@@ -110,39 +92,43 @@ impl Run {
         if self.writing || !self.loaded || self.given_up.is_some() {
             return;
         }
-        let Some(write) = self.writes.pop_front() else {
+        let Some(mut write) = self.writes.pop_front() else {
             return;
         };
         self.writing = true;
-        let cut_off = write.cut_off.map(|attempt| self.cut_off_tools(attempt));
-        let steps = [cut_off.unwrap_or_default(), write.steps.clone()].concat();
-        let rows = self.rows_of(&steps);
+        let rows = write.rows.take().unwrap_or_else(|| self.rows_of(&mut write));
         let commit = Commit { rows: rows.clone() };
         let port = self.ports.commit.clone();
         let reply = async move { port.ask_again(commit, ASK).await };
         ctx.spawn_then(reply, move |run, reply, ctx| match reply {
-            Ok(Ok(_)) => run.written(write, rows, ctx),
-            Ok(Err(error)) => run.not_written(write, error, ctx),
+            Ok(Ok(_)) => run.written(write, &rows, ctx),
+            Ok(Err(error)) => {
+                write.rows = Some(rows);
+                run.not_written(write, error, ctx);
+            }
             Err(error) => ctx.fail(format!("reach the journal: {error:?}")),
         });
     }
 
-    pub(super) fn rows_of(&self, steps: &[Step]) -> Vec<Row> {
+    /// The steps at the place that is theirs: nothing else is written until they are.
+    fn rows_of(&self, write: &mut Write) -> Arc<[Row]> {
         let at = self.tools.clock.now();
+        let cut_off = write.cut_off.map(|attempt| self.cut_off_tools(attempt));
+        let steps = cut_off.into_iter().flatten().chain(write.steps.drain(..));
         let sequences = self.projection.next_sequence()..;
-        let numbered = sequences.zip(steps);
-        numbered
+        sequences
+            .zip(steps)
             .map(|(sequence, step)| Row {
                 run: self.id.clone(),
                 sequence,
                 generation: self.generation,
                 at,
-                step: step.clone(),
+                step,
             })
             .collect()
     }
 
-    pub(super) fn written(&mut self, write: Write, rows: Vec<Row>, ctx: &mut Context<Self>) {
+    pub(super) fn written(&mut self, write: Write, rows: &[Row], ctx: &mut Context<Self>) {
         self.writing = false;
         self.trouble = None;
         ctx.progress();

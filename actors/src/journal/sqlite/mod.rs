@@ -7,6 +7,7 @@ mod errors;
 #[cfg(test)]
 mod hostile_tests;
 mod identity;
+mod known;
 mod lost;
 mod open;
 mod overflow;
@@ -23,7 +24,6 @@ pub use lost::LostCommits;
 pub use open::{Opened, SetAside};
 pub use reader::{JournalReader, KeptAside};
 
-use super::calls::Calls;
 use super::ownership::RuntimeLock;
 use super::{
     Alert, ClaimableRun, JournalError, OverflowContent, OverflowEntry, OverflowListing, Pruned, Retention,
@@ -34,8 +34,8 @@ use errors::read_failure;
 use identity::OpenFiles;
 use impresario_policies::domain::RunId;
 use impresario_policies::projection::RecordedStep;
+use known::KnownRuns;
 use rusqlite::{Connection, Transaction, TransactionBehavior};
-use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 /// The journal file in the state directory.
@@ -50,8 +50,8 @@ pub struct SqliteStore {
     runtimes: PathBuf,
     /// Where it is written that the file should be looked at closely.
     suspicion: PathBuf,
-    /// What is known of the tool calls of runs that were written to.
-    calls: BTreeMap<RunId, Calls>,
+    /// The runs that were written to.
+    known: KnownRuns,
     /// Watched, so that nothing is told to be on disk that nobody will find there.
     files: OpenFiles,
     /// Freed on close, or with the process.
@@ -96,19 +96,20 @@ fn write_to<T>(
 }
 
 impl Store for SqliteStore {
-    fn commit(&mut self, rows: &[Row]) -> Result<(), JournalError> {
+    fn commit_together(&mut self, groups: &[&[Row]]) -> Result<(), JournalError> {
+        let rows = groups.iter().copied().flatten().collect::<Vec<_>>();
         if rows.is_empty() {
             return Ok(());
         }
-        let texts = steps::write_all(rows)?;
-        let mut calls = std::mem::take(&mut self.calls);
+        let texts = steps::write_all(&rows)?;
+        let mut known = std::mem::take(&mut self.known);
         let written = self
-            .write(|transaction, runtime| steps::insert_all(transaction, runtime, &mut calls, rows, &texts));
+            .write(|transaction, runtime| steps::insert_all(transaction, runtime, &mut known, &rows, &texts));
         if written.is_err() {
             // What was not written must not be remembered; the file says what stands.
-            rows.iter().for_each(|row| drop(calls.remove(&row.run)));
+            rows.iter().for_each(|row| known.forget(&row.run));
         }
-        self.calls = calls;
+        self.known = known;
         written
     }
 
@@ -146,12 +147,14 @@ impl Store for SqliteStore {
     }
 
     fn claim(&mut self, run: &RunId, generation: u64) -> Result<u64, JournalError> {
+        self.known.forget(run);
         let locks = self.runtimes.clone();
         self.write(|transaction, runtime| runtimes::claim(transaction, &locks, runtime, run, generation))
     }
 
     /// One transaction for all: each would wait for the disk by itself.
     fn claim_all(&mut self, claims: &[(RunId, u64)]) -> Vec<Result<u64, JournalError>> {
+        claims.iter().for_each(|(run, _)| self.known.forget(run));
         let locks = self.runtimes.clone();
         let together = self.write(|transaction, runtime| {
             let mut answers = Vec::new();
@@ -180,6 +183,7 @@ impl Store for SqliteStore {
     }
 
     fn prune(&mut self, retention: &Retention) -> Result<Pruned, JournalError> {
+        self.known = KnownRuns::default();
         self.write(|transaction, _| runs::prune(transaction, retention))
     }
 

@@ -174,7 +174,7 @@ fn open_store(
         runtime: runtime.id.clone(),
         runtimes: places.runtimes.clone(),
         suspicion: places.suspicion.clone(),
-        calls: Default::default(),
+        known: Default::default(),
         files: OpenFiles::look(&places.file).map_err(unusable)?,
         lock: Some(lock),
     };

@@ -6,11 +6,12 @@ use super::errors::{not_ours, read_failure};
 use crate::gateways::UnixMillis;
 use crate::journal::{JournalError, Pruned, Retention, RunFilter, RunProgress, RunSummary, RuntimeId};
 use impresario_policies::domain::{GroupId, RunId, SessionId};
-use rusqlite::types::{Value, ValueRef};
+use rusqlite::types::{Null, ToSqlOutput, ValueRef};
 use rusqlite::{Connection, OptionalExtension, Transaction, params_from_iter};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use std::path::PathBuf;
+use std::sync::LazyLock;
 
 /// Those that go into the checksum, in its order.
 const COLUMNS: &str = "run, owner, generation, state, steps, what, task, host, session, resumes, accepted_at, \
@@ -21,9 +22,10 @@ const READ: &str = "checksum, suspect";
 
 /// The run of that id.
 pub(super) fn find(connection: &Connection, run: &RunId) -> Result<Option<RunSummary>, JournalError> {
-    let sql = format!("SELECT {COLUMNS}, {READ} FROM runs WHERE run = ?1");
+    static SQL: LazyLock<String> =
+        LazyLock::new(|| format!("SELECT {COLUMNS}, {READ} FROM runs WHERE run = ?1"));
     let found = connection
-        .prepare_cached(&sql)
+        .prepare_cached(&SQL)
         .and_then(|mut select| select.query_row([run.as_str()], |row| Ok(read(row))).optional())
         .map_err(read_failure)?;
     found.transpose()
@@ -36,31 +38,40 @@ pub(super) fn list(connection: &Connection, filter: &RunFilter) -> Result<Vec<Ru
         RunProgress::Unfinished => "ended_at IS NULL",
         RunProgress::Undelivered => "ended_at IS NOT NULL AND acknowledged = 0",
     };
+    let wants = |run: &RunSummary| filter.wants(run);
     select(
         connection,
         condition,
         "DESC",
-        |run| filter.wants(run),
+        &filter.id_prefix,
+        wants,
         filter.newest,
     )
 }
 
 /// The runs that are unfinished or not acknowledged, oldest first.
 pub(super) fn list_open(connection: &Connection) -> Result<Vec<RunSummary>, JournalError> {
-    select(connection, "acknowledged = 0", "ASC", |_| true, usize::MAX)
+    select(connection, "acknowledged = 0", "ASC", "", |_| true, usize::MAX)
 }
 
-/// The ids sort by time of acceptance.
+/// Comes after every id that begins with what stands before it.
+const AFTER_ALL: char = char::MAX;
+
+/// The ids sort by time of acceptance. Whoever asks for one run reads one row, however many there are.
 fn select(
     connection: &Connection,
     condition: &str,
     direction: &str,
+    id_prefix: &str,
     wants: impl Fn(&RunSummary) -> bool,
     newest: usize,
 ) -> Result<Vec<RunSummary>, JournalError> {
-    let sql = format!("SELECT {COLUMNS}, {READ} FROM runs WHERE {condition} ORDER BY run {direction}");
+    let sql = format!(
+        "SELECT {COLUMNS}, {READ} FROM runs WHERE run >= ?1 AND run < ?2 AND {condition} ORDER BY run {direction}"
+    );
     let mut select = connection.prepare_cached(&sql).map_err(read_failure)?;
-    let mut rows = select.query([]).map_err(read_failure)?;
+    let range = [id_prefix.to_string(), format!("{id_prefix}{AFTER_ALL}")];
+    let mut rows = select.query(range).map_err(read_failure)?;
     let mut found = Vec::new();
     while found.len() < newest {
         let Some(row) = rows.next().map_err(read_failure)? else {
@@ -116,61 +127,70 @@ pub(super) fn suspect_unfinished(transaction: &Transaction<'_>, why: &str) -> Re
 
 /// Writes a new run.
 pub(super) fn insert(transaction: &Transaction<'_>, run: &RunSummary) -> Result<(), JournalError> {
-    let places = (1..=COLUMNS_COUNT + 1).map(|place| format!("?{place}"));
-    let places = places.collect::<Vec<_>>().join(", ");
-    let sql = format!("INSERT INTO runs ({COLUMNS}, checksum) VALUES ({places})");
-    write(transaction, &sql, run)
+    static SQL: LazyLock<String> = LazyLock::new(|| {
+        let places = (1..=COLUMNS_COUNT + 1).map(|place| format!("?{place}"));
+        let places = places.collect::<Vec<_>>().join(", ");
+        format!("INSERT INTO runs ({COLUMNS}, checksum) VALUES ({places})")
+    });
+    write(transaction, &SQL, run)
 }
 
 /// Writes the run as it stands now. The whole row is written anew, so that its checksum is of what is known here, not of
 /// what may have been damaged there.
 pub(super) fn update(transaction: &Transaction<'_>, run: &RunSummary) -> Result<(), JournalError> {
-    let names = COLUMNS.split(", ").map(str::trim).zip(1..);
-    let places = names.skip(1).map(|(name, place)| format!("{name} = ?{place}"));
-    let places = places.collect::<Vec<_>>().join(", ");
-    let checksum = COLUMNS_COUNT + 1;
-    let sql = format!("UPDATE runs SET {places}, checksum = ?{checksum} WHERE run = ?1");
-    write(transaction, &sql, run)
+    static SQL: LazyLock<String> = LazyLock::new(|| {
+        let names = COLUMNS.split(", ").map(str::trim).zip(1..);
+        let places = names.skip(1).map(|(name, place)| format!("{name} = ?{place}"));
+        let places = places.collect::<Vec<_>>().join(", ");
+        let checksum = COLUMNS_COUNT + 1;
+        format!("UPDATE runs SET {places}, checksum = ?{checksum} WHERE run = ?1")
+    });
+    write(transaction, &SQL, run)
 }
 
 fn write(transaction: &Transaction<'_>, sql: &str, run: &RunSummary) -> Result<(), JournalError> {
-    let mut values = values_of(run)?;
-    values.push(Value::Integer(Checksum::of_values(&values)));
+    let values = values_of(run)?;
+    let checksum = Checksum::of(values.iter().map(|value| match value {
+        ToSqlOutput::Borrowed(value) => *value,
+        ToSqlOutput::Owned(value) => ValueRef::from(value),
+        // None of ours is of another kind.
+        _ => ValueRef::Null,
+    }));
+    let checksum = ToSqlOutput::from(checksum);
     transaction
         .prepare_cached(sql)
-        .and_then(|mut write| write.execute(params_from_iter(values)))
+        .and_then(|mut write| write.execute(params_from_iter(values.iter().chain([&checksum]))))
         .map_err(read_failure)?;
     Ok(())
 }
 
 /// In the order of the columns.
-fn values_of(run: &RunSummary) -> Result<Vec<Value>, JournalError> {
-    let text = |text: &str| Value::Text(text.to_string());
-    let number = |number: u64| Value::Integer(i64::try_from(number).unwrap_or(i64::MAX));
-    let optional = |text: Option<&str>| text.map_or(Value::Null, |text| Value::Text(text.to_string()));
+fn values_of(run: &RunSummary) -> Result<[ToSqlOutput<'_>; COLUMNS_COUNT], JournalError> {
+    let number = |number: u64| ToSqlOutput::from(i64::try_from(number).unwrap_or(i64::MAX));
+    fn optional(text: Option<&str>) -> ToSqlOutput<'_> {
+        text.map_or(ToSqlOutput::from(Null), ToSqlOutput::from)
+    }
     let reason = run.reason.as_ref().map(json).transpose()?;
-    let workspace = run
-        .workspace
-        .as_ref()
-        .map(|workspace| workspace.to_string_lossy());
-    Ok(vec![
-        text(run.run.as_str()),
-        text(run.owner.as_str()),
+    let workspace = run.workspace.as_ref();
+    let workspace = workspace.map(|workspace| workspace.to_string_lossy().into_owned());
+    Ok([
+        run.run.as_str().into(),
+        run.owner.as_str().into(),
         number(run.generation),
-        Value::Text(word(&run.state)?),
+        word(&run.state)?.into(),
         number(run.steps),
-        Value::Text(json(&run.what)?),
-        text(&run.task),
-        text(&run.host),
+        json(&run.what)?.into(),
+        run.task.as_str().into(),
+        run.host.as_str().into(),
         optional(run.session.as_ref().map(|session| session.0.as_str())),
         optional(run.resumes.as_ref().map(RunId::as_str)),
         number(run.accepted_at.0),
         number(run.last_step_at.0),
-        run.ended_at.map_or(Value::Null, |at| number(at.0)),
-        optional(reason.as_deref()),
-        Value::Integer(i64::from(run.acknowledged)),
+        run.ended_at.map_or(ToSqlOutput::from(Null), |at| number(at.0)),
+        reason.map_or(ToSqlOutput::from(Null), ToSqlOutput::from),
+        i64::from(run.acknowledged).into(),
         optional(run.group.as_ref().map(GroupId::as_str)),
-        optional(workspace.as_deref()),
+        workspace.map_or(ToSqlOutput::from(Null), ToSqlOutput::from),
     ])
 }
 
@@ -219,6 +239,8 @@ fn forget(transaction: &Transaction<'_>, run: &RunSummary) -> Result<(), rusqlit
 
 /// One row that cannot be read is damage to one run; anything else concerns the whole file.
 fn read(row: &rusqlite::Row<'_>) -> Result<RunSummary, JournalError> {
+    #[cfg(test)]
+    ROWS_READ.set(ROWS_READ.get() + 1);
     let damaged = |why: String| JournalError::RunDamaged {
         run: match row.get_ref(0) {
             Ok(ValueRef::Text(text)) => String::from_utf8_lossy(text).into_owned(),
@@ -237,6 +259,11 @@ fn read(row: &rusqlite::Row<'_>) -> Result<RunSummary, JournalError> {
             other => other,
         }),
     }
+}
+
+#[cfg(test)]
+thread_local! {
+    pub(super) static ROWS_READ: std::cell::Cell<u32> = const { std::cell::Cell::new(0) };
 }
 
 fn read_columns(row: &rusqlite::Row<'_>) -> Result<RunSummary, JournalError> {

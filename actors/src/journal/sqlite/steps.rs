@@ -2,6 +2,7 @@
 
 use super::checksum::Checksum;
 use super::errors::{not_ours, read_failure};
+use super::known::{KnownRun, KnownRuns};
 use super::runs;
 use crate::journal::calls::{self, Calls};
 use crate::journal::place::{Place, decide_place};
@@ -14,7 +15,7 @@ use rusqlite::{Connection, OptionalExtension, Transaction, params};
 use std::collections::BTreeMap;
 
 /// The steps of `rows` as JSON, before any transaction begins.
-pub(super) fn write_all(rows: &[Row]) -> Result<Vec<String>, JournalError> {
+pub(super) fn write_all(rows: &[&Row]) -> Result<Vec<String>, JournalError> {
     rows.iter().map(|row| write(&row.step)).collect()
 }
 
@@ -35,21 +36,23 @@ fn write(step: &Step) -> Result<String, JournalError> {
 pub(super) fn insert_all(
     transaction: &Transaction<'_>,
     writer: &RuntimeId,
-    calls: &mut BTreeMap<RunId, Calls>,
-    rows: &[Row],
+    known: &mut KnownRuns,
+    rows: &[&Row],
     texts: &[String],
 ) -> Result<(), JournalError> {
-    let mut changed: BTreeMap<&RunId, RunSummary> = BTreeMap::new();
+    known.look(transaction)?;
+    let mut changed: BTreeMap<&RunId, KnownRun> = BTreeMap::new();
     for (row, text) in rows.iter().zip(texts) {
         let standing = match changed.remove(&row.run) {
             Some(run) => Some(run),
-            None => runs::find(transaction, &row.run)?,
+            None => known.take(transaction, &row.run)?,
         };
-        let run = insert(transaction, writer, standing, calls, row, text)?;
+        let run = insert(transaction, writer, standing, row, text)?;
         changed.insert(&row.run, run);
     }
-    for run in changed.values() {
-        runs::update(transaction, run)?;
+    for (_, run) in changed {
+        runs::update(transaction, &run.summary)?;
+        known.put(run);
     }
     Ok(())
 }
@@ -58,14 +61,13 @@ pub(super) fn insert_all(
 fn insert(
     transaction: &Transaction<'_>,
     writer: &RuntimeId,
-    standing: Option<RunSummary>,
-    calls: &mut BTreeMap<RunId, Calls>,
+    standing: Option<KnownRun>,
     row: &Row,
     text: &str,
-) -> Result<RunSummary, JournalError> {
-    let place = decide_place(standing.as_ref(), row, writer)?;
+) -> Result<KnownRun, JournalError> {
+    let place = decide_place(standing.as_ref().map(|run| &run.summary), row, writer)?;
     let begun = || match RunSummary::begin(row, writer) {
-        Some(run) => runs::insert(transaction, &run).map(|()| run),
+        Some(run) => runs::insert(transaction, &run).map(|()| KnownRun::begin(run)),
         None => Err(JournalError::NotAccepted { run: row.run.clone() }),
     };
     let mut run = standing.map_or_else(begun, Ok)?;
@@ -74,7 +76,7 @@ fn insert(
         return Ok(run);
     }
     if calls::concerns(&row.step) {
-        calls_of(transaction, calls, &row.run)?.check(row)?;
+        run.calls(transaction)?.check(row)?;
     }
     let sql =
         "INSERT INTO steps (run, sequence, generation, at, step, checksum) VALUES (?1, ?2, ?3, ?4, ?5, ?6)";
@@ -91,28 +93,16 @@ fn insert(
         .prepare_cached(sql)
         .and_then(|mut insert| insert.execute(values))
         .map_err(read_failure)?;
-    run.add(row);
+    run.summary.add(row);
     if matches!(row.step, Step::Ended { .. }) {
         super::overflow::forget_run(transaction, &row.run)?;
-        calls.remove(&row.run);
+        run.forget_calls();
     }
     Ok(run)
 }
 
-/// The calls of a run; read from the file when it is the first time that somebody asks.
-fn calls_of<'a>(
-    transaction: &Transaction<'_>,
-    calls: &'a mut BTreeMap<RunId, Calls>,
-    run: &RunId,
-) -> Result<&'a mut Calls, JournalError> {
-    if !calls.contains_key(run) {
-        calls.insert(run.clone(), read_calls(transaction, run)?);
-    }
-    Ok(calls.entry(run.clone()).or_default())
-}
-
 /// A step that cannot be read is no call.
-fn read_calls(transaction: &Transaction<'_>, run: &RunId) -> Result<Calls, JournalError> {
+pub(super) fn read_calls(transaction: &Transaction<'_>, run: &RunId) -> Result<Calls, JournalError> {
     let sql = "SELECT step FROM steps WHERE run = ?1 AND step LIKE '%\"step\":\"tool_%' ORDER BY sequence";
     let mut select = transaction.prepare_cached(sql).map_err(read_failure)?;
     let mut rows = select.query(params![run.as_str()]).map_err(read_failure)?;

@@ -109,7 +109,7 @@ async fn ask_everything(ports: &Ports) -> Outcome {
         .commit
         .ask_again(
             Commit {
-                rows: written.clone(),
+                rows: written.clone().into(),
             },
             SOON,
         )
@@ -264,7 +264,7 @@ fn a_journal_whose_thread_is_gone_fails_with_a_sentence() -> Outcome {
             .commit
             .ask(
                 Commit {
-                    rows: rows(&run(1), [accepted()]),
+                    rows: rows(&run(1), [accepted()]).into(),
                 },
                 SOON,
             )
@@ -295,7 +295,7 @@ fn a_disk_that_recovers_is_told_of_in_between() -> Outcome {
         let mut outcomes = Vec::new();
         for _ in 0..3 {
             let commit = Commit {
-                rows: rows(&run(1), [accepted()]),
+                rows: rows(&run(1), [accepted()]).into(),
             };
             outcomes.push(
                 ports
@@ -325,7 +325,7 @@ fn times_of_answers(seed: u64) -> Result<Vec<Duration>, Box<dyn std::error::Erro
         let commits = (0..20).map(|number| {
             let answer = ports.commit.ask(
                 Commit {
-                    rows: rows(&run(number), [accepted()]),
+                    rows: rows(&run(number), [accepted()]).into(),
                 },
                 SOON,
             );
@@ -369,7 +369,7 @@ fn a_commit_that_was_not_answered_when_the_simulated_tree_died_is_on_disk() -> O
         let (root, ports) = start(access, None).await;
         let asked = ports.commit.ask(
             Commit {
-                rows: rows(&run(1), [accepted()]),
+                rows: rows(&run(1), [accepted()]).into(),
             },
             SOON,
         );
