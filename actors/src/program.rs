@@ -1,16 +1,18 @@
 //! Where code of the program that embeds us runs: its tools, its models, its host.
 //!
 //! Never on the thread of the actors: one call that blocks there would hold up every run, every cancellation and every
-//! clock. Each call has a thread of its own for as long as it takes, so that a call that blocks holds up nobody but
+//! clock. Each call has a thread to itself for as long as it takes, so that a call that blocks holds up nobody but
 //! itself; what it spawns runs on a worker beside it. A call nobody waits for any more is dropped at its next `await`;
 //! one that blocks cannot be ended by anybody, and keeps its thread until it returns.
 
 use std::any::Any;
+use std::collections::VecDeque;
 use std::panic::AssertUnwindSafe;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use futures_util::FutureExt;
-use tokio::runtime::{Builder, Runtime};
+use tokio::runtime::{Builder, Handle, Runtime};
+use tokio::sync::oneshot;
 use tokio_util::sync::CancellationToken;
 
 /// So many calls of the program are under way at a time; further ones wait for a thread.
@@ -29,10 +31,64 @@ enum Place {
 struct Threads {
     /// Taken at the end only: it is let go of in the background, because a call may never return.
     runtime: Option<Runtime>,
+    calls: Arc<Calls>,
+}
+
+/// The calls that wait for a thread. Under load a thread that is done with one takes the next, and nobody is woken for
+/// each; but whoever takes one and leaves others behind has a thread woken for them first, for it may never return.
+#[derive(Default)]
+struct Calls(Mutex<Waiting>);
+
+#[derive(Default)]
+struct Waiting {
+    calls: VecDeque<Call>,
+    /// A thread is on its way to take the first of them.
+    is_one_coming: bool,
+}
+
+type Call = Box<dyn FnOnce() + Send>;
+
+impl Calls {
+    fn add(self: &Arc<Self>, call: Call, on: &Handle) {
+        let mut waiting = self.lock();
+        waiting.calls.push_back(call);
+        self.send_one_for(waiting, on);
+    }
+
+    fn send_one_for(self: &Arc<Self>, mut waiting: MutexGuard<'_, Waiting>, on: &Handle) {
+        let is_needed = !waiting.calls.is_empty() && !waiting.is_one_coming;
+        waiting.is_one_coming |= is_needed;
+        // A runtime that is being stopped drops what is spawned at once.
+        drop(waiting);
+        if is_needed {
+            let (calls, own) = (self.clone(), on.clone());
+            drop(on.spawn_blocking(move || calls.work(&own)));
+        }
+    }
+
+    fn work(self: &Arc<Self>, on: &Handle) {
+        let mut has_come = true;
+        loop {
+            let mut waiting = self.lock();
+            waiting.is_one_coming &= !std::mem::take(&mut has_come);
+            let Some(call) = waiting.calls.pop_front() else {
+                return;
+            };
+            self.send_one_for(waiting, on);
+            call();
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Waiting> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
 }
 
 impl Drop for Threads {
     fn drop(&mut self) {
+        // Whoever waits for one of them is told that it was stopped.
+        let never_begun = std::mem::take(&mut self.calls.lock().calls);
+        drop(never_begun);
         if let Some(runtime) = self.runtime.take() {
             runtime.shutdown_background();
         }
@@ -60,7 +116,8 @@ impl ProgramThreads {
             .enable_all()
             .build()?;
         let runtime = Some(runtime);
-        Ok(Self(Place::Aside(Arc::new(Threads { runtime }))))
+        let calls = Arc::default();
+        Ok(Self(Place::Aside(Arc::new(Threads { runtime, calls }))))
     }
 
     /// Where it is asked for: a simulation has one thread.
@@ -84,22 +141,25 @@ impl ProgramThreads {
         let nobody_waits = CancellationToken::new();
         let _waiting = nobody_waits.clone().drop_guard();
         let on = runtime.handle().clone();
+        let (tell, told) = oneshot::channel();
         let work = move || {
-            on.block_on(async {
-                tokio::select! {
-                    biased;
-                    () = nobody_waits.cancelled() => None,
-                    done = begin() => Some(done),
-                }
-            })
+            let call = || {
+                on.block_on(async {
+                    tokio::select! {
+                        biased;
+                        () = nobody_waits.cancelled() => None,
+                        done = begin() => Some(done),
+                    }
+                })
+            };
+            // Nobody waits any more when the asker went.
+            let _ = tell.send(std::panic::catch_unwind(AssertUnwindSafe(call)));
         };
-        match runtime.spawn_blocking(work).await {
-            Ok(Some(done)) => Ok(done),
-            Ok(None) => Err(CallLost::Stopped),
-            Err(error) => match error.try_into_panic() {
-                Ok(panic) => Err(panicked(&*panic)),
-                Err(_) => Err(CallLost::Stopped),
-            },
+        threads.calls.add(Box::new(work), runtime.handle());
+        match told.await {
+            Ok(Ok(Some(done))) => Ok(done),
+            Ok(Err(panic)) => Err(panicked(&*panic)),
+            Ok(Ok(None)) | Err(_) => Err(CallLost::Stopped),
         }
     }
 
@@ -142,6 +202,20 @@ mod tests {
         assert_eq!(threads.call(|| async { 7 }).await, Ok(7));
         release.send(()).expect("it waits");
         assert_eq!(blocked.await, Ok(true));
+    }
+
+    /// All of them wait before a thread has come for the first one.
+    #[tokio::test]
+    async fn calls_that_came_together_have_a_thread_each_when_each_needs_one() {
+        const CALLS: usize = 16;
+        let threads = threads();
+        let all_are_there = Arc::new(std::sync::Barrier::new(CALLS));
+        let calls = (0..CALLS).map(|_| {
+            let all_are_there = all_are_there.clone();
+            threads.call(move || async move { drop(all_are_there.wait()) })
+        });
+        let all = futures_util::future::join_all(calls).await;
+        assert_eq!(all, vec![Ok(()); CALLS]);
     }
 
     #[tokio::test]

@@ -75,7 +75,7 @@ impl Run {
         let is_to_take = self.runtime.0.defaults.taken_when_read && is_written;
         if is_to_take
             && !outcome.projection.acknowledged
-            && let Err(error) = self.ack().await
+            && let Err(error) = self.runtime.acknowledge_ended(&self.id).await
         {
             tracing::warn!(run.id = %self.id, %error, "result stays unread");
         }

@@ -83,14 +83,18 @@ impl Runtime {
     /// Writes down that the program has the result of a run for good. Asking again does no harm.
     pub(super) async fn acknowledge(&self, run: &RunId) -> Result<(), RuntimeError> {
         match self.standing_at_rest(run).await? {
-            Standing::Ended => {}
-            Standing::Told(_) => return Err(RuntimeError::NotEnded { run: run.clone() }),
+            Standing::Ended => self.acknowledge_ended(run).await,
+            Standing::Told(_) => Err(RuntimeError::NotEnded { run: run.clone() }),
             Standing::Elsewhere(owner) => {
                 let run = run.clone();
-                return Err(RuntimeError::DrivenElsewhere { run, owner });
+                Err(RuntimeError::DrivenElsewhere { run, owner })
             }
-            Standing::Unattended => return Err(RuntimeError::Unattended { run: run.clone() }),
+            Standing::Unattended => Err(RuntimeError::Unattended { run: run.clone() }),
         }
+    }
+
+    /// The same for a run that is known to have ended.
+    pub(super) async fn acknowledge_ended(&self, run: &RunId) -> Result<(), RuntimeError> {
         let mut last = JournalError::UnknownRun { run: run.clone() };
         for _ in 0..TRIES {
             let Some(found) = self.runs(RunFilter::id_prefix(run.as_str())).await?.pop() else {

@@ -9,7 +9,9 @@ use crate::gateways::{ContextEngine, PASSAGES_MAX, RetrievalRequest, ToolGate, T
 use crate::messages::run::{ReadOverflow, RecordStep, ReviewToolResult};
 use async_trait::async_trait;
 use impresario_policies::domain::{AttemptNumber, Replay, Step};
-use impresario_policies::overflow_review::ResultLimits;
+use impresario_policies::overflow_review::{
+    OverflowReview, ResultLimits, ToolResultFacts, review_tool_result,
+};
 use impresario_policies::redact::redact;
 use impresario_policies::trace_file::{kept_arguments, kept_preview};
 use std::cell::Cell;
@@ -89,6 +91,15 @@ impl ToolGate for Gate {
         if let Some(units_max) = self.traced {
             let preview = kept_preview(result, units_max);
             self.previews.borrow_mut().insert(call.to_string(), preview);
+        }
+        // Only what is to be kept aside goes to who keeps it: most results are small, and large ones are copied on the way.
+        let facts = ToolResultFacts {
+            server: "",
+            tool,
+            bytes: result.len(),
+        };
+        if review_tool_result(&facts, &self.result_limits.ceilings) == OverflowReview::Pass {
+            return ToolVerdict::Pass;
         }
         let message = ReviewToolResult {
             attempt: self.attempt,

@@ -10,8 +10,8 @@ use crate::gateways::{
 };
 use impresario_policies::domain::Replay;
 use impresario_policies::tool_call::{CALLS_IN_A_REPLY_MAX, call_name};
-use std::path::PathBuf;
 use std::rc::Rc;
+use std::sync::Arc;
 use std::time::Duration;
 use tokio_util::sync::CancellationToken;
 
@@ -95,18 +95,15 @@ impl AgentLoop {
             if reply.tool_calls.len() > CALLS_IN_A_REPLY_MAX {
                 return Err(Stop::TooManyCalls(reply.tool_calls.len()));
             }
-            let answer = reply.text.clone();
-            let calls = if is_last {
-                Vec::new()
-            } else {
-                reply.tool_calls.clone()
-            };
+            let calls = if is_last { Vec::new() } else { reply.tool_calls };
             let care = self.care_for(&calls);
-            self.remember(assistant_message(answer.clone(), calls.clone()), care)
-                .await?;
             if calls.is_empty() {
-                return Ok(answer);
+                self.remember(assistant_message(reply.text.clone(), calls), care)
+                    .await?;
+                return Ok(reply.text);
             }
+            self.remember(assistant_message(reply.text, calls.clone()), care)
+                .await?;
             for (place, call) in (1..).zip(calls) {
                 self.run_call(call_name(turn, place, &call.id), call).await?;
             }
@@ -127,9 +124,8 @@ impl AgentLoop {
             self.messages = vec![user_message(self.request.user_prompt.clone())];
         }
         // Written anew in either case: a line torn by a crash must not swallow the next one.
-        let (path, messages) = (self.request.session_file.clone(), self.messages.clone());
         loop {
-            let (path, messages) = (path.clone(), messages.clone());
+            let (path, messages) = (self.request.session_file.clone(), self.messages.clone());
             match self.aside(move || session_file::begin(&path, &messages)).await? {
                 Ok(()) => return Ok(()),
                 Err(error) => self.await_room("begin", error).await?,
@@ -250,20 +246,16 @@ impl AgentLoop {
 
     /// Keeps a message, first on disk.
     async fn remember(&mut self, message: ModelMessage, care: Care) -> Result<(), Stop> {
-        let (path, kept) = (self.request.session_file.clone(), message.clone());
-        while let Err(error) = self.write(path.clone(), kept.clone(), care).await? {
+        let message = Arc::new(message);
+        while let Err(error) = self.write(message.clone(), care).await? {
             self.await_room("write", error).await?;
         }
-        self.messages.push(message);
+        self.messages.push(Arc::unwrap_or_clone(message));
         Ok(())
     }
 
-    async fn write(
-        &self,
-        path: PathBuf,
-        message: ModelMessage,
-        care: Care,
-    ) -> Result<std::io::Result<()>, Stop> {
+    async fn write(&self, message: Arc<ModelMessage>, care: Care) -> Result<std::io::Result<()>, Stop> {
+        let path = self.request.session_file.clone();
         match (care, self.parts.heavy_work) {
             (Care::Written, HeavyWork::Aside) => Ok(self.writes.append(path, message).await),
             (Care::Synced, _) | (_, HeavyWork::Inline) => {

@@ -7,6 +7,7 @@
 use crate::gateways::{ModelMessage, ModelRole};
 use crate::shared_work::SharedWork;
 use serde::{Deserialize, Serialize};
+use std::borrow::Cow;
 use std::fs::{File, OpenOptions};
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::os::unix::fs::OpenOptionsExt;
@@ -18,16 +19,16 @@ use tokio::sync::oneshot;
 const FILE_BYTES_MAX: u64 = 64 * 1024 * 1024;
 
 /// A line of the file.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", tag = "line")]
-enum Entry {
+enum Entry<'a> {
     /// The first one.
     Session {
         /// The form of the lines below.
         version: u32,
     },
     /// A message.
-    Message(ModelMessage),
+    Message(Cow<'a, ModelMessage>),
 }
 
 /// What a message has to survive.
@@ -53,7 +54,7 @@ pub(super) fn begin(path: &Path, messages: &[ModelMessage]) -> io::Result<()> {
         .open(&fresh)?;
     write_entry(&mut file, &Entry::Session { version: 1 })?;
     for message in messages {
-        write_entry(&mut file, &Entry::Message(message.clone()))?;
+        write_entry(&mut file, &Entry::Message(Cow::Borrowed(message)))?;
     }
     // A session that has just begun tells nothing that the journal does not.
     if messages.len() > 1 {
@@ -66,10 +67,11 @@ pub(super) fn begin(path: &Path, messages: &[ModelMessage]) -> io::Result<()> {
 pub(super) fn append(path: &Path, message: &ModelMessage, care: Care) -> io::Result<()> {
     let mut file = OpenOptions::new().append(true).open(path)?;
     let length = file.metadata()?.len();
-    let appended = write_entry(&mut file, &Entry::Message(message.clone())).and_then(|()| match care {
-        Care::Written => Ok(()),
-        Care::Synced => sync(&file),
-    });
+    let appended =
+        write_entry(&mut file, &Entry::Message(Cow::Borrowed(message))).and_then(|()| match care {
+            Care::Written => Ok(()),
+            Care::Synced => sync(&file),
+        });
     if appended.is_err() {
         // What comes later must not be glued to half a line.
         let _ = file.set_len(length);
@@ -89,7 +91,7 @@ pub(super) struct Writes(Arc<SharedWork<Append>>);
 
 struct Append {
     path: PathBuf,
-    message: ModelMessage,
+    message: Arc<ModelMessage>,
     done: oneshot::Sender<io::Result<()>>,
 }
 
@@ -99,7 +101,7 @@ impl Writes {
     }
 
     /// Returns when the message is written.
-    pub(super) async fn append(&self, path: PathBuf, message: ModelMessage) -> io::Result<()> {
+    pub(super) async fn append(&self, path: PathBuf, message: Arc<ModelMessage>) -> io::Result<()> {
         let (done, written) = oneshot::channel();
         self.0.ask(Append { path, message, done });
         let broke = || io::Error::other("what writes sessions broke");
@@ -109,7 +111,10 @@ impl Writes {
 
 fn append_all(round: Vec<Append>) {
     for Append { path, message, done } in round {
-        let _ = done.send(append(&path, &message, Care::Written));
+        let written = append(&path, &message, Care::Written);
+        // Whoever hears of it may take the message back.
+        drop(message);
+        let _ = done.send(written);
     }
 }
 
@@ -124,7 +129,7 @@ thread_local! {
     pub(super) static SYNCS: std::cell::Cell<u32> = const { std::cell::Cell::new(0) };
 }
 
-fn write_entry(file: &mut File, entry: &Entry) -> io::Result<()> {
+fn write_entry(file: &mut File, entry: &Entry<'_>) -> io::Result<()> {
     let mut line = serde_json::to_vec(entry)?;
     line.push(b'\n');
     file.write_all(&line)
@@ -147,7 +152,7 @@ pub(super) fn read(path: &Path) -> io::Result<Vec<ModelMessage>> {
         };
         match entry {
             Some(Entry::Session { .. }) => {}
-            Some(Entry::Message(message)) => messages.push(message),
+            Some(Entry::Message(message)) => messages.push(message.into_owned()),
             None => break,
         }
     }
@@ -219,7 +224,7 @@ mod tests {
         let writes = Writes::new();
         let written = (0..SESSIONS).map(|number| {
             let message = message(ModelRole::User, &number.to_string());
-            writes.append(path(number), message)
+            writes.append(path(number), message.into())
         });
         for written in futures_util::future::join_all(written).await {
             written.expect("written");
