@@ -401,6 +401,17 @@ struct Part {
 }
 
 impl Part {
+    /// The host is told on another thread: whoever is killed on the chosen model has told of it.
+    async fn until_the_choice_was_told(&self) {
+        let is_told = || {
+            let told = self.scene.noted("notices");
+            told.iter().any(|line| line.contains("Executing"))
+        };
+        while self.halt == Some(Halt::Chosen) && !is_told() {
+            tokio::task::yield_now().await;
+        }
+    }
+
     async fn halt_at(&self, halts: &[Halt]) {
         if self.halt.is_some_and(|halt| halts.contains(&halt)) {
             self.scene.stand_still().await
@@ -422,6 +433,7 @@ impl ModelClient for Part {
                 None => Ok(says("silence")),
             };
         }
+        self.until_the_choice_was_told().await;
         self.halt_at(&[Halt::Active, Halt::Chosen]).await;
         if is_of_subtask(&request, SECOND) {
             self.halt_at(&[Halt::SideBySide]).await;

@@ -294,7 +294,7 @@ impl Runs {
                 Ok(Err(_)) if standing == Standing::Same => return Ok(()),
                 Ok(Err(_)) if standing == Standing::Other => return Err(taken::refusal()),
                 Ok(Err(error)) => return Err(told::not_accepted(&error)),
-                Err(error) => return Err(refusal(ReasonCode::Internal, &error.to_string())),
+                Err(error) => return Err(told::not_reached(&error.to_string())),
             }
             for accepted in taken_on {
                 supervisor.take_on(accepted, ctx);

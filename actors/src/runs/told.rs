@@ -114,6 +114,14 @@ pub(super) fn not_accepted(error: &JournalError) -> Refusal {
     })
 }
 
+/// The journal is there and does not get to it: as far as anybody can say, nothing can be written now.
+pub(super) fn not_reached(why: &str) -> Refusal {
+    Refusal(Reason {
+        code: ReasonCode::JournalUnwritable,
+        message: format!("The run cannot be written to the journal: {why}."),
+    })
+}
+
 impl Runs {
     /// Remembers an ending that was only told, or that one of them is on disk now.
     pub(super) fn note_told(&mut self, closed: &RunClosed, ctx: &mut Context<Self>) {
