@@ -4,7 +4,9 @@ mod audit;
 
 use audit::Audit;
 use impresario::{Runtime, SubAgent};
-use serde_json::Value;
+use impresario_actors::trace_files::TraceFiles;
+use impresario_policies::trace_file::Trace;
+use serde_json::{Value, json};
 use std::path::Path;
 use tempfile::TempDir;
 
@@ -93,4 +95,24 @@ async fn a_trace_directory_that_leads_out_of_the_workspace_is_not_followed() {
     )
     .await;
     assert_eq!(std::fs::read_dir(outside.path()).unwrap().count(), 0);
+}
+
+/// As fast as they may come: traces that carry the same moment are never written over each other.
+#[test]
+fn traces_of_one_moment_have_a_file_each() {
+    let workspace = workspace();
+    let files = TraceFiles::create(workspace.path(), "traces").unwrap();
+    let trace = |answer: &str| {
+        let trace = json!({"skillName": "demo", "timestamp": 1_746_960_622_000_u64, "toolCalls": [], "finalText": answer});
+        Trace::read(&trace.to_string()).unwrap()
+    };
+    let names = ["one", "two", "three"].map(|answer| files.keep(&trace(answer)).unwrap());
+    let expected = [
+        "demo_1746960622000.json",
+        "demo_1746960622000-2.json",
+        "demo_1746960622000-3.json",
+    ];
+    assert_eq!(names, expected);
+    let said = names.map(|name| files.one(&name).unwrap().final_text);
+    assert_eq!(said, ["one", "two", "three"]);
 }
