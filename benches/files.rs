@@ -4,7 +4,7 @@
 //! same directory, and takes turns with ours. Whether ours did its work is looked at before it is measured.
 
 use impresario::settings::{Settings, SettingsPlaces};
-use impresario::skills::{SkillSettings, resolve};
+use impresario::skills::{SpawnSettings, resolve};
 use impresario_actors::gateways::UnixMillis;
 use impresario_actors::journal::{
     OverflowContent, OverflowEntry, Row, RuntimeId, RuntimeIdentity, SqliteStore, Store,
@@ -131,11 +131,11 @@ fn parse_skill(workspace: &Path) -> bool {
     })
 }
 
-fn skill_settings() -> SkillSettings {
-    SkillSettings {
+fn skill_settings() -> SpawnSettings {
+    SpawnSettings {
         home: None,
         read_files: false,
-        ..SkillSettings::default()
+        ..SpawnSettings::default()
     }
 }
 

@@ -16,12 +16,11 @@ mod provider;
 use impresario::runtime::{
     EmbeddedTool, Host, Replay, RunId, TerminalState, ToolContext, ToolDefinition, async_trait,
 };
-use impresario::skills::SkillSettings;
+use impresario::skills::SpawnSettings;
 use impresario::{Runtime, RuntimeBuilder};
 use impresario_actors::gateways::{ChatMessage, Delivery, DeliveryReceipt, HostError, Progress};
 use impresario_actors::messages::session::SkillOrder;
 use impresario_model_server::{ModelServer, Rule, Script, Turn};
-use impresario_policies::domain::Briefing;
 use provider::Provider;
 use serde_json::{Value, json};
 use std::io::Write;
@@ -53,8 +52,8 @@ async fn measure() -> ExitCode {
     std::fs::create_dir_all(&skill).expect("a directory");
     std::fs::write(skill.join("SKILL.md"), SKILL).expect("a skill");
     let mut is_kept = true;
-    for (name, briefing) in [("no judge", Briefing::Direct), ("actor and judge", judged())] {
-        is_kept &= overhead(name, briefing, place.path()).await;
+    for (name, routing_model) in [("no judge", None), ("actor and judge", Some("house/judge"))] {
+        is_kept &= overhead(name, routing_model, place.path()).await;
     }
     is_kept &= silence(place.path()).await;
     match is_kept {
@@ -63,15 +62,7 @@ async fn measure() -> ExitCode {
     }
 }
 
-fn judged() -> Briefing {
-    Briefing::Judged {
-        passes_max: 2,
-        questions_max: 2,
-        model: "house/judge".to_string(),
-    }
-}
-
-async fn overhead(name: &str, briefing: Briefing, place: &Path) -> bool {
+async fn overhead(name: &str, routing_model: Option<&str>, place: &Path) -> bool {
     let script = Script::new()
         .rule(
             Rule::new("actor")
@@ -92,7 +83,7 @@ async fn overhead(name: &str, briefing: Briefing, place: &Path) -> bool {
         );
     let server = ModelServer::start_blocking(script).expect("a model server");
     let delivered = Arc::new(Mutex::new(None));
-    let runtime = start(place, name, server.port(), briefing, delivered.clone(), None).await;
+    let runtime = start(place, name, server.port(), routing_model, delivered.clone(), None).await;
     let (mut before, mut after, mut syncs) = (Vec::new(), Vec::new(), Vec::new());
     for round in 0..ROUNDS + 3 {
         let calls_before = server.ledger().calls().len();
@@ -134,15 +125,7 @@ async fn silence(place: &Path) -> bool {
     let looks = Arc::new(Mutex::new(Vec::new()));
     let look = Look(looks.clone());
     let delivered = Arc::default();
-    let runtime = start(
-        place,
-        "silence",
-        server.port(),
-        Briefing::Direct,
-        delivered,
-        Some(look),
-    )
-    .await;
+    let runtime = start(place, "silence", server.port(), None, delivered, Some(look)).await;
     let mut silent_after = Vec::new();
     for _ in 0..CANCELS {
         let run = runtime.spawn_skill(order(place)).await.expect("accepted");
@@ -181,19 +164,20 @@ async fn start(
     place: &Path,
     name: &str,
     port: u16,
-    briefing: Briefing,
+    routing_model: Option<&str>,
     delivered: Arc<Mutex<Option<u64>>>,
     look: Option<Look>,
 ) -> Runtime {
     let tools = look.iter().map(|_| "look".to_string()).collect();
-    let skills = SkillSettings {
+    let mut skills = SpawnSettings {
         home: None,
         chain: vec!["house/model".to_string()],
-        tools,
-        briefing,
+        tools: Some(tools),
+        judged: routing_model.is_some(),
         read_files: false,
-        ..SkillSettings::default()
+        ..SpawnSettings::default()
     };
+    skills.run.routing_model = routing_model.map(str::to_string);
     let mut builder: RuntimeBuilder = Runtime::builder()
         .state_directory(place.join(name))
         .workspace(place)

@@ -10,7 +10,7 @@ use crate::models::OfflineOr;
 use crate::pi_results::LeftResults;
 use crate::runtime::{PI_RUNNER, Resumable, Run, Runtime, RuntimeError, StartError, state_directory};
 use crate::settings::{Settings, SettingsPlaces};
-use crate::skills::{SkillSettings, list_skills, skill_tools_of};
+use crate::skills::{SpawnSettings, list_skills};
 use crate::traces::{Traces, viewed};
 use async_trait::async_trait;
 use impresario_actors::gateways::Host;
@@ -18,7 +18,6 @@ use impresario_actors::journal::{RunFilter, RunSummary};
 use impresario_actors::messages::session::{ListedScope, ListedSkill, SkillOrder};
 use impresario_policies::cache_markers::{Lifetime, Marker, MarkerEdit as PlannedEdit, Section};
 use impresario_policies::domain::{Reason, ReasonCode, RunId, RunState, SessionId, WhatToRun};
-use impresario_policies::settings::RouterSettings;
 use impresario_policies::skill_command::{TypedInput as ReadInput, read_typed_input};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -66,14 +65,13 @@ pub async fn serve_stdio(options: BridgeOptions) -> Result<(), ServeError> {
     let taken = Arc::<Mutex<BTreeSet<RunId>>>::default();
     let (host, model) = (bridge.host(), bridge.model());
     let runner = options.runner.as_deref().unwrap_or(PI_RUNNER);
-    let skills = SkillSettings {
+    let skills = SpawnSettings {
         runner: runner.to_string(),
         runner_fixed: options.runner.is_some(),
-        tools: skill_tools_of(runner),
         read_files: true,
         embedded_has_providers: true,
         models_chosen: true,
-        ..SkillSettings::default()
+        ..SpawnSettings::default()
     };
     let mut builder = Runtime::builder().own_process();
     if let Some(pi) = options.pi {
@@ -120,7 +118,7 @@ struct PiSessions {
     /// The session that is open now; the runtime looks here too.
     session: Arc<Mutex<Option<SessionId>>>,
     left_results: LeftResults,
-    skills: SkillSettings,
+    skills: SpawnSettings,
     known: Mutex<BTreeMap<SessionId, SessionStart>>,
     requested: Mutex<BTreeMap<String, RunId>>,
 }
@@ -361,7 +359,7 @@ impl HostEvents for PiSessions {
         let order = self.order(session, String::new(), String::new());
         let places = SettingsPlaces::of(&order.workspace, order.workspace_trusted);
         let read = tokio::task::spawn_blocking(move || Settings::read(&places)).await;
-        let teaches = read.is_ok_and(|settings| RouterSettings::from(&settings.resolved).teach_delegation);
+        let teaches = read.is_ok_and(|settings| settings.configured().teach_delegation);
         Delegation {
             taught: teaches.then(DelegationLesson::default),
         }

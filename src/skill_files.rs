@@ -1,7 +1,7 @@
 //! The files of skills: which one a name means, what stands in it, which there are.
 
 use crate::contained_file::{Bounds, NotRead, read_contained};
-use crate::skills::SkillSettings;
+use crate::skills::SpawnSettings;
 use impresario_actors::messages::session::{ListedScope, ListedSkill, SkillOrder};
 use impresario_policies::domain::{Reason, ReasonCode};
 use impresario_policies::skill_file::{SKILL_FILE_BYTES_MAX, SkillFile, read_skill_file};
@@ -46,7 +46,7 @@ struct Place {
 }
 
 /// Finds the skill that an order means.
-pub(crate) fn find_skill(settings: &SkillSettings, order: &SkillOrder) -> Result<FoundSkill, Reason> {
+pub(crate) fn find_skill(settings: &SpawnSettings, order: &SkillOrder) -> Result<FoundSkill, Reason> {
     let own = own_places(settings, order).map_err(|error| unknown(error.to_string()))?;
     let there = own.iter().position(|place| place.file.symlink_metadata().is_ok());
     let listed = listed_elsewhere(&own, order);
@@ -77,7 +77,7 @@ pub(crate) fn find_skill(settings: &SkillSettings, order: &SkillOrder) -> Result
 
 /// The skills a person can choose, by name: the workspace's shadow the user's, and the host's own come behind them. What
 /// cannot be run says why.
-pub fn list_skills(settings: &SkillSettings, order: &SkillOrder) -> Vec<SkillEntry> {
+pub fn list_skills(settings: &SpawnSettings, order: &SkillOrder) -> Vec<SkillEntry> {
     let mut skills = BTreeMap::new();
     for listed in order.listed.iter().take(SKILLS_MAX) {
         // The host may not have looked for a while.
@@ -123,7 +123,7 @@ fn names_in(directory: &Path) -> Vec<String> {
 }
 
 /// What a list says of a name; nothing where no file lies.
-fn entry_of(settings: &SkillSettings, order: &SkillOrder) -> Option<SkillEntry> {
+fn entry_of(settings: &SpawnSettings, order: &SkillOrder) -> Option<SkillEntry> {
     let own = own_places(settings, order).ok()?;
     let place = own.iter().find(|place| place.file.symlink_metadata().is_ok())?;
     let listed = listed_elsewhere(&own, order).map(|listed| listed_place(listed, settings, order));
@@ -139,7 +139,7 @@ fn entry_of(settings: &SkillSettings, order: &SkillOrder) -> Option<SkillEntry> 
     })
 }
 
-fn runnable(settings: &SkillSettings, order: &SkillOrder) -> Vec<String> {
+fn runnable(settings: &SpawnSettings, order: &SkillOrder) -> Vec<String> {
     let skills = list_skills(settings, order).into_iter();
     skills
         .filter(|skill| skill.problem.is_none())
@@ -148,7 +148,7 @@ fn runnable(settings: &SkillSettings, order: &SkillOrder) -> Vec<String> {
 }
 
 /// Where a skill of sub-agents may lie, the first that is there wins.
-fn own_places(settings: &SkillSettings, order: &SkillOrder) -> Result<Vec<Place>, SkillLookupError> {
+fn own_places(settings: &SpawnSettings, order: &SkillOrder) -> Result<Vec<Place>, SkillLookupError> {
     let candidates = skill_candidates(&order.name, order.workspace_trusted)?;
     let places = candidates.into_iter().filter_map(|candidate| {
         let (base, called) = match candidate.place {
@@ -177,7 +177,7 @@ fn listed_elsewhere<'a>(own: &[Place], order: &'a SkillOrder) -> Option<&'a List
 }
 
 /// A package may link only within itself, a workspace too; a person may keep things where they like.
-fn listed_place(listed: &ListedSkill, settings: &SkillSettings, order: &SkillOrder) -> Place {
+fn listed_place(listed: &ListedSkill, settings: &SpawnSettings, order: &SkillOrder) -> Place {
     let above = |path: &Path| path.parent().map(Path::to_path_buf);
     let named = above(&listed.file).and_then(|directory| above(&directory));
     let (directories, called) = match listed.scope {

@@ -4,7 +4,7 @@ use crate::settings::{Settings, SettingsPlaces};
 use impresario_actors::event_log::log_event;
 use impresario_actors::trace_files::{TraceFiles, TracesFound, Unreadable};
 use impresario_policies::router_log;
-use impresario_policies::settings::{RouterSettings, TraceSettings};
+use impresario_policies::settings::Configured;
 use impresario_policies::skill_lookup::is_skill_name;
 use impresario_policies::trace_classify::{TraceVerdict, classify_trace};
 use impresario_policies::trace_file::Trace;
@@ -22,7 +22,7 @@ const LISTED_MAX: usize = 100;
 #[derive(Debug, Clone)]
 pub struct Traces {
     workspace: PathBuf,
-    settings: TraceSettings,
+    settings: Configured,
 }
 
 /// What the traces of a skill say together.
@@ -57,7 +57,7 @@ impl Traces {
         let settings = Settings::read(places);
         Self {
             workspace: places.workspace.clone(),
-            settings: RouterSettings::from(&settings.resolved).trace,
+            settings: settings.configured(),
         }
     }
 
@@ -130,7 +130,7 @@ impl Traces {
     }
 
     fn files(&self) -> Result<Option<TraceFiles>, NotShown> {
-        TraceFiles::open(&self.workspace, &self.settings.directory).map_err(unreadable)
+        TraceFiles::open(&self.workspace, &self.settings.trace_directory).map_err(unreadable)
     }
 }
 

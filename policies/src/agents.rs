@@ -1,25 +1,96 @@
 //! Which agents are built in, and what is each of them told?
 
-use crate::domain::Tier;
+use crate::domain::{Reason, ReasonCode, WhatToRun};
+use crate::nearest::nearest_name;
+use crate::skill_file::SkillFile;
 use crate::sub_agent_prompt::RETRIEVAL_TOOL;
+use std::path::PathBuf;
+use std::time::Duration;
 
-/// An agent as its author describes it.
-#[derive(Debug, Clone, PartialEq, Eq)]
+/// Who can be run, as its author describes it: built in, from a skill's file, or of a program that embeds us.
+///
+/// ```
+/// use impresario_policies::agents::AgentDefinition;
+///
+/// let reviewer = AgentDefinition::new("reviewer", "Find mistakes in what the task names. Change nothing.")
+///     .tools(["read", "grep"])
+///     .models(["house/large", "house/small"]);
+/// assert_eq!(reviewer.models[0], "house/large");
+/// ```
+#[derive(Debug, Clone, PartialEq)]
 pub struct AgentDefinition {
-    /// By which it is asked for.
-    pub name: String,
+    /// Agent or skill, and the name by which it is asked for.
+    pub what: WhatToRun,
     /// One line, for people and for models that delegate.
     pub description: String,
     /// What stands before the task.
     pub instructions: String,
-    /// The tools it may use, and nothing else.
-    pub tools: Vec<String>,
-    /// The class of model that fits when nobody names a model.
-    pub tier: Tier,
-    /// The models it may use, in order of preference; empty for whatever the host has.
+    /// The tools it may use, and nothing else; none for what its runner has for skills.
+    pub tools: Option<Vec<String>>,
+    /// The models it asks for, in order of preference; empty for whatever is set.
     pub models: Vec<String>,
-    /// Whether it changes anything.
-    pub changes_things: bool,
+    /// From admission to the end, at most; none for what is set.
+    pub total_timeout: Option<Duration>,
+    /// What its instructions name relative to themselves is found there.
+    pub directory: Option<PathBuf>,
+}
+
+impl AgentDefinition {
+    /// An agent with these instructions, the reading tools, and everything else as it is set.
+    pub fn new(name: impl Into<String>, instructions: impl Into<String>) -> Self {
+        Self {
+            what: WhatToRun::Agent(name.into()),
+            description: String::new(),
+            instructions: instructions.into(),
+            tools: Some(READING_TOOLS.map(str::to_string).to_vec()),
+            models: Vec::new(),
+            total_timeout: None,
+            directory: None,
+        }
+    }
+
+    /// What a skill's file describes. It lies in `directory`.
+    pub fn of_skill(name: impl Into<String>, skill: SkillFile, directory: PathBuf) -> Self {
+        Self {
+            what: WhatToRun::Skill(name.into()),
+            description: skill.description.unwrap_or_default(),
+            instructions: skill.instructions,
+            tools: None,
+            models: skill.model.into_iter().collect(),
+            total_timeout: None,
+            directory: Some(directory),
+        }
+    }
+
+    /// What it is for, in one line.
+    pub fn description(mut self, description: impl Into<String>) -> Self {
+        self.description = description.into();
+        self
+    }
+
+    /// The tools it may use, and nothing else.
+    pub fn tools<Name: Into<String>>(mut self, tools: impl IntoIterator<Item = Name>) -> Self {
+        self.tools = Some(tools.into_iter().map(Into::into).collect());
+        self
+    }
+
+    /// The models it asks for, in order of preference.
+    pub fn models<Name: Into<String>>(mut self, models: impl IntoIterator<Item = Name>) -> Self {
+        self.models = models.into_iter().map(Into::into).collect();
+        self
+    }
+
+    /// From admission to the end, at most.
+    pub fn total_timeout(mut self, total: Duration) -> Self {
+        self.total_timeout = Some(total);
+        self
+    }
+
+    /// By which it is asked for.
+    pub fn name(&self) -> &str {
+        let (WhatToRun::Agent(name) | WhatToRun::Skill(name)) = &self.what;
+        name
+    }
 }
 
 /// The instructions of `explore`: the same bytes for every run.
@@ -40,17 +111,9 @@ are relative to the workspace, ranges are at most 80 lines, and you have seen ev
 
 /// The agents that are always there.
 pub fn built_in_agents() -> Vec<AgentDefinition> {
-    vec![AgentDefinition {
-        name: "explore".to_string(),
-        description:
-            "Answers a question about the workspace with the files and lines that answer it; changes nothing."
-                .to_string(),
-        instructions: EXPLORE.to_string(),
-        tools: READING_TOOLS.iter().map(ToString::to_string).collect(),
-        tier: Tier::Cheap,
-        models: Vec::new(),
-        changes_things: false,
-    }]
+    vec![AgentDefinition::new("explore", EXPLORE).description(
+        "Answers a question about the workspace with the files and lines that answer it; changes nothing.",
+    )]
 }
 
 /// The tools that change nothing.
@@ -64,32 +127,19 @@ pub const READING_TOOLS: [&str; 7] = [
     "overflow_search",
 ];
 
-/// The built-in agent of this name.
-pub fn find_built_in_agent(name: &str) -> Option<AgentDefinition> {
-    built_in_agents().into_iter().find(|agent| agent.name == name)
-}
-
-/// The built-in agent whose name is nearest to `name`, for a hint; none when nothing is near.
-pub fn nearest_agent_name(name: &str) -> Option<String> {
-    let agents = built_in_agents();
-    let nearest = agents.iter().min_by_key(|agent| distance(name, &agent.name))?;
-    (distance(name, &nearest.name) <= nearest.name.len() / 2).then(|| nearest.name.clone())
-}
-
-/// How many letters must be changed, added or removed to turn one word into the other.
-fn distance(one: &str, other: &str) -> usize {
-    let other: Vec<char> = other.chars().collect();
-    let mut row: Vec<usize> = (0..=other.len()).collect();
-    for (index, letter) in one.chars().take(200).enumerate() {
-        let mut diagonal = row[0];
-        row[0] = index + 1;
-        for (column, opposite) in other.iter().enumerate() {
-            let changed = diagonal + usize::from(letter != *opposite);
-            diagonal = row[column + 1];
-            row[column + 1] = changed.min(row[column] + 1).min(diagonal + 1);
-        }
+/// Why there is no agent called `name`, with the nearest of those there are.
+pub fn unknown_agent<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> Reason {
+    let known: Vec<&str> = known.collect();
+    let hint = nearest_name(name, known.iter().copied()).map(|nearest| format!(" Did you mean {nearest:?}?"));
+    let name = name.chars().take(60).collect::<String>();
+    Reason {
+        code: ReasonCode::UnknownAgent,
+        message: format!(
+            "There is no agent called {name:?}.{} There are: {}.",
+            hint.unwrap_or_default(),
+            known.join(", ")
+        ),
     }
-    row[other.len()]
 }
 
 #[cfg(test)]
@@ -97,33 +147,19 @@ mod tests {
     use super::*;
 
     #[test]
-    fn explore_reads_and_changes_nothing() {
-        let explore = find_built_in_agent("explore").expect("explore is built in");
-        assert!(!explore.changes_things);
-        assert!(
-            explore
-                .tools
-                .iter()
-                .all(|tool| READING_TOOLS.contains(&tool.as_str()))
-        );
-    }
-
-    #[test]
     fn names_are_unique_and_plain() {
-        let names: std::collections::BTreeSet<String> =
-            built_in_agents().into_iter().map(|agent| agent.name).collect();
-        assert_eq!(names.len(), built_in_agents().len());
-        assert!(
-            names
-                .iter()
-                .all(|name| name.bytes().all(|byte| byte.is_ascii_lowercase() || byte == b'-'))
-        );
+        let agents = built_in_agents();
+        let names: std::collections::BTreeSet<&str> = agents.iter().map(AgentDefinition::name).collect();
+        assert_eq!(names.len(), agents.len());
+        let plain = |name: &&str| name.bytes().all(|byte| byte.is_ascii_lowercase() || byte == b'-');
+        assert!(names.iter().all(plain));
     }
 
     #[test]
     fn a_slip_of_the_pen_is_recognised_and_a_stranger_is_not() {
-        assert_eq!(nearest_agent_name("exlpore").as_deref(), Some("explore"));
-        assert_eq!(nearest_agent_name("oracle"), None);
-        assert_eq!(nearest_agent_name(""), None);
+        let hint = |name: &str| unknown_agent(name, ["explore", "reviewer"].into_iter()).message;
+        assert!(hint("exlpore").contains("Did you mean \"explore\"? There are: explore, reviewer."));
+        assert!(!hint("oracle").contains("Did you mean"));
+        assert!(!hint("").contains("Did you mean"));
     }
 }

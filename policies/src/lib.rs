@@ -48,6 +48,7 @@ pub mod resumption;
 pub mod retrieval;
 pub mod retrieval_tool;
 pub mod router_log;
+pub mod run_request;
 pub mod settings;
 pub mod skill_command;
 pub mod skill_file;

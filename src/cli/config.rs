@@ -5,7 +5,7 @@ use super::exit::Failure;
 use super::output::{print, print_json, say};
 use super::run::existing_workspace;
 use super::wire::SettingLine;
-use crate::settings::{Settings, SettingsPlaces, Use, origin_in_words, use_of, value_in_words};
+use crate::settings::{Settings, SettingsPlaces, origin_in_words, value_in_words};
 use impresario_actors::runners::pi::installation::find_pi;
 use impresario_actors::runners::pi::models::models_of;
 use impresario_policies::settings::{ResolvedValue, settings_schema_text};
@@ -40,10 +40,9 @@ fn show(settings: &Settings, json: bool) {
 }
 
 fn in_words(value: &ResolvedValue) -> String {
-    let note = match use_of(value.key.path) {
-        Use::Used => String::new(),
-        Use::UsedWith(note) => format!("; {note}"),
-        Use::NotYet => "; not used yet".to_string(),
+    let note = match value.key.note {
+        "" => String::new(),
+        note => format!("; {note}"),
     };
     let (path, origin) = (value.key.path, origin_in_words(value.origin));
     format!("{path} = {}  ({origin}{note})", value_in_words(&value.value))

@@ -8,9 +8,9 @@ use super::trust::is_trusted;
 use super::wire::EventLine;
 use crate::runtime::{EMBEDDED_RUNNER, Outcome, PI_RUNNER, Run, Runtime, SubAgent};
 use crate::settings::{Settings, SettingsPlaces};
-use crate::skills::{SkillSettings, skill_tools_of};
+use crate::skills::SpawnSettings;
 use impresario_actors::messages::session::SkillOrder;
-use impresario_policies::domain::{Briefing, TerminalState};
+use impresario_policies::domain::TerminalState;
 use impresario_policies::resumption::{Reader, advise};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -26,11 +26,11 @@ pub(super) async fn run_agent(arguments: RunArguments) -> Result<ExitCode, Failu
         return Err(needs_model(&settings.runner));
     }
     let runtime = how.start(&workspace.directory, &settings).await?;
-    let sub_agent = SubAgent::new(arguments.agent, arguments.task)
-        .workspace(&workspace.directory)
-        .runner(&settings.runner)
-        .chain(settings.chain.clone())
-        .limits_of(&settings);
+    let sub_agent = SubAgent::new(arguments.agent, arguments.task).spawned_with(
+        &settings,
+        &workspace.directory,
+        workspace.trusted,
+    );
     let spawned = runtime.spawn(sub_agent).await;
     watch(&runtime, spawned, how.json).await
 }
@@ -196,37 +196,33 @@ impl HowArguments {
     }
 
     /// What stands in the files, and over it what was typed. Problems are said on stderr.
-    pub(super) fn settings(&self, workspace: &Workspace) -> Result<SkillSettings, Failure> {
+    pub(super) fn settings(&self, workspace: &Workspace) -> Result<SpawnSettings, Failure> {
         let files = Settings::read(&workspace.settings_places());
         for line in files.notice().iter().flat_map(|notice| notice.lines()) {
             say(line);
         }
-        let runner = self.runner.as_deref().unwrap_or(EMBEDDED_RUNNER);
-        let mut settings = SkillSettings {
-            runner: runner.to_string(),
+        let mut settings = SpawnSettings {
+            runner: self.runner.clone().unwrap_or_else(|| EMBEDDED_RUNNER.to_string()),
             runner_fixed: self.runner.is_some(),
-            tools: skill_tools_of(runner),
-            ..SkillSettings::default()
+            judged: !self.unjudged,
+            ..SpawnSettings::default()
         };
-        files.apply(&mut settings);
+        settings.set(files.configured().run);
         self.check(&settings.runner)?;
         // A command has no credentials of its own: the models of Pi are reached by the nested Pi only, so no model can be
         // called to write a brief for them.
-        settings.routing_model = None;
-        let fallback = std::mem::take(&mut settings.fallback);
+        settings.run.routing_model = None;
+        let fallback = std::mem::take(&mut settings.run.fallback);
         settings.chain = match (self.models.is_empty(), settings.runner == EMBEDDED_RUNNER) {
             (false, _) => self.models.clone(),
             (true, true) => vec![OFFLINE.to_string()],
             (true, false) => fallback,
         };
         settings.models_chosen &= self.models.is_empty();
-        let clocks = &mut settings.clocks;
+        let clocks = &mut settings.run.clocks;
         clocks.total = self.timeout.unwrap_or(clocks.total);
         clocks.start_up = self.startup_timeout.unwrap_or(clocks.start_up);
         clocks.inactivity = self.inactivity_timeout.unwrap_or(clocks.inactivity);
-        if self.unjudged {
-            settings.briefing = Briefing::Direct;
-        }
         Ok(settings)
     }
 
@@ -257,7 +253,7 @@ impl HowArguments {
         }
     }
 
-    pub(super) async fn start(&self, workspace: &Path, settings: &SkillSettings) -> Result<Runtime, Failure> {
+    pub(super) async fn start(&self, workspace: &Path, settings: &SpawnSettings) -> Result<Runtime, Failure> {
         let json = self.json;
         let builder = self
             .state

@@ -1,6 +1,6 @@
 //! What `--json` prints: one object a line.
 
-use crate::settings::{Use, origin_in_words, use_of, value_in_words};
+use crate::settings::{origin_in_words, value_in_words};
 use crate::traces::Reported;
 use impresario_actors::journal::RunSummary;
 use impresario_policies::domain::{ModelUsage, Reason, RunId, RunState, SessionId, Step, WhatToRun};
@@ -129,23 +129,17 @@ pub(super) struct SettingLine {
     key: &'static str,
     value: Value,
     from: String,
-    used: bool,
     note: Option<&'static str>,
     about: &'static str,
 }
 
 impl SettingLine {
     pub(super) fn of(value: &ResolvedValue) -> Self {
-        let meaning = use_of(value.key.path);
         Self {
             key: value.key.path,
             value: serde_json::from_str(&value_in_words(&value.value)).unwrap_or(Value::Null),
             from: origin_in_words(value.origin),
-            used: meaning != Use::NotYet,
-            note: match meaning {
-                Use::UsedWith(note) => Some(note),
-                Use::Used | Use::NotYet => None,
-            },
+            note: Some(value.key.note).filter(|note| !note.is_empty()),
             about: value.key.about,
         }
     }

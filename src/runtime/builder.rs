@@ -6,13 +6,13 @@ use super::inside::{COMMANDS_AHEAD_MAX, Inside, Thread, serve};
 use super::program::{ProgramHost, ProgramModel, SharedHost, SharedModel};
 use super::retention::{forget_old_files, forget_old_runs};
 use super::state_directory::{StateDirectoryError, make_private, state_directory};
-use super::sub_agent::{Defaults, EMBEDDED_RUNNER, PI_RUNNER};
+use super::sub_agent::{Defaults, EMBEDDED_RUNNER, PI_RUNNER, agents_by_name};
 use super::unread::Acknowledgement;
 use super::wish::{self, wishes};
 use crate::chaos::{Chaos, Plan, Record};
 use crate::models::{NoProvider, OfflineOr};
 use crate::own_keeper;
-use crate::skills::SkillSettings;
+use crate::skills::SpawnSettings;
 use crate::wiring::{OpenContext, Outside, TreeSettings, grow};
 use futures_util::FutureExt;
 use impresario_actors::context::local::LocalContextEngine;
@@ -31,6 +31,7 @@ use impresario_actors::supervision::{
 };
 use impresario_actors::trace_files::FileShelf;
 use impresario_policies::admission::AdmissionSettings;
+use impresario_policies::agents::AgentDefinition;
 use impresario_policies::domain::{RunId, SessionId};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -92,7 +93,8 @@ pub struct RuntimeBuilder {
     session: Arc<Mutex<Option<SessionId>>>,
     taken_results: Arc<Mutex<BTreeSet<RunId>>>,
     wanted: Arc<Mutex<BTreeSet<RunId>>>,
-    skills: SkillSettings,
+    spawn: SpawnSettings,
+    agents: Vec<AgentDefinition>,
     chaos: Option<Plan>,
     chaos_ended: Option<Box<dyn FnOnce(Record) + Send>>,
     own_process: bool,
@@ -120,7 +122,8 @@ impl Default for RuntimeBuilder {
             session: Arc::default(),
             taken_results: Arc::default(),
             wanted: Arc::default(),
-            skills: SkillSettings::default(),
+            spawn: SpawnSettings::default(),
+            agents: Vec::new(),
             chaos: None,
             chaos_ended: None,
             own_process: false,
@@ -226,9 +229,15 @@ impl RuntimeBuilder {
         self
     }
 
+    /// An agent of the program's own, which [`SubAgent::new`](super::SubAgent::new) names.
+    pub fn agent(mut self, agent: AgentDefinition) -> Self {
+        self.agents.push(agent);
+        self
+    }
+
     /// What skills run with.
-    pub fn skills(mut self, skills: SkillSettings) -> Self {
-        self.skills = skills;
+    pub fn skills(mut self, skills: SpawnSettings) -> Self {
+        self.spawn = skills;
         self
     }
 
@@ -276,6 +285,7 @@ impl RuntimeBuilder {
             has_providers: self.has_providers,
             runtime: identity.id.clone(),
             taken_when_read: self.acknowledgement == Acknowledgement::WhenRead,
+            agents: agents_by_name(self.agents.clone()),
         };
         let (commands, receiver) = mpsc::channel(COMMANDS_AHEAD_MAX);
         let (ready, is_ready) = oneshot::channel();
@@ -423,7 +433,7 @@ impl RuntimeBuilder {
             traces: Rc::new(FileShelf),
             open_context: open_context(engines.clone()),
             contain: Rc::new(|run, grace| contain(run, grace, None).boxed_local()),
-            resolve: crate::skills::resolver(self.skills, engines, host_kind.clone()),
+            resolve: crate::skills::resolver(self.spawn, engines, host_kind.clone()),
             our_host: Rc::new(move || (host_kind.clone(), lock(&session).clone())),
             takes_result: Rc::new(move |run| lock(&taken).contains(run)),
             wanted_here: Rc::new(move |run| lock(&wanted).contains(run)),

@@ -19,12 +19,8 @@ use impresario_policies::parallel::{
     ParallelRefusal, ParallelSettings, SUBTASKS_MAX, Subtask, plan_parallel,
 };
 use impresario_policies::projection::RunProjection;
+use impresario_policies::settings::Configured;
 use std::time::Duration;
-
-/// The peer's defaults (pi-auggie-router 1.4.1, settings table), and our own for the total.
-const WORKERS_MAX: usize = 3;
-const OUTPUT_UNITS_MAX: i64 = 8_000;
-const TOTAL: Duration = Duration::from_secs(600);
 
 /// Several sub-agents to spawn side by side, alike but for their sub-tasks.
 ///
@@ -74,17 +70,15 @@ impl SubAgentGroup {
     }
 
     fn of(like: Like) -> Self {
+        let values = Configured::default();
         Self {
             like,
             subtasks: Vec::new(),
             settings: ParallelSettings {
                 enabled: true,
-                workers_max: WORKERS_MAX,
-                concurrency_wanted: 0,
-                output_units_max: OUTPUT_UNITS_MAX,
-                call_output_units_max: None,
+                ..values.parallel
             },
-            total: TOTAL,
+            total: values.parallel_total_timeout,
         }
     }
 

@@ -37,7 +37,6 @@ pub use resume::Resumable;
 pub use run::{Outcome, Run, RunError};
 pub(crate) use state_directory::make_private;
 pub use state_directory::{StateDirectoryError, state_directory};
-pub(crate) use sub_agent::rules_run;
 pub use sub_agent::{EMBEDDED_RUNNER, OFFLINE_MODEL, PI_RUNNER, SubAgent};
 pub use unread::{Acknowledgement, Unread};
 
@@ -50,6 +49,7 @@ pub use impresario_actors::gateways::{
 };
 pub use impresario_actors::journal::{RunFilter, RunProgress, RunSummary, RuntimeId};
 pub use impresario_actors::runners::embedded::{EmbeddedTool, ToolContext};
+pub use impresario_policies::agents::AgentDefinition;
 pub use impresario_policies::domain::{
     AttemptEnding, GroupId, GroupMember, ModelFault, Proof, Reason, ReasonCode, Replay, Retrieval, RunId,
     RunRequest, RunState, SessionId, Step, TerminalState, WhatToRun,

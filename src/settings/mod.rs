@@ -3,23 +3,10 @@
 //! What they mean is decided in `impresario_policies::settings`; here they are read, and what is wrong with them is
 //! said with file and line. Places are shown as a person knows them, never with the directories above.
 
-mod used;
-
-pub use used::{Use, use_of};
-
-use crate::runtime::PI_RUNNER;
-use crate::skills::{SkillSettings, skill_tools_of};
 use impresario_policies::compat::{Json, number_text};
-use impresario_policies::context_budget::ContextBudgetSettings;
-use impresario_policies::domain::{
-    AnswerTerms, Briefing, Clocks, HistoryTerms, ResultTerms, TierCeilings, TraceTerms,
-};
-use impresario_policies::execution_route::{ModelPool, RouteSettings};
-use impresario_policies::model_mapping::{ModelNaming, map_model};
-use impresario_policies::observation::ObservationSettings;
 use impresario_policies::settings::{
-    FILE_BYTES_MAX, Notice, NoticeKind, OUR_SECTION, Origin, Place, Resolved, ResolvedValue, RouterSettings,
-    SettingsFile, TraceSettings, line_of_key, resolve_settings,
+    Configured, FILE_BYTES_MAX, Notice, NoticeKind, OUR_SECTION, Origin, Place, Resolved, ResolvedValue,
+    SettingsFile, line_of_key, resolve_settings,
 };
 use std::fmt;
 use std::fs::File;
@@ -167,17 +154,13 @@ impl Settings {
 
     /// The models that a file names as the host calls them, each with its key.
     pub fn models_named(&self) -> Vec<(&'static str, String)> {
-        let values = RouterSettings::from(&self.resolved);
-        let mut named = Vec::new();
-        if self.is_set("routingModel") {
-            named.push(("routingModel", values.routing_model));
-        }
-        for model in values.fallback_models {
-            named.push(("fallbackModels", model));
-        }
+        let run = self.configured().run;
+        let mut named: Vec<(&'static str, String)> = Vec::new();
+        named.extend(run.routing_model.map(|model| ("routingModel", model)));
+        named.extend(run.fallback.into_iter().map(|model| ("fallbackModels", model)));
         // With a default provider they mean something else, and without a file they are nobody's choice.
         if self.is_set(TIER_MODELS) && !self.is_set("defaultProvider") {
-            let (models, by_default) = (values.route.models, default_models());
+            let (models, by_default) = (run.route.models, Configured::default().run.route.models);
             let tiers = [
                 (models.cheap, by_default.cheap),
                 (models.balanced, by_default.balanced),
@@ -212,115 +195,15 @@ impl Settings {
         });
     }
 
-    /// Lays the values over what skills run with. Where nobody said anything, models and runner stay as they are.
-    pub fn apply(&self, skills: &mut SkillSettings) {
-        let values = RouterSettings::from(&self.resolved);
-        if self.is_set("runner") && !skills.runner_fixed && skills.runner != values.runner {
-            skills.tools = skill_tools_of(&values.runner);
-            skills.runner = values.runner;
-        }
-        if self.is_set("routingModel") {
-            skills.routing_model = Some(values.routing_model);
-        }
-        if self.is_set("subAgentTemperature") {
-            skills.temperature = Some(values.temperature);
-        }
-        skills.models_chosen = skills.embedded_has_providers || skills.runner == PI_RUNNER;
-        skills.route = self.route_settings(values.route);
-        skills.surface_decision = values.surface_decision;
-        skills.fallback = values.fallback_models;
-        if let Briefing::Judged {
-            passes_max,
-            questions_max,
-            ..
-        } = &mut skills.briefing
-        {
-            *passes_max = values.judge_passes_max;
-            *questions_max = values.questions_max;
-        }
-        skills.clocks = Clocks {
-            start_up: values.start_up_timeout,
-            inactivity: values.inactivity_timeout,
-            total: values.total_timeout,
-            tool: values.tool_timeout,
-            question: values.question_timeout,
-            routing: values.routing_timeout,
-            grace: values.grace,
-        };
-        skills.overflow_ceiling_bytes = values.budget.ceiling_bytes as u64;
-        skills.results = ResultTerms {
-            ceilings: values.tool_ceilings,
-            memory: values.overflow,
-        };
-        skills.tier_ceilings = values.budget.enabled.then(|| tier_ceilings(&values.budget));
-        skills.history = HistoryTerms {
-            window: values.history_window,
-            assembly: values.history,
-        };
-        skills.answer_chars_max = values.sanitizer.units_max;
-        skills.answer = AnswerTerms {
-            sanitize: values.sanitizer.enabled,
-            strip_tool_traces: values.sanitizer.strip_tool_traces,
-        };
-        skills.log_prompt_prefix = values.debug_prompt_hash;
-        skills.retrieval = values.retrieval;
-        skills.trace = trace_terms(&values.trace);
-        skills.trace_directory = values.trace.enabled.then_some(values.trace.directory);
-    }
-
-    /// Where nobody named a default provider, models are called as the host calls them. The models that nobody chose
-    /// keep the provider they come with.
-    fn route_settings(&self, mut route: RouteSettings) -> RouteSettings {
-        if self.is_set("defaultProvider") {
-            return route;
-        }
-        let (provider, by_default) = (route.default_provider.clone(), default_models());
-        let models = &mut route.models;
-        let tiers = [
-            (&mut models.cheap, &by_default.cheap),
-            (&mut models.balanced, &by_default.balanced),
-            (&mut models.frontier, &by_default.frontier),
-        ];
-        for (model, by_default) in tiers {
-            if model == by_default {
-                *model = map_model(model.as_deref(), &provider, &[]).ok();
-            }
-        }
-        route.naming = ModelNaming::OfHost;
-        route
+    /// The values as the runtime takes them.
+    pub fn configured(&self) -> Configured {
+        Configured::from(&self.resolved)
     }
 
     /// A file says it.
     pub(crate) fn is_set(&self, path: &str) -> bool {
         let value = self.resolved.values.iter().find(|value| value.key.path == path);
         value.is_some_and(|value| value.origin != Origin::Default)
-    }
-}
-
-/// The model of each tier where nobody says anything.
-fn default_models() -> ModelPool {
-    RouterSettings::from(&resolve_settings(&[])).route.models
-}
-
-fn tier_ceilings(budget: &ContextBudgetSettings) -> TierCeilings {
-    let bytes = |ceiling: Option<f64>| ceiling.map(|bytes| bytes as u64);
-    TierCeilings {
-        cheap: bytes(budget.cheap),
-        balanced: bytes(budget.balanced),
-        frontier: bytes(budget.frontier),
-    }
-}
-
-fn trace_terms(trace: &TraceSettings) -> TraceTerms {
-    TraceTerms {
-        preview_units_max: trace.preview_units_max,
-        observation: Some(ObservationSettings {
-            enabled: trace.observed,
-            report_after_run: trace.report_after_run,
-            degradation: trace.degradation,
-            regression_window: trace.report.regression_window,
-            traces_max: trace.retention.traces_per_skill_max,
-        }),
     }
 }
 

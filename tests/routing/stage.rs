@@ -2,18 +2,20 @@
 
 use crate::audit::Audit;
 use impresario::chaos::{Plan, When};
+use impresario::runtime::EMBEDDED_RUNNER;
 use impresario::runtime::{
     EmbeddedTool, Host, ModelClient, ModelError, ModelReply, ModelRequest, ModelUsage, Reason, Replay, RunId,
     TerminalState, ToolCall, ToolContext, ToolDefinition, async_trait,
 };
 use impresario::settings::{Settings, SettingsPlaces};
-use impresario::skills::SkillSettings;
+use impresario::skills::SpawnSettings;
 use impresario::{Outcome, Runtime, RuntimeError};
 use impresario_actors::gateways::{ChatMessage, ChatRole, Delivery, DeliveryReceipt, HostError, Progress};
 use impresario_actors::messages::session::SkillOrder;
 use impresario_policies::domain::SessionId;
 use impresario_policies::projection::RecordedStep;
 use impresario_policies::prompts::{BRIEF_MARK, JUDGE_MARK, read_section};
+use impresario_policies::run_request::runner_tools;
 use serde_json::{Value, json};
 use std::fs;
 use std::io;
@@ -38,7 +40,7 @@ pub enum Reply {
 pub struct Stage {
     _audit: Audit,
     directory: TempDir,
-    settings: SkillSettings,
+    settings: SpawnSettings,
     pub name: &'static str,
     pub skill_model: &'static str,
     pub brief: String,
@@ -82,15 +84,16 @@ impl Stage {
         };
         let read = Settings::read(&places);
         assert_eq!(read.problems, []);
-        let mut skills = SkillSettings {
+        let mut skills = SpawnSettings {
             home: None,
             embedded_has_providers: true,
-            ..SkillSettings::default()
+            ..SpawnSettings::default()
         };
-        read.apply(&mut skills);
-        skills.trace_directory = None;
-        skills.tools.push("big".to_string());
-        skills.persistence.tries_per_model_max = 1;
+        skills.set(read.configured().run);
+        skills.run.trace_directory = None;
+        let tools = runner_tools(EMBEDDED_RUNNER);
+        skills.tools = Some([tools, vec!["big".to_string()]].concat());
+        skills.run.persistence.tries_per_model_max = 1;
         Self {
             _audit: Audit::of(directory.path().join("state")),
             directory,
@@ -194,7 +197,7 @@ impl Stage {
         };
         let (host, model) = (part.clone(), part);
         let mut settings = self.settings.clone();
-        settings.clocks.total = Duration::from_millis(self.total_ms);
+        settings.run.clocks.total = Duration::from_millis(self.total_ms);
         let mut builder = Runtime::builder()
             .state_directory(self.directory.path().join("state"))
             .workspace(self.workspace())

@@ -7,7 +7,7 @@ use impresario::runtime::{
     EmbeddedTool, Host, ModelClient, ModelError, ModelReply, ModelRequest, ModelRole, ModelUsage,
     OFFLINE_MODEL, Replay, RunFilter, RunId, ToolCall, ToolContext, ToolDefinition, async_trait,
 };
-use impresario::skills::SkillSettings;
+use impresario::skills::SpawnSettings;
 use impresario::{Group, Run, Runtime, SubAgent, SubAgentGroup, Subtask};
 use impresario_actors::gateways::{ChatMessage, Delivery, DeliveryReceipt, HostError, Progress};
 use impresario_actors::messages::session::SkillOrder;
@@ -360,18 +360,18 @@ async fn accepted_skill(runtime: &Runtime, scene: &Scene) -> Run {
     run
 }
 
-fn skills() -> SkillSettings {
-    let mut skills = SkillSettings {
+fn skills() -> SpawnSettings {
+    let mut skills = SpawnSettings {
         models_chosen: true,
-        routing_model: Some(OFFLINE_MODEL.to_string()),
-        tools: vec!["look".to_string(), "write".to_string()],
-        trace_directory: None,
-        ..SkillSettings::default()
+        tools: Some(vec!["look".to_string(), "write".to_string()]),
+        ..SpawnSettings::default()
     };
-    skills.route.enabled = true;
-    skills.route.models.cheap = Some("house/cheap".to_string());
-    skills.route.models.balanced = Some("house/balanced".to_string());
-    skills.route.models.frontier = Some("house/frontier".to_string());
+    skills.run.routing_model = Some(OFFLINE_MODEL.to_string());
+    skills.run.trace_directory = None;
+    skills.run.route.enabled = true;
+    skills.run.route.models.cheap = Some("house/cheap".to_string());
+    skills.run.route.models.balanced = Some("house/balanced".to_string());
+    skills.run.route.models.frontier = Some("house/frontier".to_string());
     skills
 }
 

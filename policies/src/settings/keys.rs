@@ -73,6 +73,15 @@ pub struct Key {
     pub trust: Trust,
     /// What it is for, in one line.
     pub about: &'static str,
+    /// Where and until when it holds; empty for everywhere.
+    pub note: &'static str,
+}
+
+impl Key {
+    const fn note(mut self, note: &'static str) -> Self {
+        self.note = note;
+        self
+    }
 }
 
 const fn key(
@@ -88,6 +97,7 @@ const fn key(
         default,
         trust,
         about,
+        note: "",
     }
 }
 
@@ -134,23 +144,32 @@ use Trust::{Free, Limit, Outside};
 /// Every key, in order. Up to `promptInjection.enabled` they are the peer's too.
 #[rustfmt::skip]
 pub const KEYS: [Key; 63] = [
-    key("defaultProvider", Text, r#""openrouter""#, Outside, "whose models bare names are"),
-    key("routingModel", Text, r#""anthropic/claude-3-5-haiku""#, Outside, "the model that writes and judges briefs"),
-    key("historyWindow", int(1, 500), "20", Limit, "how many messages of the conversation are looked at"),
-    key("maxJudgeIterations", int(0, 10), "2", Limit, "passes of actor and judge; 0 skips the judge"),
+    key("defaultProvider", Text, r#""openrouter""#, Outside, "whose models bare names are")
+        .note("until it is set, models are called as Pi calls them, provider/id"),
+    key("routingModel", Text, r#""anthropic/claude-3-5-haiku""#, Outside, "the model that writes and judges briefs")
+        .note("in Pi; until it is set, the model of the session"),
+    key("historyWindow", int(1, 500), "20", Limit, "how many messages of the conversation are looked at")
+        .note("in Pi; a command has no conversation"),
+    key("maxJudgeIterations", int(0, 10), "2", Limit, "passes of actor and judge; 0 skips the judge")
+        .note("0 skips the judge; an unusable brief leaves the task as the goal"),
     key("routingTimeoutMs", int(10, 600_000), "60000", Limit, "time for one call of actor or judge"),
     key("qaTimeoutMs", int(10, 3_600_000), "300000", Limit, "time for the user to answer a question"),
     key("totalTimeoutMs", int(10_000, 3_600_000), "300000", Limit, "time for a run"),
     key("inactivityTimeoutMs", int(5_000, 600_000), "60000", Limit, "time without an event of the sub-agent"),
     key("subAgentTemperature", Number { min: 0.0, max: 2.0 }, "0", Free, "sampling temperature of sub-agents"),
     key("overflowCeilingBytes", int(1_000, 10_000_000), "25000", Limit, "larger results of tools are kept aside"),
-    key("auggieBinPath", Program, r#""auggie""#, Outside, "the program of the auggie engine"),
+    key("auggieBinPath", Program, r#""auggie""#, Outside, "the program of the auggie engine")
+        .note("with retrieval.engine auggie"),
     key("allowedProviderPrefixes", Texts, "[]", Outside, "the providers that may be used; all when empty"),
-    key("executionRouting.enabled", Flag, "false", Outside, "adapt the model to the work"),
-    key("executionRouting.preference", Word(&["preferCheap", "balanced", "preferBest"]), r#""balanced""#, Outside, "which way to lean"),
+    key("executionRouting.enabled", Flag, "false", Outside, "adapt the model to the work")
+        .note("in Pi; on the command line with the runner pi and without --model"),
+    key("executionRouting.preference", Word(&["preferCheap", "balanced", "preferBest"]), r#""balanced""#, Outside, "which way to lean")
+        .note("in Pi; on the command line with the runner pi and without --model"),
     key("executionRouting.surfaceDecision", Flag, "false", Free, "say which model runs, and why"),
-    key("executionRouting.skillModelPolicy", Word(&["pin", "ignore"]), r#""pin""#, Outside, "what a model in a skill's file means"),
-    key("executionRouting.models", TierTexts, MODELS, Outside, "the model of each tier; null takes a tier out"),
+    key("executionRouting.skillModelPolicy", Word(&["pin", "ignore"]), r#""pin""#, Outside, "what a model in a skill's file means")
+        .note("in Pi; on the command line with the runner pi and without --model"),
+    key("executionRouting.models", TierTexts, MODELS, Outside, "the model of each tier; null takes a tier out")
+        .note("as executionRouting.enabled; a default is OpenRouter's until defaultProvider is set"),
     key("debugPromptPrefixHash", Flag, "false", Free, "log a hash of the sub-agent's system prompt"),
     key("outputSanitizer.enabled", Flag, "true", Outside, "clean answers before they are shown"),
     key("outputSanitizer.finalOutputMaxChars", cap(10_000_000), "120000", Limit, "cut answers to so many characters; 0 for no limit"),
@@ -168,9 +187,12 @@ pub const KEYS: [Key; 63] = [
     key("contextMemory.maxBytesPerRun", int(1_000, 100_000_000), "64000000", Limit, "so many bytes of a run"),
     key("contextMemory.previewHeadChars", int(0, 100_000), "4000", Limit, "so much of the start is shown"),
     key("contextMemory.previewTailChars", int(0, 100_000), "4000", Limit, "so much of the end is shown"),
-    key("parallelSubagents.enabled", Flag, "false", Outside, "run sub-tasks side by side"),
-    key("parallelSubagents.maxSubagents", int(1, 16), "3", Limit, "so many at the same time"),
-    key("parallelSubagents.perWorkerOutputCharCap", cap(1_000_000), "8000", Limit, "cut answers of sub-tasks; 0 for no limit"),
+    key("parallelSubagents.enabled", Flag, "false", Outside, "run sub-tasks side by side")
+        .note("`impresario parallel` refuses only where a file says false"),
+    key("parallelSubagents.maxSubagents", int(1, 16), "3", Limit, "so many at the same time")
+        .note("by `impresario parallel`"),
+    key("parallelSubagents.perWorkerOutputCharCap", cap(1_000_000), "8000", Limit, "cut answers of sub-tasks; 0 for no limit")
+        .note("by `impresario parallel`"),
     key("executionTrace.enabled", Flag, "true", Free, "write a trace of every run"),
     key("executionTrace.maxResultPreviewChars", int(100, 100_000), "2000", Limit, "so much of a result stands in a trace"),
     key("executionTrace.traceDirectory", PathInside, r#"".pi/traces""#, Outside, "where traces are written, below the workspace"),
@@ -183,18 +205,25 @@ pub const KEYS: [Key; 63] = [
     key("traceObservability.reportMaxInlineTraces", int(1, 50), "5", Limit, "so many listed by name"),
     key("traceObservability.regressionWindowSize", int(3, 50), "10", Limit, "how far back a regression is looked for"),
     key("traceObservability.maxTracesPerSkill", int(5, 200), "20", Limit, "so many traces of a skill are kept"),
-    key("promptInjection.enabled", Flag, "true", Free, "teach the main agent when to delegate"),
+    key("promptInjection.enabled", Flag, "true", Free, "teach the main agent when to delegate")
+        .note("in Pi"),
     key("startUpTimeoutMs", int(1_000, 600_000), "60000", Limit, "time until the sub-agent's first event"),
     key("toolTimeoutMs", int(1_000, 3_600_000), "240000", Limit, "time for one call of a tool"),
     key("graceMs", int(100, 60_000), "2000", Limit, "between being asked to stop and being killed"),
     key("maxQuestions", int(0, 10), "3", Limit, "how often the user is asked for one skill"),
-    key("runner", Word(&["embedded", "pi"]), r#""embedded""#, Outside, "what sub-agents run in"),
-    key("fallbackModels", Texts, "[]", Outside, "models to go on with when one cannot be had"),
+    key("runner", Word(&["embedded", "pi"]), r#""embedded""#, Outside, "what sub-agents run in")
+        .note("until it is set, pi in Pi and embedded on the command line"),
+    key("fallbackModels", Texts, "[]", Outside, "models to go on with when one cannot be had")
+        .note("in Pi; on the command line with the runner pi and without --model"),
     key("toolCeilingBytes", ToolInts { min: 1_000, max: 10_000_000 }, "{}", Limit, "a ceiling for single tools, by name"),
     key("retrieval.engine", Word(&["local", "auggie", "mcp"]), r#""local""#, Outside, "what answers questions about the workspace"),
-    key("retrieval.command", Texts, "[]", Outside, "with mcp, the program of the server and its arguments"),
-    key("retrieval.environment", Texts, "[]", Outside, "with mcp, names of variables that the server gets besides the usual ones"),
-    key("retrieval.timeoutMs", int(100, 600_000), "30000", Limit, "time for one retrieval"),
-    key("parallelSubagents.totalTimeoutMs", int(1_000, 3_600_000), "600000", Limit, "time for all sub-tasks together"),
+    key("retrieval.command", Texts, "[]", Outside, "with mcp, the program of the server and its arguments")
+        .note("with retrieval.engine mcp; program and arguments, without a shell"),
+    key("retrieval.environment", Texts, "[]", Outside, "with mcp, names of variables that the server gets besides the usual ones")
+        .note("with retrieval.engine mcp"),
+    key("retrieval.timeoutMs", int(100, 600_000), "30000", Limit, "time for one retrieval")
+        .note("for each answer; auggie and mcp have 15 s more to get ready"),
+    key("parallelSubagents.totalTimeoutMs", int(1_000, 3_600_000), "600000", Limit, "time for all sub-tasks together")
+        .note("by `impresario parallel`"),
     key("traceObservability.trendWindow", int(2, 50), "5", Free, "so many runs make a trend"),
 ];

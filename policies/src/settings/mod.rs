@@ -24,7 +24,7 @@ pub use resolve::{
     resolve_settings,
 };
 pub use schema::{settings_schema, settings_schema_text};
-pub use typed::{RouterSettings, TraceSettings};
+pub use typed::{Configured, RunSettings};
 
 /// The section that is ours.
 pub const OUR_SECTION: &str = "impresario";

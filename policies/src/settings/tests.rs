@@ -35,6 +35,50 @@ fn every_default_is_valid() {
     }
 }
 
+/// A value of this key that is not its default.
+fn another(key: &Key) -> String {
+    let default = resolve_settings(&[]);
+    match key.kind {
+        Kind::Text => r#""another/one""#.to_string(),
+        Kind::Program => r#""/opt/another""#.to_string(),
+        Kind::PathInside => r#""another""#.to_string(),
+        Kind::Int { min, .. } if key.default == min.to_string() => (min + 1).to_string(),
+        Kind::Int { min, .. } => min.max(1).to_string(),
+        Kind::Number { .. } => "1.5".to_string(),
+        Kind::Flag => (default.get(key.path) != &Json::Bool(true)).to_string(),
+        Kind::Word(words) => {
+            let other = words.iter().find(|word| format!("\"{word}\"") != key.default);
+            format!("\"{}\"", other.expect("two words"))
+        }
+        Kind::Texts => r#"["another"]"#.to_string(),
+        Kind::TierTexts => r#"{"cheap":"another/one"}"#.to_string(),
+        Kind::TierInts { min, .. } => format!("{{\"cheap\":{min}}}"),
+        Kind::ToolInts { min, .. } => format!("{{\"read\":{min}}}"),
+    }
+}
+
+/// What lets a key mean something.
+fn condition(path: &str) -> &'static str {
+    match path {
+        "auggieBinPath" => r#""retrieval":{"engine":"auggie"}"#,
+        "retrieval.command" | "retrieval.environment" => r#""retrieval":{"engine":"mcp"}"#,
+        "contextBudgets.overflowCeilingBytes" => r#""contextBudgets":{"enabled":true}"#,
+        _ => r#""historyWindow":20"#,
+    }
+}
+
+#[test]
+fn every_key_changes_what_the_runtime_takes() {
+    for key in &KEYS {
+        let condition = format!("{{\"auggieRouter\":{{{}}}}}", condition(key.path));
+        let text = format!("{{\"impresario\":{}}}", nested(key.path, &another(key)));
+        let before = resolve_settings(&[home(&condition)]);
+        let after = resolve_settings(&[home(&condition), workspace(&text, true)]);
+        assert_eq!(after.notices, [], "{text}");
+        assert_ne!(Configured::from(&before), Configured::from(&after), "{text}");
+    }
+}
+
 fn nested(path: &str, value: &str) -> String {
     match path.split_once('.') {
         None => format!("{{\"{path}\":{value}}}"),
@@ -59,7 +103,10 @@ fn the_workspace_wins_over_home_and_ours_over_the_peer() {
         .unwrap();
     assert_eq!(window.origin, Origin::File(Place::Workspace, OUR_SECTION));
     assert_eq!(window.line(), "historyWindow = 7  (workspace, impresario)");
-    assert_eq!(RouterSettings::from(&resolved).grace, Duration::from_millis(500));
+    assert_eq!(
+        Configured::from(&resolved).run.clocks.grace,
+        Duration::from_millis(500)
+    );
 }
 
 #[test]
@@ -106,7 +153,8 @@ fn an_unknown_key_is_named_with_the_nearest_one() {
 #[test]
 fn null_takes_a_tier_out_of_the_models() {
     let text = r#"{"impresario":{"executionRouting":{"models":{"frontier":null,"cheap":"a/b"}}}}"#;
-    let models = RouterSettings::from(&resolve_settings(&[home(text)]))
+    let models = Configured::from(&resolve_settings(&[home(text)]))
+        .run
         .route
         .models;
     assert_eq!(models.frontier, None);
@@ -145,6 +193,6 @@ proptest::proptest! {
         text in r#"\{"(impresario|auggieRouter)":(\{|"historyWindow":|"executionRouting":|"models":|\{|\}|"cheap":|null|5|,|\[|\]){0,12}\}{0,3}"#,
     ) {
         let resolved = resolve_settings(&[home(&text), workspace(&text, false)]);
-        let _ = (RouterSettings::from(&resolved), lines(&resolved));
+        let _ = (Configured::from(&resolved), lines(&resolved));
     }
 }

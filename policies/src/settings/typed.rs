@@ -1,109 +1,105 @@
-//! The same values as the policies take them.
+//! The same values as the runtime takes them. Their defaults are those of the table, and stand nowhere else.
 
-use super::resolve::Resolved;
+use super::resolve::{Origin, Resolved, resolve_settings};
 use crate::compat::Json;
-use crate::context_budget::ContextBudgetSettings;
 use crate::degradation::DegradationSettings;
-use crate::domain::{Retrieval, RetrievalEngine};
+use crate::domain::{
+    AnswerTerms, Clocks, HistoryTerms, Persistence, ResultTerms, Retrieval, RetrievalEngine, RunTerms,
+    TierCeilings, TraceTerms,
+};
 use crate::execution_route::{ModelPool, RoutePreference, RouteSettings, SkillModelPolicy};
 use crate::history::{HistorySettings, HistoryStrategy, MiddleMode, ShortNewest};
-use crate::model_mapping::ModelNaming;
-use crate::output_sanitizer::SanitizerSettings;
+use crate::model_mapping::{ModelNaming, map_model};
+use crate::observation::ObservationSettings;
 use crate::overflow_memory::OverflowSettings;
 use crate::parallel::ParallelSettings;
 use crate::trace_report::ReportSettings;
-use crate::trace_retention::RetentionSettings;
 use std::collections::BTreeMap;
+use std::sync::LazyLock;
 use std::time::Duration;
 
-/// Everything the skill router is configured with.
+/// Everything that can be set.
 #[derive(Debug, Clone, PartialEq)]
-pub struct RouterSettings {
-    /// The model that writes and judges briefs, as written.
-    pub routing_model: String,
-    /// How many messages of the conversation are asked for.
-    pub history_window: usize,
-    /// Passes of actor and judge; 0 skips the judge.
-    pub judge_passes_max: u32,
-    /// How often the user is asked.
-    pub questions_max: u32,
-    /// One call of actor or judge.
-    pub routing_timeout: Duration,
-    /// One question.
-    pub question_timeout: Duration,
-    /// A run.
-    pub total_timeout: Duration,
-    /// Without an event.
-    pub inactivity_timeout: Duration,
-    /// Until the first event.
-    pub start_up_timeout: Duration,
-    /// One call of a tool.
-    pub tool_timeout: Duration,
-    /// Between being asked to stop and being killed.
-    pub grace: Duration,
-    /// Sampling temperature of sub-agents.
-    pub temperature: f64,
-    /// What sub-agents run in.
-    pub runner: String,
-    /// Models to go on with.
-    pub fallback_models: Vec<String>,
-    /// How the model is chosen.
-    pub route: RouteSettings,
-    /// Say which model runs.
-    pub surface_decision: bool,
-    /// Log a hash of the system prompt.
-    pub debug_prompt_hash: bool,
-    /// What is done to answers.
-    pub sanitizer: SanitizerSettings,
-    /// How large results may be.
-    pub budget: ContextBudgetSettings,
-    /// Ceilings of single tools.
-    pub tool_ceilings: BTreeMap<String, u64>,
-    /// Which messages actor and judge see.
-    pub history: HistorySettings,
-    /// What is kept aside.
-    pub overflow: OverflowSettings,
+pub struct Configured {
+    /// What runs are made with.
+    pub run: RunSettings,
     /// Sub-tasks side by side.
     pub parallel: ParallelSettings,
     /// All sub-tasks together.
     pub parallel_total_timeout: Duration,
-    /// Traces.
-    pub trace: TraceSettings,
-    /// What answers questions about the workspace.
-    pub retrieval: Retrieval,
-    /// The program of the auggie engine, whichever engine is chosen.
-    pub auggie_program: String,
+    /// Where traces are looked for.
+    pub trace_directory: String,
+    /// Traces are classified and reported.
+    pub observed: bool,
+    /// How much a report shows.
+    pub report: ReportSettings,
     /// Teach the main agent when to delegate.
     pub teach_delegation: bool,
 }
 
-/// Traces and what is made of them.
+/// What a run is made with, whoever is asked for it: a built-in agent, a skill, an agent of the program.
 #[derive(Debug, Clone, PartialEq)]
-pub struct TraceSettings {
-    /// Write them.
-    pub enabled: bool,
-    /// Where, below the workspace.
-    pub directory: String,
-    /// So much of a result.
-    pub preview_units_max: usize,
-    /// Classify, report and warn.
-    pub observed: bool,
-    /// A short report after every run.
-    pub report_after_run: bool,
-    /// When to warn.
-    pub degradation: DegradationSettings,
-    /// How much a report shows.
-    pub report: ReportSettings,
-    /// How many are kept.
-    pub retention: RetentionSettings,
+pub struct RunSettings {
+    /// What sub-agents run in; none where nobody says it.
+    pub runner: Option<String>,
+    /// The model that writes and judges briefs, as written; none where nobody says it.
+    pub routing_model: Option<String>,
+    /// The models to go on with.
+    pub fallback: Vec<String>,
+    /// How the model is chosen.
+    pub route: RouteSettings,
+    /// Say which model runs.
+    pub surface_decision: bool,
+    /// Passes of actor and judge; 0 skips the judge.
+    pub judge_passes_max: u32,
+    /// How often the user is asked.
+    pub questions_max: u32,
+    /// The limits in time.
+    pub clocks: Clocks,
+    /// How failures are met.
+    pub persistence: Persistence,
+    /// Sampling temperature, where the runner supports it; none for what the provider does.
+    pub temperature: Option<f64>,
+    /// A result of a tool above so many bytes is kept aside.
+    pub overflow_ceiling_bytes: u64,
+    /// The cap of an answer in characters; 0 for no limit.
+    pub answer_chars_max: usize,
+    /// Where traces go, relative to the workspace; none for no trace files.
+    pub trace_directory: Option<String>,
+    /// What answers questions about the workspace.
+    pub retrieval: Retrieval,
+    /// What else holds.
+    pub terms: RunTerms,
 }
 
 /// Traces kept when nothing is made of them.
 const UNOBSERVED_TRACES: usize = 20;
 
-impl From<&Resolved> for RouterSettings {
+impl From<&Resolved> for Configured {
     fn from(resolved: &Resolved) -> Self {
-        Reader(resolved).settings()
+        Reader(resolved).configured()
+    }
+}
+
+impl Default for Configured {
+    /// Where no file says anything.
+    fn default() -> Self {
+        static DEFAULTS: LazyLock<Configured> = LazyLock::new(|| Configured::from(&resolve_settings(&[])));
+        DEFAULTS.clone()
+    }
+}
+
+impl Default for RunSettings {
+    fn default() -> Self {
+        Configured::default().run
+    }
+}
+
+impl RouteSettings {
+    /// The models that nobody chose, as the table has them.
+    pub fn default_models() -> ModelPool {
+        let defaults = resolve_settings(&[]);
+        Reader(&defaults).models()
     }
 }
 
@@ -143,40 +139,15 @@ impl Reader<'_> {
             .collect()
     }
 
-    fn settings(&self) -> RouterSettings {
-        RouterSettings {
-            routing_model: self.text("routingModel"),
-            history_window: self.count("historyWindow"),
-            judge_passes_max: self.count("maxJudgeIterations") as u32,
-            questions_max: self.count("maxQuestions") as u32,
-            routing_timeout: self.time("routingTimeoutMs"),
-            question_timeout: self.time("qaTimeoutMs"),
-            total_timeout: self.time("totalTimeoutMs"),
-            inactivity_timeout: self.time("inactivityTimeoutMs"),
-            start_up_timeout: self.time("startUpTimeoutMs"),
-            tool_timeout: self.time("toolTimeoutMs"),
-            grace: self.time("graceMs"),
-            temperature: self.number("subAgentTemperature"),
-            runner: self.text("runner"),
-            fallback_models: self.texts("fallbackModels"),
-            route: self.route(),
-            surface_decision: self.flag("executionRouting.surfaceDecision"),
-            debug_prompt_hash: self.flag("debugPromptPrefixHash"),
-            sanitizer: SanitizerSettings {
-                enabled: self.flag("outputSanitizer.enabled"),
-                strip_tool_traces: self.flag("outputSanitizer.stripToolTraces"),
-                units_max: self.count("outputSanitizer.finalOutputMaxChars"),
-            },
-            budget: self.budget(),
-            tool_ceilings: self.tool_ceilings(),
-            history: self.history(),
-            overflow: OverflowSettings {
-                enabled: self.flag("contextMemory.enabled"),
-                entries_max: self.count("contextMemory.maxEntries"),
-                bytes_max: self.count("contextMemory.maxBytesPerRun"),
-                preview_head_units: self.count("contextMemory.previewHeadChars"),
-                preview_tail_units: self.count("contextMemory.previewTailChars"),
-            },
+    /// A file says it.
+    fn is_set(&self, path: &str) -> bool {
+        let value = self.0.values.iter().find(|value| value.key.path == path);
+        value.is_some_and(|value| value.origin != Origin::Default)
+    }
+
+    fn configured(&self) -> Configured {
+        Configured {
+            run: self.run(),
             parallel: ParallelSettings {
                 enabled: self.flag("parallelSubagents.enabled"),
                 workers_max: self.count("parallelSubagents.maxSubagents"),
@@ -185,16 +156,92 @@ impl Reader<'_> {
                 call_output_units_max: None,
             },
             parallel_total_timeout: self.time("parallelSubagents.totalTimeoutMs"),
-            trace: self.trace(),
-            retrieval: self.retrieval(),
-            auggie_program: self.text("auggieBinPath"),
+            trace_directory: self.text("executionTrace.traceDirectory"),
+            observed: self.flag("traceObservability.enabled"),
+            report: ReportSettings {
+                traces_max: self.count("traceObservability.reportMaxTraces"),
+                inline_max: self.count("traceObservability.reportMaxInlineTraces"),
+                trend_window: self.count("traceObservability.trendWindow"),
+                regression_window: self.count("traceObservability.regressionWindowSize"),
+            },
             teach_delegation: self.flag("promptInjection.enabled"),
         }
     }
 
-    fn route(&self) -> RouteSettings {
+    fn run(&self) -> RunSettings {
+        let set = |path| self.is_set(path).then_some(path);
+        RunSettings {
+            runner: set("runner").map(|path| self.text(path)),
+            routing_model: set("routingModel").map(|path| self.text(path)),
+            fallback: self.texts("fallbackModels"),
+            route: self.route(),
+            surface_decision: self.flag("executionRouting.surfaceDecision"),
+            judge_passes_max: self.count("maxJudgeIterations") as u32,
+            questions_max: self.count("maxQuestions") as u32,
+            clocks: Clocks {
+                start_up: self.time("startUpTimeoutMs"),
+                inactivity: self.time("inactivityTimeoutMs"),
+                total: self.time("totalTimeoutMs"),
+                tool: self.time("toolTimeoutMs"),
+                question: self.time("qaTimeoutMs"),
+                routing: self.time("routingTimeoutMs"),
+                grace: self.time("graceMs"),
+            },
+            persistence: Persistence::default(),
+            temperature: set("subAgentTemperature").map(|path| self.number(path)),
+            overflow_ceiling_bytes: self.number("overflowCeilingBytes") as u64,
+            answer_chars_max: self.count("outputSanitizer.finalOutputMaxChars"),
+            trace_directory: self
+                .flag("executionTrace.enabled")
+                .then(|| self.text("executionTrace.traceDirectory")),
+            retrieval: self.retrieval(),
+            terms: self.terms(),
+        }
+    }
+
+    fn terms(&self) -> RunTerms {
+        RunTerms {
+            tier_ceilings: self.tier_ceilings(),
+            history: HistoryTerms {
+                window: self.count("historyWindow"),
+                assembly: self.history(),
+            },
+            answer: AnswerTerms {
+                sanitize: self.flag("outputSanitizer.enabled"),
+                strip_tool_traces: self.flag("outputSanitizer.stripToolTraces"),
+            },
+            results: ResultTerms {
+                ceilings: self.tool_ceilings(),
+                memory: OverflowSettings {
+                    enabled: self.flag("contextMemory.enabled"),
+                    entries_max: self.count("contextMemory.maxEntries"),
+                    bytes_max: self.count("contextMemory.maxBytesPerRun"),
+                    preview_head_units: self.count("contextMemory.previewHeadChars"),
+                    preview_tail_units: self.count("contextMemory.previewTailChars"),
+                },
+            },
+            trace: TraceTerms {
+                preview_units_max: self.count("executionTrace.maxResultPreviewChars"),
+                observation: Some(self.observation()),
+            },
+            log_prompt_prefix: self.flag("debugPromptPrefixHash"),
+            ..RunTerms::default()
+        }
+    }
+
+    fn models(&self) -> ModelPool {
         let models = self.0.get("executionRouting.models");
         let model = |tier: &str| models.get(tier).and_then(Json::as_str).map(str::to_string);
+        ModelPool {
+            cheap: model("cheap"),
+            balanced: model("balanced"),
+            frontier: model("frontier"),
+        }
+    }
+
+    fn route(&self) -> RouteSettings {
+        let provider = self.text("defaultProvider");
+        let named = self.is_set("defaultProvider");
         RouteSettings {
             enabled: self.flag("executionRouting.enabled"),
             preference: match self.text("executionRouting.preference").as_str() {
@@ -207,27 +254,31 @@ impl Reader<'_> {
             } else {
                 SkillModelPolicy::Pin
             },
-            models: ModelPool {
-                cheap: model("cheap"),
-                balanced: model("balanced"),
-                frontier: model("frontier"),
+            models: match named {
+                true => self.models(),
+                false => as_the_host_calls_them(self.models(), &provider),
             },
-            default_provider: self.text("defaultProvider"),
-            naming: ModelNaming::Mapped,
+            default_provider: provider,
+            naming: match named {
+                true => ModelNaming::Mapped,
+                false => ModelNaming::OfHost,
+            },
             allowed_providers: self.texts("allowedProviderPrefixes"),
         }
     }
 
-    fn budget(&self) -> ContextBudgetSettings {
+    fn tier_ceilings(&self) -> Option<TierCeilings> {
         let ceilings = self.0.get("contextBudgets.overflowCeilingBytes");
-        let ceiling = |tier: &str| ceilings.get(tier).and_then(Json::as_number);
-        ContextBudgetSettings {
-            enabled: self.flag("contextBudgets.enabled"),
-            ceiling_bytes: self.number("overflowCeilingBytes"),
+        let ceiling = |tier: &str| {
+            let bytes = ceilings.get(tier).and_then(Json::as_number);
+            bytes.map(|bytes| bytes as u64)
+        };
+        let enabled = self.flag("contextBudgets.enabled");
+        enabled.then(|| TierCeilings {
             cheap: ceiling("cheap"),
             balanced: ceiling("balanced"),
             frontier: ceiling("frontier"),
-        }
+        })
     }
 
     fn tool_ceilings(&self) -> BTreeMap<String, u64> {
@@ -256,33 +307,20 @@ impl Reader<'_> {
         }
     }
 
-    fn trace(&self) -> TraceSettings {
-        let observed = self.flag("traceObservability.enabled");
-        let kept = if observed {
-            self.count("traceObservability.maxTracesPerSkill")
-        } else {
-            UNOBSERVED_TRACES
-        };
-        TraceSettings {
-            enabled: self.flag("executionTrace.enabled"),
-            directory: self.text("executionTrace.traceDirectory"),
-            preview_units_max: self.count("executionTrace.maxResultPreviewChars"),
-            observed,
+    fn observation(&self) -> ObservationSettings {
+        let enabled = self.flag("traceObservability.enabled");
+        ObservationSettings {
+            enabled,
             report_after_run: self.flag("traceObservability.showReportAfterExecution"),
             degradation: DegradationSettings {
                 enabled: self.flag("traceObservability.degradationAlertEnabled"),
                 consecutive_failures: self.count("traceObservability.degradationConsecutiveFailures"),
                 cooldown_hours: self.number("traceObservability.degradationAlertCooldownHours"),
             },
-            report: ReportSettings {
-                traces_max: self.count("traceObservability.reportMaxTraces"),
-                inline_max: self.count("traceObservability.reportMaxInlineTraces"),
-                trend_window: self.count("traceObservability.trendWindow"),
-                regression_window: self.count("traceObservability.regressionWindowSize"),
-            },
-            retention: RetentionSettings {
-                traces_per_skill_max: kept,
-                age_ms_max: None,
+            regression_window: self.count("traceObservability.regressionWindowSize"),
+            traces_max: match enabled {
+                true => self.count("traceObservability.maxTracesPerSkill"),
+                false => UNOBSERVED_TRACES,
             },
         }
     }
@@ -303,4 +341,21 @@ impl Reader<'_> {
             timeout: self.time("retrieval.timeoutMs"),
         }
     }
+}
+
+/// Where nobody named a default provider, models are called as the host calls them; the models that nobody chose keep
+/// the provider they come with.
+fn as_the_host_calls_them(mut models: ModelPool, provider: &str) -> ModelPool {
+    let by_default = RouteSettings::default_models();
+    let tiers = [
+        (&mut models.cheap, &by_default.cheap),
+        (&mut models.balanced, &by_default.balanced),
+        (&mut models.frontier, &by_default.frontier),
+    ];
+    for (model, by_default) in tiers {
+        if model == by_default {
+            *model = map_model(model.as_deref(), provider, &[]).ok();
+        }
+    }
+    models
 }

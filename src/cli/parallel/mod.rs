@@ -9,11 +9,10 @@ use super::run::{Workspace, cancel_on_interrupt, needs_model, state_in_words};
 use super::runs::settle;
 use crate::runtime::{Group, GroupId, GroupOutcome, Runtime, SubAgent, SubAgentGroup, Subtask};
 use crate::settings::Settings;
-use crate::skills::{SkillSettings, resolve};
+use crate::skills::{SpawnSettings, resolve};
 use impresario_actors::messages::session::SkillOrder;
 use impresario_policies::domain::TerminalState;
 use impresario_policies::parallel::ParallelRefusal;
-use impresario_policies::settings::RouterSettings;
 use std::collections::BTreeMap;
 use std::io::Read;
 use std::path::Path;
@@ -101,11 +100,11 @@ fn unknown_group(group: &str) -> Failure {
 /// Everything but the sub-tasks: what is typed wins over the files.
 fn group_of(
     arguments: &ParallelArguments,
-    settings: &SkillSettings,
+    settings: &SpawnSettings,
     workspace: &Workspace,
 ) -> Result<SubAgentGroup, Failure> {
     let files = Settings::read(&workspace.settings_places());
-    let values = RouterSettings::from(&files.resolved);
+    let values = files.configured();
     let mut limits = values.parallel;
     // Whoever types the command wants it; only a file that says no in so many words is asked for its leave.
     limits.enabled |= !files.is_set(ENABLED);
@@ -122,14 +121,11 @@ fn group_of(
     let like = match &arguments.skill {
         Some(skill) => SubAgentGroup::like_request(resolve(settings, "cli", order(skill, workspace))?),
         None if settings.chain.is_empty() => return Err(needs_model(&settings.runner)),
-        None => SubAgentGroup::like(
-            SubAgent::new(&arguments.agent, "")
-                .workspace(&workspace.directory)
-                .runner(&settings.runner)
-                .chain(settings.chain.clone())
-                .limits_of(settings)
-                .traces_of(settings),
-        ),
+        None => SubAgentGroup::like(SubAgent::new(&arguments.agent, "").spawned_with(
+            settings,
+            &workspace.directory,
+            workspace.trusted,
+        )),
     };
     let total = arguments.timeout.unwrap_or(values.parallel_total_timeout);
     Ok(like.settings(limits).timeout(total))

@@ -4,7 +4,7 @@
 use async_trait::async_trait;
 use futures_util::FutureExt;
 use impresario::settings::{Settings, SettingsPlaces};
-use impresario::skills::{SkillSettings, resolve};
+use impresario::skills::{SpawnSettings, resolve};
 use impresario::wiring::{Outside, Ports, TreeSettings, grow};
 use impresario_actors::context::local::{HeavyWork, LocalContextEngine, SearchLimits};
 use impresario_actors::gateways::*;
@@ -256,16 +256,16 @@ impl World {
 
     /// The product's own reading of files and settings; of the retrieval engine the record says whether it is ready.
     pub fn resolve(&self, order: SkillOrder) -> Result<RunRequest, Reason> {
-        let mut settings = SkillSettings {
+        let mut settings = SpawnSettings {
             home: None,
             runner: RUNNER.to_string(),
             runner_fixed: true,
             chain: Vec::new(),
             embedded_has_providers: true,
-            ..SkillSettings::default()
+            ..SpawnSettings::default()
         };
-        Settings::read(&self.places()).apply(&mut settings);
-        settings.persistence.tries_per_model_max = 1;
+        settings.set(Settings::read(&self.places()).configured().run);
+        settings.run.persistence.tries_per_model_max = 1;
         let request = resolve(&settings, "pi", order)?;
         self.requests.borrow_mut().push(request.clone());
         match &self.script.not_ready {
