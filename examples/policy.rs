@@ -6,10 +6,8 @@
 //! cargo run --example policy
 //! ```
 
-use impresario_policies::domain::AttemptEnding;
-use impresario_policies::fallback::{
-    CutTool, FallbackDecision, FallbackFacts, FallbackSettings, decide_fallback,
-};
+use impresario_policies::domain::{AttemptEnding, CutTool};
+use impresario_policies::fallback::{FallbackDecision, FallbackFacts, FallbackSettings, decide_fallback};
 use std::time::Duration;
 
 fn main() {

@@ -7,6 +7,7 @@ use impresario_actors::context::mcp::{EngineSettings, McpContextEngine, check_ac
 use impresario_actors::gateways::{ContextEngine, Entropy, SystemEntropy, SystemWallClock, WallClock};
 use impresario_policies::domain::{Reason, ReasonCode, RetrievalEngine, RunId, RunRequest};
 use impresario_policies::preflight::{preflight_failed_line, server_failed_line};
+use impresario_policies::sub_agent_prompt::retrieves;
 use std::time::Duration;
 
 /// Between being asked to end and being killed.
@@ -14,7 +15,7 @@ const GRACE: Duration = Duration::from_millis(500);
 
 /// Refuses a request whose retrieval cannot work.
 pub(crate) async fn check(settings: &EngineSettings, request: &RunRequest) -> Result<(), Reason> {
-    if !request.retrieves() {
+    if !retrieves(request) {
         return Ok(());
     }
     // The processes of a check belong to no run yet; the mark lets them be found nevertheless.

@@ -3,10 +3,11 @@
 use crate::settings::{Settings, SettingsPlaces};
 use impresario_actors::event_log::log_event;
 use impresario_actors::trace_files::{TraceFiles, TracesFound, Unreadable};
+use impresario_policies::domain::TraceVerdict;
 use impresario_policies::router_log;
 use impresario_policies::settings::Configured;
 use impresario_policies::skill_lookup::is_skill_name;
-use impresario_policies::trace_classify::{TraceVerdict, classify_trace};
+use impresario_policies::trace_classify::classify_trace;
 use impresario_policies::trace_file::Trace;
 use impresario_policies::trace_page::{LeftOut, report_page, run_page};
 use impresario_policies::trace_report::{TraceReport, report_files};

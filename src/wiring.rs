@@ -46,10 +46,11 @@ use impresario_actors::supervision::{
 use impresario_actors::trace_recorder::{TracePorts, TraceRecorder, TraceTools};
 use impresario_policies::admission::AdmissionSettings;
 use impresario_policies::domain::{Containment, Proof, Reason, ReasonCode, RunId, RunRequest, SessionId};
+use impresario_policies::overflow_review::ResultLimits;
 use impresario_policies::parallel::worker_prompt;
 use impresario_policies::prompts::refuse_task;
 use impresario_policies::render_brief::render_brief;
-use impresario_policies::sub_agent_prompt::{surroundings_prompt, system_prompt};
+use impresario_policies::sub_agent_prompt::{retrieves, surroundings_prompt, system_prompt};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::rc::Rc;
@@ -454,7 +455,7 @@ impl RunGrower {
         let open_context = self.outside.open_context.clone();
         Rc::new(move |seed| {
             let name = attempt_name(&seed.run, seed.number);
-            let (clocks, limits) = (seed.request.clocks, Arc::new(seed.request.result_limits()));
+            let (clocks, limits) = (seed.request.clocks, Arc::new(ResultLimits::from(&seed.request)));
             let runner = runners.get(&seed.request.runner).cloned();
             let context = open_context(&seed);
             let leaves_trace = seed.request.trace_directory.is_some();
@@ -520,7 +521,7 @@ fn user_prompt_of(seed: &AttemptSeed) -> String {
 /// The same bytes for every run of an agent or skill. Retrieval is spoken of only where there is such a tool.
 fn system_prompt_of(request: &RunRequest) -> String {
     let surroundings = surroundings_prompt(&request.terms.surroundings);
-    match (request.retrieves(), surroundings) {
+    match (retrieves(request), surroundings) {
         (true, surroundings) => system_prompt(&request.instructions, surroundings.as_deref()),
         (false, Some(surroundings)) => format!("{}\n\n{surroundings}", request.instructions),
         (false, None) => request.instructions.clone(),

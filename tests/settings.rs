@@ -6,13 +6,12 @@ use audit::Audit;
 use impresario::settings::{Settings, SettingsPlaces};
 use impresario::skills::{SpawnSettings, resolve};
 use impresario_actors::messages::session::SkillOrder;
-use impresario_policies::degradation::DegradationSettings;
 use impresario_policies::domain::{
-    AnswerTerms, Briefing, HistoryTerms, Reason, ReasonCode, RunRequest, RunTerms, TierCeilings, TraceTerms,
+    AnswerTerms, Briefing, DegradationSettings, HistorySettings, HistoryStrategy, HistoryTerms, MiddleMode,
+    ObservationSettings, Reason, ReasonCode, RunRequest, RunTerms, ShortNewest, TierCeilings, TraceTerms,
 };
-use impresario_policies::history::{HistorySettings, HistoryStrategy, MiddleMode, ShortNewest};
+
 use impresario_policies::model_choice::{ChoiceDecision, choose_models};
-use impresario_policies::observation::ObservationSettings;
 use impresario_policies::settings::settings_schema_text;
 use serde_json::{Value, json};
 use std::fs;

@@ -1,7 +1,6 @@
 //! How large may a tool's result be for the tier that runs?
 
-use crate::domain::Tier;
-use crate::execution_route::{RouteDecision, RouteSource};
+use crate::domain::{RouteDecision, RouteSource, Tier};
 
 /// What is configured, in bytes, as numbers are written in settings.
 #[derive(Debug, Clone, Default, PartialEq)]

@@ -1,23 +1,12 @@
 //! Must the user be told that a skill has stopped working?
 
-use crate::trace_classify::{Outcome, TraceVerdict, looks_complete};
+use crate::domain::{DegradationSettings, TraceOutcome, TraceVerdict};
+use crate::trace_classify::looks_complete;
 use crate::trace_file::Trace;
 use crate::trace_text::count_signals;
 use crate::utc_date::utc_text;
-use serde::{Deserialize, Serialize};
 
 const HOUR_MS: f64 = 3_600_000.0;
-
-/// When to warn.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-pub struct DegradationSettings {
-    /// Off: never.
-    pub enabled: bool,
-    /// After so many failures in a row.
-    pub consecutive_failures: usize,
-    /// Not again within so many hours.
-    pub cooldown_hours: f64,
-}
 
 /// What is known of a skill, the run that just ended left out of the history.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -50,13 +39,13 @@ pub fn decide_alert(
     facts: &DegradationFacts<'_>,
     settings: &DegradationSettings,
 ) -> Option<DegradationAlert> {
-    if !settings.enabled || facts.current.outcome == Outcome::Success {
+    if !settings.enabled || facts.current.outcome == TraceOutcome::Success {
         return None;
     }
     let first_success = match facts.verdicts {
         Some(verdicts) => verdicts
             .iter()
-            .position(|verdict| verdict.outcome == Outcome::Success)?,
+            .position(|verdict| verdict.outcome == TraceOutcome::Success)?,
         None => facts.history.iter().position(looks_complete)?,
     };
     let failures = first_success + 1;

@@ -1,9 +1,11 @@
 //! Which model does a skill run on?
 
 use crate::compat::{collapse_spaces, cut_units, to_fixed, trim};
-use crate::domain::{Complexity, Risk, Route, Tier};
-use crate::model_mapping::{ModelMappingError, ModelNaming, allow, resolve_model};
-use serde::{Deserialize, Serialize};
+use crate::domain::{
+    Complexity, Risk, Route, RouteDecision, RoutePreference, RouteSettings, RouteSource, SkillModelPolicy,
+    Tier,
+};
+use crate::model_mapping::{ModelMappingError, allow, resolve_model};
 
 /// A reason shown to the user has at most so many units.
 const SHOWN_REASON_UNITS_MAX: usize = 240;
@@ -24,103 +26,11 @@ pub struct RouteFacts<'a> {
     pub passed: bool,
 }
 
-/// What is configured.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct RouteSettings {
-    /// Adapt the model to the work.
-    pub enabled: bool,
-    /// Which way to lean.
-    pub preference: RoutePreference,
-    /// What a model named by the skill's file means.
-    pub skill_model_policy: SkillModelPolicy,
-    /// The models by tier.
-    pub models: ModelPool,
-    /// Whose models bare names are.
-    pub default_provider: String,
-    /// How a name that is not complete is completed.
-    #[serde(default)]
-    pub naming: ModelNaming,
-    /// The providers that may be used; all when empty.
-    pub allowed_providers: Vec<String>,
-}
-
 impl RouteSettings {
     /// What a name means under these settings, if it may be used.
     pub fn model_of(&self, name: Option<&str>) -> Result<String, ModelMappingError> {
         resolve_model(name, &self.default_provider, self.naming, &self.allowed_providers)
     }
-}
-
-/// Which way to lean when the judge leaves room.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub enum RoutePreference {
-    /// Cheaper where it is safe.
-    PreferCheap,
-    /// As the judge says.
-    Balanced,
-    /// Better where something is at stake.
-    PreferBest,
-}
-
-/// What a model named by the skill's file means.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub enum SkillModelPolicy {
-    /// It is used.
-    Pin,
-    /// The judge decides all the same.
-    Ignore,
-}
-
-/// One model a tier; a tier may have none.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct ModelPool {
-    /// Of the cheap tier.
-    pub cheap: Option<String>,
-    /// Of the balanced tier.
-    pub balanced: Option<String>,
-    /// Of the frontier tier.
-    pub frontier: Option<String>,
-}
-
-impl ModelPool {
-    /// The model of a tier.
-    pub fn get(&self, tier: Tier) -> Option<&str> {
-        let model = match tier {
-            Tier::Cheap => &self.cheap,
-            Tier::Balanced => &self.balanced,
-            Tier::Frontier => &self.frontier,
-        };
-        model.as_deref()
-    }
-}
-
-/// What was chosen, once; it enters no prompt.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct RouteDecision {
-    /// The model, in full.
-    pub model: String,
-    /// Its tier; a placeholder unless the source is [`RouteSource::ExecutionRouting`].
-    pub tier: Tier,
-    /// Why.
-    pub reason: String,
-    /// What decided.
-    pub source: RouteSource,
-    /// The judge's tier, raised where the brief did not pass.
-    pub effective_tier: Tier,
-}
-
-/// What decided about the model.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum RouteSource {
-    /// The skill's file.
-    SkillModel,
-    /// The judge's route.
-    ExecutionRouting,
-    /// Nothing: the default model.
-    Fallback,
 }
 
 /// Chooses the model.
@@ -311,6 +221,7 @@ pub fn risk_word(risk: Risk) -> &'static str {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::domain::{ModelNaming, ModelPool};
 
     #[test]
     fn an_unpassed_brief_never_runs_on_a_cheap_model() {

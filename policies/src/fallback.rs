@@ -1,7 +1,7 @@
 //! What follows an attempt that did not answer?
 
 use crate::attempt_ending::says_no_such_model;
-use crate::domain::{AttemptEnding, Reason, ReasonCode};
+use crate::domain::{AttemptEnding, CutTool, Reason, ReasonCode};
 use crate::projection::{AttemptProjection, RunProjection};
 use std::time::Duration;
 
@@ -45,16 +45,6 @@ pub struct FallbackSettings {
     pub can_resume: bool,
     /// What happens when a tool that must not run twice was cut off.
     pub cut_tool: CutTool,
-}
-
-/// What happens when a tool that must not run twice was cut off.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum CutTool {
-    /// The run is parked for a person to look.
-    Park,
-    /// The nested session goes on and is told that nobody knows whether the tool ran.
-    TellSubAgent,
 }
 
 /// What follows.

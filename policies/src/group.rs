@@ -5,7 +5,7 @@
 
 use crate::compat::trim;
 use crate::domain::{GroupMember, Reason, ReasonCode, RunId, RunState, TerminalState};
-use crate::output_sanitizer::sanitize_output;
+use crate::output_sanitizer::{SanitizerSettings, sanitize_output};
 use crate::parallel::{WorkerResult, clip_output, synthesize};
 use crate::projection::{RunEnd, RunProjection};
 use std::collections::BTreeMap;
@@ -132,7 +132,7 @@ fn words_of(run: &RunProjection) -> String {
     }
     let partial = run.answer_or_partial().unwrap_or_default();
     match &run.accepted {
-        Some(accepted) => sanitize_output(partial, &accepted.request.sanitizer())
+        Some(accepted) => sanitize_output(partial, &SanitizerSettings::from(&*accepted.request))
             .text
             .into_owned(),
         None => String::new(),

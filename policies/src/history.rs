@@ -4,8 +4,8 @@
 //! the room to the oldest, or never returns.
 
 use crate::compat::{cut_units, units};
+use crate::domain::{HistorySettings, HistoryStrategy, MiddleMode, ShortNewest};
 use crate::render_brief::TRUNCATED_MARK;
-use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 
 /// How the marker of a left out middle begins.
@@ -82,56 +82,6 @@ impl<'a> ChatMessage<'a> {
             _ => self.set(cut_units(&self.content, limit).to_string()),
         }
     }
-}
-
-/// How much of it is taken.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub struct HistorySettings {
-    /// Which messages.
-    pub strategy: HistoryStrategy,
-    /// With `headTail`, so many from the start.
-    pub head_messages: usize,
-    /// With `headTail`, so many from the end.
-    pub tail_messages: usize,
-    /// With `headTail`, what stands for the rest.
-    pub middle_mode: MiddleMode,
-    /// A message is cut to so many units; 0 for no limit.
-    pub message_units_max: usize,
-    /// All of them together have at most so many; 0 for no limit.
-    pub total_units_max: usize,
-    /// What becomes of the newest message when there is no room for it.
-    pub short_newest: ShortNewest,
-}
-
-/// What becomes of the newest message when there is no room for even the mark of a cut.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub enum ShortNewest {
-    /// As much of it as fits is kept, and the oldest gives way. Nothing else is used in a run.
-    #[default]
-    Kept,
-    /// The mark stands for it. Only to replay records of the peer, which do not count this as a fault.
-    Marked,
-}
-
-/// Which messages are taken.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub enum HistoryStrategy {
-    /// All that were given.
-    Recent,
-    /// The first and the last ones.
-    HeadTail,
-}
-
-/// What stands for the messages between head and tail.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub enum MiddleMode {
-    /// A line that says how much is missing.
-    Marker,
-    /// Nothing.
-    Omit,
 }
 
 /// Chooses and cuts the messages.

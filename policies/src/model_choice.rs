@@ -4,11 +4,12 @@
 
 use crate::context_budget::{ContextBudget, ContextBudgetSettings, budget_tier, choose_context_budget};
 use crate::domain::{
-    Briefing, ModelChoice, Reason, ReasonCode, RetrievalEngine, Route, RoutingTerms, RunRequest,
-    TierCeilings, Verdict, WhatToRun,
+    Briefing, ModelChoice, Reason, ReasonCode, RetrievalEngine, Route, RouteDecision, RoutingTerms,
+    RunRequest, TierCeilings, Verdict, WhatToRun,
 };
-use crate::execution_route::{RouteDecision, RouteFacts, choose_route, executing_line};
+use crate::execution_route::{RouteFacts, choose_route, executing_line};
 use crate::model_mapping::{ModelMappingError, allow};
+use crate::sub_agent_prompt::retrieves;
 use crate::user_lines;
 
 /// What came of it.
@@ -92,7 +93,7 @@ pub fn describe_choice(request: &RunRequest, choice: &ModelChoice) -> Option<Str
     };
     let surface = request.terms.routing.as_ref()?.surface_decision;
     let auggie = matches!(request.retrieval.engine, RetrievalEngine::Auggie { .. });
-    match surface || (auggie && request.retrieves()) {
+    match surface || (auggie && retrieves(request)) {
         true => Some(executing_line(name, &choice.decision, surface)),
         false => Some(user_lines::executing(name)),
     }

@@ -1,8 +1,8 @@
 //! Which model does a name mean, and may it be used?
 
 use crate::compat::trim;
+use crate::domain::ModelNaming;
 use crate::offline::OFFLINE_MODEL;
-use serde::{Deserialize, Serialize};
 
 /// What stands behind a provider when nobody names a model.
 const DEFAULT_MODEL: &str = "anthropic/claude-3-5-sonnet";
@@ -23,17 +23,6 @@ pub enum ModelMappingError {
         /// The list.
         allowed: Vec<String>,
     },
-}
-
-/// How a name that is not complete is completed.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum ModelNaming {
-    /// As [`map_model`] does: `vendor/model` belongs to the default provider too.
-    #[default]
-    Mapped,
-    /// As the host does: `provider/id` is complete, and only a bare `id` belongs to the default provider.
-    OfHost,
 }
 
 /// Resolves a model under either way of naming.

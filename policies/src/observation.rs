@@ -1,26 +1,11 @@
 //! What is made of a run once it is over?
 
-use crate::degradation::{DegradationAlert, DegradationFacts, DegradationSettings, decide_alert};
-use crate::trace_classify::{TraceVerdict, classify_trace};
+use crate::degradation::{DegradationAlert, DegradationFacts, decide_alert};
+use crate::domain::{ObservationSettings, TraceVerdict};
+use crate::trace_classify::classify_trace;
 use crate::trace_file::Trace;
 use crate::trace_regression::detect_regression;
 use crate::trace_report::{judge_traces, mini_report};
-use serde::{Deserialize, Serialize};
-
-/// What is made of traces.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-pub struct ObservationSettings {
-    /// Off: traces are only written and, when there are too many, forgotten.
-    pub enabled: bool,
-    /// A short report after every run.
-    pub report_after_run: bool,
-    /// When to warn.
-    pub degradation: DegradationSettings,
-    /// So far back a regression is looked for.
-    pub regression_window: usize,
-    /// So many traces of the skill are kept.
-    pub traces_max: usize,
-}
 
 /// The run that is over, and what there was before it.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -99,7 +84,7 @@ fn is_before(trace: &Trace, current: &Trace) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::trace_classify::Outcome;
+    use crate::domain::{DegradationSettings, TraceOutcome};
     use crate::trace_file::TraceExtras;
 
     const SETTINGS: ObservationSettings = ObservationSettings {
@@ -181,14 +166,14 @@ mod tests {
     #[test]
     fn what_came_later_is_no_history() {
         let seen = observed("+-+", 1, &SETTINGS).expect("an observation");
-        assert_eq!(seen.verdict.outcome, Outcome::LikelyFailure);
+        assert_eq!(seen.verdict.outcome, TraceOutcome::LikelyFailure);
         assert_eq!(seen.report.map(|report| report.lines().count()), Some(3));
     }
 
     #[test]
     fn a_failure_after_failures_after_a_success_is_a_regression() {
         let seen = observed("+---", 3, &SETTINGS).expect("an observation");
-        assert_eq!(seen.verdict.outcome, Outcome::LikelyRegression);
+        assert_eq!(seen.verdict.outcome, TraceOutcome::LikelyRegression);
     }
 
     #[test]

@@ -4,6 +4,7 @@
 //! code and stays as it is, blank lines included. Every step is linear in the text, whatever it holds.
 
 use crate::compat::{cut_units, is_line_end, is_space, trim, units};
+use crate::domain::RunRequest;
 use aho_corasick::AhoCorasick;
 use memchr::memmem;
 use std::borrow::Cow;
@@ -38,6 +39,16 @@ pub struct SanitizerSettings {
     pub strip_tool_traces: bool,
     /// Cut to so many units, the mark included; 0 for no limit.
     pub units_max: usize,
+}
+
+impl From<&RunRequest> for SanitizerSettings {
+    fn from(request: &RunRequest) -> Self {
+        Self {
+            enabled: request.terms.answer.sanitize,
+            strip_tool_traces: request.terms.answer.strip_tool_traces,
+            units_max: request.answer_chars_max,
+        }
+    }
 }
 
 /// An answer as the user gets it.

@@ -1,37 +1,9 @@
 //! May one more result be kept aside in a run, and under which handle?
 
-use serde::{Deserialize, Serialize};
+use crate::domain::OverflowSettings;
 
 /// The tools with which a sub-agent lists, reads and searches what was kept aside.
 pub const MEMORY_TOOLS: [&str; 3] = ["overflow_list", "overflow_read", "overflow_search"];
-
-/// How much a run may keep aside, and how much of it is shown.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub struct OverflowSettings {
-    /// Off: results above the ceiling are refused.
-    pub enabled: bool,
-    /// So many results.
-    pub entries_max: usize,
-    /// So many bytes together.
-    pub bytes_max: usize,
-    /// So much of the start is shown.
-    pub preview_head_units: usize,
-    /// So much of the end is shown.
-    pub preview_tail_units: usize,
-}
-
-impl Default for OverflowSettings {
-    /// On, and for every tool: what a ceiling holds back can always be read.
-    fn default() -> Self {
-        Self {
-            enabled: true,
-            entries_max: 64,
-            bytes_max: 64_000_000,
-            preview_head_units: 4_000,
-            preview_tail_units: 4_000,
-        }
-    }
-}
 
 impl OverflowSettings {
     /// The tools that make sense with this memory: without one there is nothing to read from.

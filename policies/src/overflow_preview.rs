@@ -3,7 +3,7 @@
 //! Handle, size, a preview that is never larger than the ceiling, and how to read the rest.
 
 use crate::compat::{cut_units, grouped, last_units, units};
-use crate::overflow_memory::OverflowSettings;
+use crate::domain::OverflowSettings;
 use crate::sub_agent_prompt::RETRIEVAL_TOOL;
 
 /// What a sub-agent calls to read on.

@@ -1,6 +1,7 @@
 //! Is a tool's result too large to go into the sub-agent's context?
 
-use crate::overflow_memory::OverflowSettings;
+use crate::domain::{OverflowSettings, RunRequest};
+use crate::overflow_preview::READ_TOOL;
 use std::collections::BTreeMap;
 
 /// A result as it came from a tool.
@@ -47,6 +48,19 @@ impl ResultLimits {
             ceilings: single.chain([ceiling(None, others)]).collect(),
             memory,
         }
+    }
+}
+
+impl From<&RunRequest> for ResultLimits {
+    /// Nothing is kept for a sub-agent that could not read it.
+    fn from(request: &RunRequest) -> Self {
+        let terms = &request.terms.results;
+        let can_read = request.tools.iter().any(|tool| tool == READ_TOOL);
+        let memory = OverflowSettings {
+            enabled: terms.memory.enabled && can_read,
+            ..terms.memory
+        };
+        Self::of(&terms.ceilings, request.overflow_ceiling_bytes, memory)
     }
 }
 

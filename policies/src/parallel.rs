@@ -1,7 +1,7 @@
 //! How are independent sub-tasks run side by side, and what do they say together?
 
 use crate::compat::{cut_units, trim, trim_end, units};
-use serde::{Deserialize, Serialize};
+use crate::domain::Subtask;
 use std::collections::BTreeSet;
 
 const TRUNCATED_MARK: &str = "\n\n[…worker output truncated]";
@@ -11,34 +11,6 @@ const CLOSING: &str = "Stay within this subtask and its scope; other workers do 
 
 /// A group has at most so many tasks; each is a run of its own, and all are accepted at once.
 pub const SUBTASKS_MAX: usize = 256;
-
-/// One of several tasks.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Subtask {
-    /// Tells it apart.
-    pub id: String,
-    /// What is to be reached.
-    pub goal: String,
-    /// What it is confined to.
-    pub scope: Option<String>,
-    /// What to look for.
-    pub retrieval_hints: Vec<String>,
-    /// What its answer looks like.
-    pub output_schema: Option<String>,
-    /// Its answer is cut to so many units; none for the common limit, 0 or less for no limit.
-    pub output_units_max: Option<i64>,
-}
-
-impl Subtask {
-    /// A task with an id and a goal, and nothing else said.
-    pub fn new(id: impl Into<String>, goal: impl Into<String>) -> Self {
-        Self {
-            id: id.into(),
-            goal: goal.into(),
-            ..Self::default()
-        }
-    }
-}
 
 /// What is configured, and what the caller asks for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -2,11 +2,10 @@
 
 use crate::compat::Json;
 use crate::context_budget::ContextBudget;
-use crate::domain::Route;
-use crate::execution_route::{RouteDecision, RouteSource, complexity_word, risk_word, tier_word};
+use crate::domain::{Route, RouteDecision, RouteSource, TraceVerdict};
+use crate::execution_route::{complexity_word, risk_word, tier_word};
 use crate::output_sanitizer::Sanitized;
 use crate::sub_agent_prompt::PromptFingerprint;
-use crate::trace_classify::TraceVerdict;
 use crate::trace_file::Trace;
 
 /// Stands before the name of every event.

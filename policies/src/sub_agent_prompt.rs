@@ -3,7 +3,7 @@
 //! The same bytes for every run of a skill, so that a provider's cache holds: nothing that changes from run to
 //! run (times, ids, models, costs, the task) may enter here.
 
-use crate::domain::Surroundings;
+use crate::domain::{RunRequest, Surroundings};
 use sha2::{Digest, Sha256};
 
 /// The tool that searches the workspace, by the name that skills written for a retrieval server use.
@@ -11,6 +11,11 @@ pub const RETRIEVAL_TOOL: &str = "codebase-retrieval";
 
 /// Points the sub-agent at the retrieval tool.
 pub const RETRIEVAL_DIRECTIVE: &str = "Use the `codebase-retrieval` MCP tool for workspace context.";
+
+/// The sub-agent can ask for retrieval.
+pub fn retrieves(request: &RunRequest) -> bool {
+    request.tools.iter().any(|tool| tool == RETRIEVAL_TOOL)
+}
 
 /// Writes the system prompt of a skill's sub-agent.
 pub fn system_prompt(instructions: &str, appendix: Option<&str>) -> String {

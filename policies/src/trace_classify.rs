@@ -1,10 +1,9 @@
 //! Did a run go well, as far as its trace shows?
 
 use crate::compat::{cut_units, to_fixed, trim};
-use crate::domain::ROUTE_UNAVAILABLE;
+use crate::domain::{ROUTE_UNAVAILABLE, TraceOutcome, TraceVerdict};
 use crate::trace_file::Trace;
 use memchr::memmem::Finder;
-use serde::{Deserialize, Serialize};
 use std::sync::LazyLock;
 
 /// More calls than this are suspicious.
@@ -17,61 +16,6 @@ const SEARCHED_UNITS: usize = 200;
 const ERROR_MARKERS: [&str; 3] = ["error", "failed", "exception"];
 /// They are looked for in every trace of a report.
 static MARKER_FINDERS: LazyLock<[Finder<'static>; 3]> = LazyLock::new(|| ERROR_MARKERS.map(Finder::new));
-
-/// How a run seems to have ended.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Outcome {
-    /// Well.
-    Success,
-    /// Not well.
-    LikelyFailure,
-    /// Not well again and again, and it once did.
-    LikelyRegression,
-    /// Nobody can tell.
-    Unknown,
-}
-
-impl Outcome {
-    /// Every outcome, in the order they are shown.
-    pub const ALL: [Outcome; 4] = [
-        Outcome::Success,
-        Outcome::LikelyFailure,
-        Outcome::LikelyRegression,
-        Outcome::Unknown,
-    ];
-
-    /// As it is logged.
-    pub fn word(self) -> &'static str {
-        match self {
-            Self::Success => "success",
-            Self::LikelyFailure => "likely-failure",
-            Self::LikelyRegression => "likely-regression",
-            Self::Unknown => "unknown",
-        }
-    }
-
-    /// As it is shown.
-    pub fn emoji(self) -> &'static str {
-        match self {
-            Self::Success => "✅",
-            Self::LikelyFailure => "⚠️",
-            Self::LikelyRegression => "📉",
-            Self::Unknown => "❓",
-        }
-    }
-}
-
-/// What a trace says of its run, and what it says it by.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct TraceVerdict {
-    /// How it ended.
-    pub outcome: Outcome,
-    /// The signs, in words.
-    pub signals: Vec<String>,
-    /// From 0 to 1.
-    pub confidence: f64,
-}
 
 /// It ended by itself and said something.
 pub fn looks_complete(trace: &Trace) -> bool {
@@ -96,11 +40,11 @@ pub fn classify_trace(trace: &Trace) -> TraceVerdict {
 pub fn classify_trace_with(trace: &Trace, denials: Denials) -> TraceVerdict {
     let signals = signals_of(trace, denials);
     let (outcome, confidence) = match signals.len() {
-        0 if looks_complete(trace) => (Outcome::Success, 0.9),
-        0 => (Outcome::Unknown, 0.3),
-        1 => (Outcome::LikelyFailure, 0.6),
-        2 => (Outcome::LikelyFailure, 0.75),
-        _ => (Outcome::LikelyFailure, 0.9),
+        0 if looks_complete(trace) => (TraceOutcome::Success, 0.9),
+        0 => (TraceOutcome::Unknown, 0.3),
+        1 => (TraceOutcome::LikelyFailure, 0.6),
+        2 => (TraceOutcome::LikelyFailure, 0.75),
+        _ => (TraceOutcome::LikelyFailure, 0.9),
     };
     TraceVerdict {
         outcome,

@@ -1,6 +1,7 @@
 //! Did a skill that used to work stop working?
 
-use crate::trace_classify::{Outcome, TraceVerdict, looks_complete};
+use crate::domain::{TraceOutcome, TraceVerdict};
+use crate::trace_classify::looks_complete;
 use crate::trace_file::Trace;
 
 /// So many runs in a row must have gone wrong.
@@ -13,7 +14,7 @@ pub fn detect_regression(
     history: &[Trace],
     window: usize,
 ) -> TraceVerdict {
-    if verdict.outcome != Outcome::LikelyFailure {
+    if verdict.outcome != TraceOutcome::LikelyFailure {
         return verdict;
     }
     let seen = &history[..window.min(history.len())];
@@ -30,7 +31,7 @@ pub fn detect_regression(
         "regression — {failures} consecutive failures after previous success"
     ));
     TraceVerdict {
-        outcome: Outcome::LikelyRegression,
+        outcome: TraceOutcome::LikelyRegression,
         signals,
         confidence: (verdict.confidence + 0.1).min(1.0),
     }

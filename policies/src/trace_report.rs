@@ -1,6 +1,7 @@
 //! What do the traces of a skill say together?
 
-use crate::trace_classify::{Outcome, TraceVerdict, classify_trace};
+use crate::domain::{TraceOutcome, TraceVerdict};
+use crate::trace_classify::classify_trace;
 use crate::trace_file::Trace;
 use crate::trace_regression::detect_regression;
 use crate::trace_text::{bar_chart, count_signals, duration_or_reason, percent, runs};
@@ -96,7 +97,7 @@ fn none_found(skill: &str) -> String {
 
 fn push_outcomes(verdicts: &[TraceVerdict], lines: &mut Vec<String>) {
     let total = verdicts.len();
-    for outcome in Outcome::ALL {
+    for outcome in TraceOutcome::ALL {
         let count = verdicts
             .iter()
             .filter(|verdict| verdict.outcome == outcome)
@@ -113,12 +114,12 @@ fn push_outcomes(verdicts: &[TraceVerdict], lines: &mut Vec<String>) {
     lines.push(String::new());
 }
 
-fn label(outcome: Outcome) -> &'static str {
+fn label(outcome: TraceOutcome) -> &'static str {
     match outcome {
-        Outcome::Success => "Success",
-        Outcome::LikelyFailure => "Likely fail",
-        Outcome::LikelyRegression => "Regression",
-        Outcome::Unknown => "Unknown",
+        TraceOutcome::Success => "Success",
+        TraceOutcome::LikelyFailure => "Likely fail",
+        TraceOutcome::LikelyRegression => "Regression",
+        TraceOutcome::Unknown => "Unknown",
     }
 }
 
@@ -126,7 +127,7 @@ fn push_signals(verdicts: &[TraceVerdict], lines: &mut Vec<String>) {
     let counts = count_signals(
         verdicts
             .iter()
-            .filter(|verdict| verdict.outcome != Outcome::Success),
+            .filter(|verdict| verdict.outcome != TraceOutcome::Success),
     );
     if counts.is_empty() {
         return;
@@ -148,7 +149,7 @@ fn push_trend(verdicts: &[TraceVerdict], window: usize, lines: &mut Vec<String>)
     let success_rate = |part: &[TraceVerdict]| {
         let successes = part
             .iter()
-            .filter(|verdict| verdict.outcome == Outcome::Success)
+            .filter(|verdict| verdict.outcome == TraceOutcome::Success)
             .count();
         percent(successes, part.len())
     };

@@ -1,7 +1,7 @@
 //! The words that report, view and alert share.
 
 use crate::compat::{is_space, round_half_up};
-use crate::trace_classify::TraceVerdict;
+use crate::domain::TraceVerdict;
 use crate::trace_file::Trace;
 
 /// What a signal is called in a list: its text up to the explanation.

@@ -4,8 +4,8 @@ use crate::compat::{
     Json, cut_units, grouped, grouped_digits, is_space, number_text, string_of, to_fixed, trim, trim_start,
     units,
 };
+use crate::domain::TraceVerdict;
 use crate::execution_route::{complexity_word, risk_word, tier_word};
-use crate::trace_classify::TraceVerdict;
 use crate::trace_file::{Trace, TraceCall};
 use crate::trace_text::{offset_text, signal_prefix, trace_duration};
 use memchr::memmem::Finder;

@@ -3,11 +3,12 @@
 use crate::settings::{origin_in_words, value_in_words};
 use crate::traces::Reported;
 use impresario_actors::journal::RunSummary;
-use impresario_policies::domain::{ModelUsage, Reason, RunId, RunState, SessionId, Step, WhatToRun};
+use impresario_policies::domain::{
+    ModelUsage, Reason, RunId, RunState, SessionId, Step, TraceVerdict, WhatToRun,
+};
 use impresario_policies::execution_route::tier_word;
 use impresario_policies::projection::{RecordedStep, RunProjection};
 use impresario_policies::settings::ResolvedValue;
-use impresario_policies::trace_classify::TraceVerdict;
 use impresario_policies::trace_file::Trace;
 use impresario_policies::trace_text::duration_ms;
 use serde::Serialize;

@@ -12,12 +12,10 @@ use impresario_actors::gateways::{Entropy, SystemEntropy, SystemWallClock, WallC
 use impresario_actors::journal::RunFilter;
 use impresario_actors::messages::run::{StartGroup, StartRun};
 use impresario_policies::domain::{
-    Briefing, GroupId, GroupMember, RunId, RunRequest, RunState, TerminalState,
+    Briefing, GroupId, GroupMember, RunId, RunRequest, RunState, Subtask, TerminalState,
 };
 use impresario_policies::group::{GroupProjection, MemberProjection};
-use impresario_policies::parallel::{
-    ParallelRefusal, ParallelSettings, SUBTASKS_MAX, Subtask, plan_parallel,
-};
+use impresario_policies::parallel::{ParallelRefusal, ParallelSettings, SUBTASKS_MAX, plan_parallel};
 use impresario_policies::projection::RunProjection;
 use impresario_policies::settings::Configured;
 use std::time::Duration;

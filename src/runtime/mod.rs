@@ -51,13 +51,11 @@ pub use impresario_actors::journal::{RunFilter, RunProgress, RunSummary, Runtime
 pub use impresario_actors::runners::embedded::{EmbeddedTool, ToolContext};
 pub use impresario_policies::agents::AgentDefinition;
 pub use impresario_policies::domain::{
-    AttemptEnding, GroupId, GroupMember, ModelFault, Proof, Reason, ReasonCode, Replay, Retrieval, RunId,
-    RunRequest, RunState, SessionId, Step, TerminalState, WhatToRun,
+    AttemptEnding, CutTool, GroupId, GroupMember, ModelFault, OverflowSettings, Proof, Reason, ReasonCode,
+    Replay, Retrieval, RunId, RunRequest, RunState, SessionId, Step, Subtask, TerminalState, WhatToRun,
 };
-pub use impresario_policies::fallback::CutTool;
 pub use impresario_policies::group::{MemberProjection, MemberResult};
-pub use impresario_policies::overflow_memory::OverflowSettings;
-pub use impresario_policies::parallel::{ParallelRefusal, Subtask, WorkerResult};
+pub use impresario_policies::parallel::{ParallelRefusal, WorkerResult};
 
 pub use impresario_actors::journal::{Pruned, Retention};
 pub use impresario_actors::messages::session::SkillOrder;

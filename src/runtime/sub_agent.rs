@@ -3,10 +3,10 @@
 use crate::skills::SpawnSettings;
 use impresario_actors::journal::RuntimeId;
 use impresario_policies::agents::{AgentDefinition, built_in_agents, unknown_agent};
-use impresario_policies::domain::{Origin, Reason, Retrieval, RunId, RunRequest, SessionId, TraceTerms};
-use impresario_policies::fallback::CutTool;
+use impresario_policies::domain::{
+    CutTool, Origin, OverflowSettings, Reason, Retrieval, RunId, RunRequest, SessionId, TraceTerms,
+};
 pub use impresario_policies::offline::OFFLINE_MODEL;
-use impresario_policies::overflow_memory::OverflowSettings;
 pub use impresario_policies::run_request::{EMBEDDED_RUNNER, PI_RUNNER};
 use impresario_policies::run_request::{RunAsk, run_request};
 use impresario_policies::settings::RunSettings;

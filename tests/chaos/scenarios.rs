@@ -12,8 +12,8 @@ use impresario_actors::messages::run::{
 };
 use impresario_actors::messages::session::{PlanMarkers, ShowNotice, StartSkill};
 use impresario_policies::cache_markers::{Lifetime, Marker, Section};
+use impresario_policies::domain::Subtask;
 use impresario_policies::domain::*;
-use impresario_policies::parallel::Subtask;
 use std::time::Duration;
 use tokio::time::sleep;
 

@@ -15,12 +15,13 @@ use impresario_actors::journal::{
 use impresario_actors::messages::session::SkillOrder;
 use impresario_actors::supervision::{Blocking, Event, Root, RootSettings, SupervisorSettings};
 use impresario_policies::admission::AdmissionSettings;
-use impresario_policies::degradation::DegradationSettings;
 use impresario_policies::domain::*;
-use impresario_policies::execution_route::{ModelPool, RoutePreference, RouteSettings, SkillModelPolicy};
+use impresario_policies::domain::{
+    DegradationSettings, ModelNaming, ModelPool, ObservationSettings, RoutePreference, RouteSettings,
+    SkillModelPolicy,
+};
+
 use impresario_policies::model_choice::{ChoiceDecision, choose_models};
-use impresario_policies::model_mapping::ModelNaming;
-use impresario_policies::observation::ObservationSettings;
 use impresario_policies::trace_file::Trace;
 use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};

@@ -5,8 +5,7 @@ mod audit;
 mod stage;
 
 use impresario::runtime::{AttemptEnding, ReasonCode, Step, TerminalState};
-use impresario_policies::domain::{ModelChoice, Tier};
-use impresario_policies::execution_route::RouteSource;
+use impresario_policies::domain::{ModelChoice, RouteSource, Tier};
 use serde_json::json;
 use stage::{BRIEF, Reply, Stage, Story};
 

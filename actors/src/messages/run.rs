@@ -3,10 +3,9 @@
 use crate::gateways::{ModelUsage, ToolVerdict};
 use crate::message;
 use impresario_policies::domain::{
-    AttemptEnding, AttemptNumber, GroupMember, Proof, Reason, RunId, RunRequest, Step,
+    AttemptEnding, AttemptNumber, GroupMember, Proof, Reason, RunId, RunRequest, Step, TraceVerdict,
 };
 use impresario_policies::overflow_review::ResultLimits;
-use impresario_policies::trace_classify::TraceVerdict;
 use impresario_policies::unwritable::ToldEnding;
 use std::sync::Arc;
 

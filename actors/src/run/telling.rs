@@ -7,7 +7,7 @@ use crate::gateways::{Progress, UnixMillis};
 use crate::messages::session::{ShowNotice, ShowProgress};
 use impresario_policies::domain::{AttemptNumber, ModelChoice, RunRequest, Step, WhatToRun};
 use impresario_policies::model_choice::{budget_of, describe_choice, judged_route};
-use impresario_policies::output_sanitizer::sanitize_output;
+use impresario_policies::output_sanitizer::{SanitizerSettings, sanitize_output};
 use impresario_policies::progress::describe_step;
 use impresario_policies::projection::RecordedStep;
 use impresario_policies::router_log;
@@ -103,7 +103,7 @@ impl Run {
         let Some(request) = self.request() else {
             return String::new();
         };
-        let settings = request.sanitizer();
+        let settings = SanitizerSettings::from(request);
         let sanitized = sanitize_output(answer, &settings);
         router_log::output_sanitized(name_of(request), &sanitized)
             .iter()

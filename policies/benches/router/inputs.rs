@@ -1,11 +1,11 @@
 //! What is computed on, in the sizes and shapes of the peer's own measurements.
 
 use impresario_policies::compat::Json;
-use impresario_policies::domain::{Brief, Complexity, Risk, Route, Tier};
+use impresario_policies::domain::{Brief, Complexity, Risk, Route, Tier, TraceVerdict};
 use impresario_policies::history::ChatMessage;
 use impresario_policies::overflow_review::ToolCeiling;
 use impresario_policies::prompts::{BriefFacts, JudgeFacts, brief_prompt, judge_prompt};
-use impresario_policies::trace_classify::{TraceVerdict, classify_trace};
+use impresario_policies::trace_classify::classify_trace;
 use impresario_policies::trace_file::{Trace, TraceCall, result_preview, trace_file_name};
 use serde_json::{Value, json};
 

@@ -2,22 +2,21 @@
 
 use crate::inputs::{BRIEF_REPLY, Inputs, SKILL, TASK, VERDICT_REPLY, blank_lines, fences, secret_text};
 use crate::measure::Row;
-use impresario_policies::domain::{Complexity, Risk, Route, Tier};
-use impresario_policies::execution_route::{
-    ModelPool, RouteFacts, RoutePreference, RouteSettings, SkillModelPolicy, choose_route,
+use impresario_policies::domain::{
+    Complexity, HistorySettings, HistoryStrategy, MiddleMode, ModelNaming, ModelPool, OverflowSettings, Risk,
+    Route, RoutePreference, RouteSettings, ShortNewest, SkillModelPolicy, Tier, TraceVerdict,
 };
-use impresario_policies::history::{
-    ChatMessage, HistorySettings, HistoryStrategy, MiddleMode, ShortNewest, assemble_history,
-};
+use impresario_policies::execution_route::{RouteFacts, choose_route};
+use impresario_policies::history::{ChatMessage, assemble_history};
 use impresario_policies::judge_reply::{read_brief, read_verdict};
-use impresario_policies::model_mapping::{ModelNaming, map_model};
+use impresario_policies::model_mapping::map_model;
 use impresario_policies::output_sanitizer::{Sanitized, SanitizerSettings, sanitize_output};
-use impresario_policies::overflow_memory::{KeepDecision, OverflowFacts, OverflowSettings, decide_keep};
+use impresario_policies::overflow_memory::{KeepDecision, OverflowFacts, decide_keep};
 use impresario_policies::overflow_preview::{preview_within, replacement_text};
 use impresario_policies::overflow_review::{OverflowReview, ToolResultFacts, review_tool_result};
 use impresario_policies::prompts::{BriefFacts, JudgeFacts, Prompt, brief_prompt, judge_prompt};
 use impresario_policies::redact::redact;
-use impresario_policies::trace_classify::{TraceVerdict, classify_trace};
+use impresario_policies::trace_classify::classify_trace;
 use impresario_policies::trace_file::{
     Trace, TraceCall, files_of_skill, result_preview, trace_file_name, traced_args,
 };

@@ -1,9 +1,8 @@
 use super::*;
-use crate::degradation::DegradationSettings;
 use crate::domain::*;
-use crate::execution_route::{RouteDecision, RouteSource};
+use crate::domain::{DegradationSettings, ObservationSettings, RouteDecision, RouteSource};
+
 use crate::judge_loop::unjudged_verdict;
-use crate::observation::ObservationSettings;
 use crate::projection::RecordedStep;
 
 fn request() -> RunRequest {

@@ -1,7 +1,6 @@
 //! Runs side by side: what makes several runs one group.
 
 use super::{RunId, RunIdError};
-use crate::parallel::Subtask;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::time::Duration;
@@ -55,4 +54,32 @@ pub struct GroupMember {
     pub subtask: Subtask,
     /// What the group shows of the answer is cut to so many units; none for no limit.
     pub answer_units_max: Option<usize>,
+}
+
+/// One of several tasks.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Subtask {
+    /// Tells it apart.
+    pub id: String,
+    /// What is to be reached.
+    pub goal: String,
+    /// What it is confined to.
+    pub scope: Option<String>,
+    /// What to look for.
+    pub retrieval_hints: Vec<String>,
+    /// What its answer looks like.
+    pub output_schema: Option<String>,
+    /// Its answer is cut to so many units; none for the common limit, 0 or less for no limit.
+    pub output_units_max: Option<i64>,
+}
+
+impl Subtask {
+    /// A task with an id and a goal, and nothing else said.
+    pub fn new(id: impl Into<String>, goal: impl Into<String>) -> Self {
+        Self {
+            id: id.into(),
+            goal: goal.into(),
+            ..Self::default()
+        }
+    }
 }

@@ -6,23 +6,30 @@ mod group;
 mod id;
 mod request;
 mod retrieval;
+mod routing;
 mod run;
 mod terms;
+mod trace;
 mod usage;
 
 pub use brief::{
     Brief, Complexity, Inherited, JudgedPass, Question, ROUTE_UNAVAILABLE, Risk, Route, Tier, Verdict,
 };
 pub use ending::{AttemptEnding, EndFacts, ModelFault, Overrun};
-pub use group::{GroupId, GroupMember};
+pub use group::{GroupId, GroupMember, Subtask};
 pub use id::{AttemptNumber, RunId, RunIdError, SessionId};
-pub use request::{Briefing, Clocks, Persistence, RunRequest};
+pub use request::{Briefing, Clocks, CutTool, Persistence, RunRequest};
 pub use retrieval::{Retrieval, RetrievalEngine};
+pub use routing::{
+    ModelNaming, ModelPool, RouteDecision, RoutePreference, RouteSettings, RouteSource, SkillModelPolicy,
+};
 pub use run::{
     Containment, Origin, Proof, Reason, ReasonCode, Replay, RunState, Step, TerminalState, WhatToRun,
 };
 pub use terms::{
-    AnswerTerms, HistoryTerms, ModelChoice, ResultTerms, RoutingTerms, RunTerms, Surroundings, TierCeilings,
-    TraceTerms,
+    AnswerTerms, DegradationSettings, HistorySettings, HistoryStrategy, HistoryTerms, MiddleMode,
+    ModelChoice, ObservationSettings, OverflowSettings, ResultTerms, RoutingTerms, RunTerms, ShortNewest,
+    Surroundings, TierCeilings, TraceTerms,
 };
+pub use trace::{TraceOutcome, TraceVerdict};
 pub use usage::ModelUsage;

@@ -1,12 +1,6 @@
 //! Everything that was asked for when a run was accepted. The journal keeps it, so that recovery needs no settings file.
 
 use super::{GroupMember, Origin, Retrieval, RunTerms, WhatToRun};
-use crate::fallback::CutTool;
-use crate::output_sanitizer::SanitizerSettings;
-use crate::overflow_memory::OverflowSettings;
-use crate::overflow_preview::READ_TOOL;
-use crate::overflow_review::ResultLimits;
-use crate::sub_agent_prompt::RETRIEVAL_TOOL;
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 use std::time::Duration;
@@ -56,33 +50,6 @@ pub struct RunRequest {
     /// What answers the sub-agent's questions about the workspace.
     #[serde(default)]
     pub retrieval: Retrieval,
-}
-
-impl RunRequest {
-    /// How an answer is reviewed before anybody sees it.
-    pub fn sanitizer(&self) -> SanitizerSettings {
-        SanitizerSettings {
-            enabled: self.terms.answer.sanitize,
-            strip_tool_traces: self.terms.answer.strip_tool_traces,
-            units_max: self.answer_chars_max,
-        }
-    }
-
-    /// The sub-agent can ask for retrieval.
-    pub fn retrieves(&self) -> bool {
-        self.tools.iter().any(|tool| tool == RETRIEVAL_TOOL)
-    }
-
-    /// How large results of tools may be. Nothing is kept for a sub-agent that could not read it.
-    pub fn result_limits(&self) -> ResultLimits {
-        let terms = &self.terms.results;
-        let can_read = self.tools.iter().any(|tool| tool == READ_TOOL);
-        let memory = OverflowSettings {
-            enabled: terms.memory.enabled && can_read,
-            ..terms.memory
-        };
-        ResultLimits::of(&terms.ceilings, self.overflow_ceiling_bytes, memory)
-    }
 }
 
 /// How a task becomes a brief.
@@ -161,4 +128,14 @@ impl Default for Persistence {
             cut_tool: CutTool::Park,
         }
     }
+}
+
+/// What happens when a tool that must not run twice was cut off.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum CutTool {
+    /// The run is parked for a person to look.
+    Park,
+    /// The nested session goes on and is told that nobody knows whether the tool ran.
+    TellSubAgent,
 }

@@ -2,9 +2,8 @@
 
 use super::{
     AttemptEnding, AttemptNumber, Brief, ModelChoice, ModelFault, ModelUsage, RunId, RunRequest, SessionId,
-    Verdict,
+    TraceVerdict,    Verdict,
 };
-use crate::trace_classify::TraceVerdict;
 use serde::{Deserialize, Serialize};
 
 /// Where a run stands. The four last ones are terminal.

@@ -2,11 +2,8 @@
 //!
 //! Every group has the default that holds where nobody said anything, so that a request of an older journal is read.
 
-use super::{Inherited, Tier};
-use crate::execution_route::{RouteDecision, RouteSettings};
-use crate::history::{HistorySettings, HistoryStrategy, MiddleMode, ShortNewest};
-use crate::observation::ObservationSettings;
-use crate::overflow_memory::OverflowSettings;
+use super::{Inherited, RouteDecision, RouteSettings, Tier};
+
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -169,6 +166,110 @@ impl Default for TraceTerms {
         Self {
             preview_units_max: 2_000,
             observation: None,
+        }
+    }
+}
+
+/// How much of it is taken.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct HistorySettings {
+    /// Which messages.
+    pub strategy: HistoryStrategy,
+    /// With `headTail`, so many from the start.
+    pub head_messages: usize,
+    /// With `headTail`, so many from the end.
+    pub tail_messages: usize,
+    /// With `headTail`, what stands for the rest.
+    pub middle_mode: MiddleMode,
+    /// A message is cut to so many units; 0 for no limit.
+    pub message_units_max: usize,
+    /// All of them together have at most so many; 0 for no limit.
+    pub total_units_max: usize,
+    /// What becomes of the newest message when there is no room for it.
+    pub short_newest: ShortNewest,
+}
+
+/// What becomes of the newest message when there is no room for even the mark of a cut.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum ShortNewest {
+    /// As much of it as fits is kept, and the oldest gives way. Nothing else is used in a run.
+    #[default]
+    Kept,
+    /// The mark stands for it. Only to replay records of the peer, which do not count this as a fault.
+    Marked,
+}
+
+/// Which messages are taken.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum HistoryStrategy {
+    /// All that were given.
+    Recent,
+    /// The first and the last ones.
+    HeadTail,
+}
+
+/// What stands for the messages between head and tail.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum MiddleMode {
+    /// A line that says how much is missing.
+    Marker,
+    /// Nothing.
+    Omit,
+}
+
+/// What is made of traces.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct ObservationSettings {
+    /// Off: traces are only written and, when there are too many, forgotten.
+    pub enabled: bool,
+    /// A short report after every run.
+    pub report_after_run: bool,
+    /// When to warn.
+    pub degradation: DegradationSettings,
+    /// So far back a regression is looked for.
+    pub regression_window: usize,
+    /// So many traces of the skill are kept.
+    pub traces_max: usize,
+}
+
+/// When to warn.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct DegradationSettings {
+    /// Off: never.
+    pub enabled: bool,
+    /// After so many failures in a row.
+    pub consecutive_failures: usize,
+    /// Not again within so many hours.
+    pub cooldown_hours: f64,
+}
+
+/// How much a run may keep aside, and how much of it is shown.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct OverflowSettings {
+    /// Off: results above the ceiling are refused.
+    pub enabled: bool,
+    /// So many results.
+    pub entries_max: usize,
+    /// So many bytes together.
+    pub bytes_max: usize,
+    /// So much of the start is shown.
+    pub preview_head_units: usize,
+    /// So much of the end is shown.
+    pub preview_tail_units: usize,
+}
+
+impl Default for OverflowSettings {
+    /// On, and for every tool: what a ceiling holds back can always be read.
+    fn default() -> Self {
+        Self {
+            enabled: true,
+            entries_max: 64,
+            bytes_max: 64_000_000,
+            preview_head_units: 4_000,
+            preview_tail_units: 4_000,
         }
     }
 }

@@ -1,6 +1,6 @@
 use super::*;
+use crate::domain::Subtask;
 use crate::domain::*;
-use crate::parallel::Subtask;
 use crate::projection::{Acceptance, AttemptEnd, AttemptProjection, ToolCalls};
 use std::time::Duration;
 

@@ -1,7 +1,6 @@
 use super::*;
 use crate::domain::*;
-use crate::execution_route::{ModelPool, RoutePreference, RouteSettings, RouteSource, SkillModelPolicy};
-use crate::model_mapping::ModelNaming;
+use crate::domain::{ModelNaming, ModelPool, RoutePreference, RouteSettings, RouteSource, SkillModelPolicy};
 
 fn settings() -> RouteSettings {
     RouteSettings {

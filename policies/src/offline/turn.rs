@@ -238,10 +238,10 @@ mod tests {
 
     #[test]
     fn a_sub_task_is_searched_for_with_its_hints() {
-        let subtask = crate::parallel::Subtask {
+        let subtask = crate::domain::Subtask {
             retrieval_hints: vec!["backoff".into(), "restart".into()],
             scope: Some("policies".into()),
-            ..crate::parallel::Subtask::new("a", "Where are pauses decided?")
+            ..crate::domain::Subtask::new("a", "Where are pauses decided?")
         };
         assert_eq!(
             goal_of(&crate::parallel::worker_prompt(&subtask)),

@@ -1,9 +1,9 @@
 use super::*;
 use crate::domain::{
-    Briefing, Clocks, Containment, Origin, Persistence, ReasonCode, RunId, RunTerms, SessionId, Tier,
-    WhatToRun,
+    Briefing, Clocks, Containment, Origin, Persistence, ReasonCode, RouteDecision, RouteSource, RunId,
+    RunTerms, SessionId, Tier, WhatToRun,
 };
-use crate::execution_route::{RouteDecision, RouteSource};
+
 use proptest::prelude::*;
 
 fn record(steps: Vec<Step>) -> Vec<RecordedStep> {

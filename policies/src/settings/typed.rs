@@ -2,16 +2,14 @@
 
 use super::resolve::{Origin, Resolved, resolve_settings};
 use crate::compat::Json;
-use crate::degradation::DegradationSettings;
 use crate::domain::{
-    AnswerTerms, Clocks, HistoryTerms, Persistence, ResultTerms, Retrieval, RetrievalEngine, RunTerms,
-    TierCeilings, TraceTerms,
+    AnswerTerms, Clocks, DegradationSettings, HistorySettings, HistoryStrategy, HistoryTerms, MiddleMode,
+    ModelNaming, ModelPool, ObservationSettings, OverflowSettings, Persistence, ResultTerms, Retrieval,
+    RetrievalEngine, RoutePreference, RouteSettings, RunTerms, ShortNewest, SkillModelPolicy, TierCeilings,
+    TraceTerms,
 };
-use crate::execution_route::{ModelPool, RoutePreference, RouteSettings, SkillModelPolicy};
-use crate::history::{HistorySettings, HistoryStrategy, MiddleMode, ShortNewest};
-use crate::model_mapping::{ModelNaming, map_model};
-use crate::observation::ObservationSettings;
-use crate::overflow_memory::OverflowSettings;
+
+use crate::model_mapping::map_model;
 use crate::parallel::ParallelSettings;
 use crate::trace_report::ReportSettings;
 use std::collections::BTreeMap;

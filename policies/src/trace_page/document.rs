@@ -2,7 +2,7 @@
 
 use super::html::Html;
 use super::style::STYLE;
-use crate::trace_classify::Outcome;
+use crate::domain::TraceOutcome;
 
 /// A page that may load nothing and run nothing.
 pub(super) fn document(title: &str, write: impl FnOnce(&mut Html)) -> String {
@@ -37,41 +37,41 @@ pub(super) fn tiles(html: &mut Html, facts: &[(&str, String)]) {
 }
 
 /// The class of an outcome's colour, for text.
-pub(super) fn ink_of(outcome: Outcome) -> &'static str {
+pub(super) fn ink_of(outcome: TraceOutcome) -> &'static str {
     match outcome {
-        Outcome::Success => "good",
-        Outcome::LikelyFailure => "bad",
-        Outcome::LikelyRegression => "warn",
-        Outcome::Unknown => "none",
+        TraceOutcome::Success => "good",
+        TraceOutcome::LikelyFailure => "bad",
+        TraceOutcome::LikelyRegression => "warn",
+        TraceOutcome::Unknown => "none",
     }
 }
 
 /// The class of an outcome's colour, for areas.
-pub(super) fn fill_of(outcome: Outcome) -> &'static str {
+pub(super) fn fill_of(outcome: TraceOutcome) -> &'static str {
     match outcome {
-        Outcome::Success => "f-good",
-        Outcome::LikelyFailure => "f-bad",
-        Outcome::LikelyRegression => "f-warn",
-        Outcome::Unknown => "f-none",
+        TraceOutcome::Success => "f-good",
+        TraceOutcome::LikelyFailure => "f-bad",
+        TraceOutcome::LikelyRegression => "f-warn",
+        TraceOutcome::Unknown => "f-none",
     }
 }
 
 /// An outcome without colour.
-pub(super) fn sign_of(outcome: Outcome) -> &'static str {
+pub(super) fn sign_of(outcome: TraceOutcome) -> &'static str {
     match outcome {
-        Outcome::Success => "✓",
-        Outcome::LikelyFailure => "✗",
-        Outcome::LikelyRegression => "↘",
-        Outcome::Unknown => "?",
+        TraceOutcome::Success => "✓",
+        TraceOutcome::LikelyFailure => "✗",
+        TraceOutcome::LikelyRegression => "↘",
+        TraceOutcome::Unknown => "?",
     }
 }
 
 /// An outcome in words.
-pub(super) fn words_of(outcome: Outcome) -> &'static str {
+pub(super) fn words_of(outcome: TraceOutcome) -> &'static str {
     match outcome {
-        Outcome::Success => "Success",
-        Outcome::LikelyFailure => "Likely failure",
-        Outcome::LikelyRegression => "Likely regression",
-        Outcome::Unknown => "Unknown",
+        TraceOutcome::Success => "Success",
+        TraceOutcome::LikelyFailure => "Likely failure",
+        TraceOutcome::LikelyRegression => "Likely regression",
+        TraceOutcome::Unknown => "Unknown",
     }
 }

@@ -2,7 +2,8 @@
 
 use super::document::{fill_of, sign_of, words_of};
 use super::html::{Area, Html};
-use crate::trace_classify::{Outcome, TraceVerdict};
+use crate::domain::{TraceOutcome, TraceVerdict};
+
 use crate::trace_file::Trace;
 use crate::trace_text::{duration_ms, percent, trace_duration};
 use crate::utc_date::utc_text;
@@ -111,7 +112,7 @@ fn draw_trend(html: &mut Html, runs: &[(&Trace, &TraceVerdict)], cell: f64, wind
         let seen = &runs[(at + 1).saturating_sub(window)..=at];
         let went_well = seen
             .iter()
-            .filter(|(_, verdict)| verdict.outcome == Outcome::Success)
+            .filter(|(_, verdict)| verdict.outcome == TraceOutcome::Success)
             .count();
         let share = went_well as f64 / seen.len() as f64;
         (

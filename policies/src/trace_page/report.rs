@@ -3,7 +3,8 @@
 use super::document::{document, ink_of, sign_of, tiles, words_of};
 use super::history::{draw, draw_signals};
 use super::html::Html;
-use crate::trace_classify::{Outcome, TraceVerdict};
+use crate::domain::{TraceOutcome, TraceVerdict};
+
 use crate::trace_file::Trace;
 use crate::trace_report::{ReportSettings, judge_traces};
 use crate::trace_text::{count_signals, duration_or_reason, percent, runs, signal_prefix};
@@ -52,12 +53,12 @@ fn write_summary(html: &mut Html, traces: &[Trace], verdicts: &[TraceVerdict]) {
             .filter(|verdict| verdict.outcome == outcome)
             .count()
     };
-    let successes = count(Outcome::Success);
-    let failures = count(Outcome::LikelyFailure) + count(Outcome::LikelyRegression);
+    let successes = count(TraceOutcome::Success);
+    let failures = count(TraceOutcome::LikelyFailure) + count(TraceOutcome::LikelyRegression);
     let last_success = traces
         .iter()
         .zip(verdicts)
-        .find(|(_, verdict)| verdict.outcome == Outcome::Success);
+        .find(|(_, verdict)| verdict.outcome == TraceOutcome::Success);
     let last_success = last_success.map_or("never".to_string(), |(trace, _)| utc_text(trace.timestamp));
     let facts = [
         ("Runs", traces.len().to_string()),
@@ -74,7 +75,7 @@ fn write_history(html: &mut Html, traces: &[Trace], verdicts: &[TraceVerdict], w
     let words = format!("Oldest to newest: {}.", outcomes.collect::<Vec<_>>().join(", "));
     draw(html, traces, verdicts, window, &words);
     html.markup("<figcaption>The oldest run is at the left. ");
-    for outcome in Outcome::ALL {
+    for outcome in TraceOutcome::ALL {
         html.markup("<span class=\"")
             .markup(ink_of(outcome))
             .markup("\">");
@@ -92,7 +93,7 @@ fn write_history(html: &mut Html, traces: &[Trace], verdicts: &[TraceVerdict], w
 fn write_signals(html: &mut Html, verdicts: &[TraceVerdict]) {
     let failed = verdicts
         .iter()
-        .filter(|verdict| verdict.outcome != Outcome::Success);
+        .filter(|verdict| verdict.outcome != TraceOutcome::Success);
     let mut counts = count_signals(failed);
     if counts.is_empty() {
         return;
@@ -108,7 +109,7 @@ fn write_runs(html: &mut Html, files: &[String], traces: &[Trace], verdicts: &[T
     html.element("h2", "", "Runs")
         .markup("\n<div class=\"scroll\"><table>\n<caption>Runs, the newest first</caption>\n");
     html.markup(
-        "<thead><tr><th scope=\"col\">When</th><th scope=\"col\">Outcome</th><th scope=\"col\">Signals</th>",
+        "<thead><tr><th scope=\"col\">When</th><th scope=\"col\">TraceOutcome</th><th scope=\"col\">Signals</th>",
     );
     html.markup("<th scope=\"col\" class=\"num\">Calls</th><th scope=\"col\" class=\"num\">Duration</th>");
     html.markup("<th scope=\"col\">File</th></tr></thead>\n<tbody>\n");

@@ -2,7 +2,8 @@
 
 use super::super::wire::EventLine;
 use crate::runtime::{Group, GroupOutcome, MemberProjection, RunEvent, RunId};
-use impresario_policies::parallel::{SUBTASKS_MAX, Subtask};
+use impresario_policies::domain::Subtask;
+use impresario_policies::parallel::SUBTASKS_MAX;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 use serde_json::{Value, json};

@@ -6,10 +6,10 @@ use impresario_actors::gateways::{ModelMessage, ModelRole};
 use impresario_actors::messages::run::AwaitRun;
 use impresario_actors::messages::session::StartSkill;
 use impresario_policies::compat::{Json, units};
-use impresario_policies::domain::{Brief, Route, Verdict};
-use impresario_policies::history::{
-    ChatMessage, HistorySettings, HistoryStrategy, MiddleMode, ShortNewest, assemble_history,
+use impresario_policies::domain::{
+    Brief, HistorySettings, HistoryStrategy, MiddleMode, Route, ShortNewest, Verdict,
 };
+use impresario_policies::history::{ChatMessage, assemble_history};
 use impresario_policies::judge_reply::coerce_route;
 use impresario_policies::projection::RunProjection;
 use impresario_policies::render_brief::{cut_with_mark, render_brief as render};

@@ -2,7 +2,8 @@
 
 use crate::vectors::{Answer, Case};
 use impresario_policies::compat::Json;
-use impresario_policies::overflow_memory::{KeepDecision, OverflowFacts, OverflowSettings, decide_keep};
+use impresario_policies::domain::OverflowSettings;
+use impresario_policies::overflow_memory::{KeepDecision, OverflowFacts, decide_keep};
 use impresario_policies::overflow_preview::{OverflowPreview, TOO_LARGE, preview_of};
 use impresario_policies::overflow_read::read_page;
 use impresario_policies::overflow_review::{

@@ -5,10 +5,10 @@ use crate::vectors::{Answer, Case};
 use impresario::runtime::member_requests;
 use impresario_actors::messages::run::{AwaitRun, CancelRun, StartGroup, StartRun};
 use impresario_policies::compat::Json;
-use impresario_policies::domain::{GroupId, RunId, RunRequest};
+use impresario_policies::domain::{GroupId, RunId, RunRequest, Subtask};
 use impresario_policies::group::GroupProjection;
 use impresario_policies::parallel::{
-    ParallelRefusal, ParallelSettings, Subtask, WorkerResult, clip_output, synthesize, worker_task_text,
+    ParallelRefusal, ParallelSettings, WorkerResult, clip_output, synthesize, worker_task_text,
 };
 use impresario_policies::projection::RunProjection;
 use serde_json::{Value, json};

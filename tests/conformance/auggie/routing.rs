@@ -4,13 +4,12 @@ use super::texts::mapping_error;
 use crate::vectors::{Answer, Case};
 use impresario_policies::compat::Json;
 use impresario_policies::context_budget::{ContextBudgetSettings, choose_context_budget};
-use impresario_policies::domain::{Route, Tier};
-use impresario_policies::execution_route::{
-    ModelPool, RouteDecision, RouteFacts, RoutePreference, RouteSettings, RouteSource, SkillModelPolicy,
-    choose_route, executing_line, tier_word,
+use impresario_policies::domain::{
+    ModelNaming, ModelPool, Route, RouteDecision, RoutePreference, RouteSettings, RouteSource,
+    SkillModelPolicy, Tier,
 };
+use impresario_policies::execution_route::{RouteFacts, choose_route, executing_line, tier_word};
 use impresario_policies::judge_reply::tier_named;
-use impresario_policies::model_mapping::ModelNaming;
 use impresario_policies::trace_file::route_from;
 use serde_json::json;
 

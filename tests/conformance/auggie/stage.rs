@@ -20,6 +20,7 @@ use impresario_policies::domain::*;
 use impresario_policies::preflight::preflight_failed_line;
 use impresario_policies::projection::RecordedStep;
 use impresario_policies::prompts::{JUDGE_MARK, read_section};
+use impresario_policies::sub_agent_prompt::retrieves;
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
 use std::fs;
@@ -269,7 +270,7 @@ impl World {
         let request = resolve(&settings, "pi", order)?;
         self.requests.borrow_mut().push(request.clone());
         match &self.script.not_ready {
-            Some(detail) if request.retrieves() => Err(Reason {
+            Some(detail) if retrieves(&request) => Err(Reason {
                 code: ReasonCode::RetrievalUnavailable,
                 message: preflight_failed_line(detail),
             }),

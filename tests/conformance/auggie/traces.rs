@@ -2,11 +2,11 @@
 
 use crate::vectors::{Answer, Case};
 use impresario_policies::compat::Json;
-use impresario_policies::degradation::{DegradationFacts, DegradationSettings, decide_alert};
-use impresario_policies::domain::{Brief, Complexity, Risk, Route, Tier};
-use impresario_policies::trace_classify::{
-    Denials, Outcome, TraceVerdict, classify_trace, classify_trace_with,
+use impresario_policies::degradation::{DegradationFacts, decide_alert};
+use impresario_policies::domain::{
+    Brief, Complexity, DegradationSettings, Risk, Route, Tier, TraceOutcome, TraceVerdict,
 };
+use impresario_policies::trace_classify::{Denials, classify_trace, classify_trace_with};
 use impresario_policies::trace_file::{
     Trace, TraceCall, files_of_skill, is_safe_trace_name, parse_trace_file_name, result_preview,
     trace_file_name, trace_path,
@@ -108,11 +108,11 @@ fn short_verdict(value: &Json) -> TraceVerdict {
     }
 }
 
-fn outcome_named(word: &str) -> Outcome {
-    Outcome::ALL
+fn outcome_named(word: &str) -> TraceOutcome {
+    TraceOutcome::ALL
         .into_iter()
         .find(|outcome| outcome.word() == word)
-        .unwrap_or(Outcome::Unknown)
+        .unwrap_or(TraceOutcome::Unknown)
 }
 
 pub fn trace_classify(case: &Case) -> Answer {
