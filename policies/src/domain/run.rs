@@ -2,7 +2,7 @@
 
 use super::{
     AttemptEnding, AttemptNumber, Brief, ModelChoice, ModelFault, ModelUsage, RunId, RunRequest, SessionId,
-    TraceVerdict,    Verdict,
+    TraceVerdict, Verdict,
 };
 use serde::{Deserialize, Serialize};
 
