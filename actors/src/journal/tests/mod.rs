@@ -3,6 +3,7 @@
 mod actor;
 mod conformance;
 mod crash;
+mod layout;
 mod ownership;
 pub(crate) mod samples;
 mod writer;

@@ -1,0 +1,220 @@
+//! What a step looks like on disk is a promise: a file of every layout there ever was is kept here and read for ever, and
+//! what is written today is what the newest of them says, whatever becomes of a policy's settings.
+
+use super::samples::*;
+use impresario_policies::domain::{
+    AttemptNumber, Briefing, CutTool, DegradationSettings, GroupMember, HistorySettings, HistoryStrategy,
+    HistoryTerms, Inherited, MiddleMode, ModelChoice, ModelNaming, ModelPool, ObservationSettings,
+    OverflowSettings, Reason, ReasonCode, Replay, ResultTerms, Retrieval, RetrievalEngine, RouteDecision,
+    RoutePreference, RouteSettings, RouteSource, RoutingTerms, RunTerms, ShortNewest, SkillModelPolicy, Step,
+    Subtask, Surroundings, Tier, TierCeilings, TraceOutcome, TraceTerms, TraceVerdict, Verdict, WhatToRun,
+};
+use std::time::Duration;
+
+/// One line a step, of every layout, the newest last. A layout is never changed: a new one gets a file of its own.
+const LAYOUTS: &[(&str, &str)] = &[("steps-1.jsonl", include_str!("../fixtures/steps-1.jsonl"))];
+
+/// Every kind of step, with everything said that can be said.
+fn everything() -> Vec<Step> {
+    let Step::Accepted { mut request } = accepted() else {
+        unreachable!("it is an acceptance");
+    };
+    request.what = WhatToRun::Skill("review".into());
+    request.continues = Some("the directory was renamed".into());
+    request.persistence.cut_tool = CutTool::TellSubAgent;
+    request.group = Some(GroupMember {
+        group: group(7),
+        place: 1,
+        members: 2,
+        concurrency: 2,
+        total: Duration::from_millis(600_500),
+        subtask: Subtask {
+            id: "journal".into(),
+            goal: "where are steps written?".into(),
+            scope: Some("actors".into()),
+            retrieval_hints: vec!["writer".into()],
+            output_schema: Some("a list".into()),
+            output_units_max: Some(8_000),
+        },
+        answer_units_max: Some(4_000),
+    });
+    request.retrieval = Retrieval {
+        engine: RetrievalEngine::Mcp {
+            command: vec!["server".into(), "--stdio".into()],
+            environment: vec!["TOKEN_FILE".into()],
+        },
+        timeout: Duration::from_secs(20),
+    };
+    request.terms = terms();
+    let choice = choice();
+    let of_auggie = Retrieval {
+        engine: RetrievalEngine::Auggie {
+            program: "auggie".into(),
+        },
+        ..Retrieval::default()
+    };
+    let mut plain = request.clone();
+    plain.retrieval = of_auggie;
+    plain.briefing = Briefing::Direct;
+    plain.group = None;
+    plain.terms = RunTerms::default();
+    let reason = Reason {
+        code: ReasonCode::HostGone,
+        message: "the program stopped".into(),
+    };
+    let mut steps = vec![Step::Accepted { request }, Step::Accepted { request: plain }];
+    steps.extend(whole_run());
+    steps.extend([
+        Step::Routed {
+            choice: Box::new(choice),
+        },
+        Step::ToolStarted {
+            attempt: AttemptNumber(2),
+            call: "1.0:call_0".into(),
+            tool: "bash".into(),
+            summary: "cargo test".into(),
+            arguments: Some("{\"command\":\"cargo test\"}".into()),
+            replay: Replay::Safe,
+        },
+        Step::ParkRequested {
+            reason: reason.clone(),
+        },
+        Step::Ended {
+            state: impresario_policies::domain::TerminalState::Parked,
+            reason: Some(reason),
+            proof: proof(),
+        },
+        Step::Observed {
+            verdict: Some(TraceVerdict {
+                outcome: TraceOutcome::LikelyRegression,
+                signals: vec!["3 in a row".into()],
+                confidence: 0.75,
+            }),
+            alerted: true,
+        },
+    ]);
+    steps
+}
+
+fn choice() -> ModelChoice {
+    ModelChoice {
+        chain: vec!["house/large".into(), "house/small".into()],
+        decision: RouteDecision {
+            model: "house/large".into(),
+            tier: Tier::Frontier,
+            reason: "it changes many files".into(),
+            source: RouteSource::ExecutionRouting,
+            effective_tier: Tier::Frontier,
+        },
+        overflow_ceiling_bytes: 50_000,
+    }
+}
+
+fn terms() -> RunTerms {
+    RunTerms {
+        routing: Some(RoutingTerms {
+            settings: RouteSettings {
+                enabled: true,
+                preference: RoutePreference::PreferBest,
+                skill_model_policy: SkillModelPolicy::Ignore,
+                models: ModelPool {
+                    cheap: Some("house/small".into()),
+                    balanced: None,
+                    frontier: Some("house/large".into()),
+                },
+                default_provider: "house".into(),
+                naming: ModelNaming::OfHost,
+                allowed_providers: vec!["house/".into()],
+            },
+            skill_model: Some("house/medium".into()),
+            default_model: Some("house/medium".into()),
+            fallback: vec!["house/small".into()],
+            surface_decision: true,
+            kept: Some(choice()),
+        }),
+        tier_ceilings: Some(TierCeilings {
+            cheap: Some(15_000),
+            balanced: None,
+            frontier: Some(50_000),
+        }),
+        history: HistoryTerms {
+            window: 12,
+            assembly: HistorySettings {
+                strategy: HistoryStrategy::HeadTail,
+                head_messages: 2,
+                tail_messages: 6,
+                middle_mode: MiddleMode::Omit,
+                message_units_max: 500,
+                total_units_max: 5_000,
+                short_newest: ShortNewest::Kept,
+            },
+        },
+        results: ResultTerms {
+            ceilings: [("read".to_string(), 9_000)].into(),
+            memory: OverflowSettings {
+                enabled: true,
+                entries_max: 3,
+                bytes_max: 1_000_000,
+                preview_head_units: 100,
+                preview_tail_units: 200,
+            },
+        },
+        trace: TraceTerms {
+            preview_units_max: 321,
+            observation: Some(ObservationSettings {
+                enabled: true,
+                report_after_run: true,
+                degradation: DegradationSettings {
+                    enabled: true,
+                    consecutive_failures: 3,
+                    cooldown_hours: 24.0,
+                },
+                regression_window: 5,
+                traces_max: 40,
+            }),
+        },
+        log_prompt_prefix: true,
+        inherited: Some(Box::new(Inherited {
+            verdict: Some(Verdict::default()),
+            ..Inherited::default()
+        })),
+        surroundings: Surroundings {
+            skill_directory: Some("/w/.pi/skills/review".into()),
+            project_instructions: "Answer in French.".into(),
+        },
+        session_file: Some("/s/session.jsonl".into()),
+        ..RunTerms::default()
+    }
+}
+
+#[test]
+fn a_step_stands_on_disk_as_the_newest_layout_says() -> Outcome {
+    let mut written = String::new();
+    for step in everything() {
+        written.push_str(&serde_json::to_string(&step)?);
+        written.push('\n');
+    }
+    let (name, newest) = LAYOUTS.last().expect("a layout");
+    for (line, (is, was)) in written.lines().zip(newest.lines()).enumerate() {
+        assert_eq!(is, was, "line {} of {name}: this would be a new layout", line + 1);
+    }
+    assert_eq!(written.lines().count(), newest.lines().count());
+    Ok(())
+}
+
+#[test]
+fn steps_of_every_layout_are_read() -> Outcome {
+    for (name, layout) in LAYOUTS {
+        for (number, line) in (1..).zip(layout.lines()) {
+            serde_json::from_str::<Step>(line).map_err(|error| format!("{name}, line {number}: {error}"))?;
+        }
+    }
+    let newest: Vec<Step> = LAYOUTS
+        .last()
+        .into_iter()
+        .flat_map(|(_, layout)| layout.lines())
+        .map(serde_json::from_str)
+        .collect::<Result<_, _>>()?;
+    assert_eq!(newest, everything());
+    Ok(())
+}
