@@ -26,11 +26,15 @@ pub struct RouteFacts<'a> {
     pub passed: bool,
 }
 
-impl RouteSettings {
-    /// What a name means under these settings, if it may be used.
-    pub fn model_of(&self, name: Option<&str>) -> Result<String, ModelMappingError> {
-        resolve_model(name, &self.default_provider, self.naming, &self.allowed_providers)
-    }
+/// What a name means under these settings, if it may be used.
+fn model_of(name: Option<&str>, settings: &RouteSettings) -> Result<String, ModelMappingError> {
+    let RouteSettings {
+        default_provider,
+        naming,
+        allowed_providers,
+        ..
+    } = settings;
+    resolve_model(name, default_provider, *naming, allowed_providers)
 }
 
 /// Chooses the model.
@@ -42,7 +46,7 @@ pub fn choose_route(
     let effective_tier = facts.route.tier.max(minimum.unwrap_or(Tier::Cheap));
     let map = |name: Option<&str>| match (name, facts.default_model) {
         (None, Some(default)) => allow(default.to_string(), &settings.allowed_providers),
-        (name, _) => settings.model_of(name),
+        (name, _) => model_of(name, settings),
     };
     let skill_model = facts.skill_model.filter(|model| !trim(model).is_empty());
     let decided = |model: String, tier: Tier, reason: String, source: RouteSource| RouteDecision {
@@ -142,7 +146,7 @@ fn pick_from_pool(
         if name.is_none() || minimum.is_some_and(|minimum| tier < minimum) {
             continue;
         }
-        match settings.model_of(name) {
+        match model_of(name, settings) {
             Ok(model) => return Ok(Some((tier, model))),
             Err(ModelMappingError::DisallowedProvider { .. }) => {}
             Err(error @ ModelMappingError::NoProvider) => return Err(error),

@@ -5,12 +5,10 @@ use crate::domain::OverflowSettings;
 /// The tools with which a sub-agent lists, reads and searches what was kept aside.
 pub const MEMORY_TOOLS: [&str; 3] = ["overflow_list", "overflow_read", "overflow_search"];
 
-impl OverflowSettings {
-    /// The tools that make sense with this memory: without one there is nothing to read from.
-    pub fn offered(&self, tools: Vec<String>) -> Vec<String> {
-        let makes_sense = |tool: &String| self.enabled || !MEMORY_TOOLS.contains(&tool.as_str());
-        tools.into_iter().filter(makes_sense).collect()
-    }
+/// The tools that make sense with this memory: without one there is nothing to read from.
+pub fn offered_tools(tools: Vec<String>, memory: &OverflowSettings) -> Vec<String> {
+    let makes_sense = |tool: &String| memory.enabled || !MEMORY_TOOLS.contains(&tool.as_str());
+    tools.into_iter().filter(makes_sense).collect()
 }
 
 /// What is kept already.

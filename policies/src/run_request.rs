@@ -9,7 +9,7 @@ use crate::domain::{
 use crate::judge_models::who_judges;
 use crate::model_choice::refuse_models;
 use crate::offline::OFFLINE_MODEL;
-use crate::overflow_memory::MEMORY_TOOLS;
+use crate::overflow_memory::{MEMORY_TOOLS, offered_tools};
 use crate::settings::RunSettings;
 use crate::sub_agent_prompt::RETRIEVAL_TOOL;
 use std::path::PathBuf;
@@ -77,7 +77,7 @@ pub fn run_request(
         task: ask.task,
         origin: ask.origin,
         instructions: definition.instructions,
-        tools: settings.terms.results.memory.offered(tools),
+        tools: offered_tools(tools, &settings.terms.results.memory),
         briefing: match means.judged {
             true => {
                 let rules_run = means.runner == EMBEDDED_RUNNER
@@ -162,4 +162,135 @@ fn chain_asked_for(routing: &RoutingTerms) -> Vec<String> {
         }
     }
     chain
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::{ReasonCode, WhatToRun};
+    use crate::skill_file::SkillFile;
+    use std::time::Duration;
+
+    fn ask(session_model: Option<&str>) -> RunAsk {
+        RunAsk {
+            task: "look".into(),
+            origin: Origin {
+                host: "pi".into(),
+                session: None,
+                resumes: None,
+            },
+            workspace: "/w".into(),
+            session_model: session_model.map(str::to_string),
+            session_file: None,
+            project_instructions: "Answer in French.".into(),
+        }
+    }
+
+    fn means(runner: &str, chain: &[&str], models_chosen: bool) -> RunMeans {
+        RunMeans {
+            runner: runner.into(),
+            chain: chain.iter().map(ToString::to_string).collect(),
+            models_chosen,
+            tools: runner_tools(runner),
+            judged: true,
+        }
+    }
+
+    fn agent() -> AgentDefinition {
+        AgentDefinition::new("reviewer", "Look.").models(["a/one", "b/two"])
+    }
+
+    fn skill() -> AgentDefinition {
+        let file = SkillFile {
+            model: Some("a/one".into()),
+            description: None,
+            instructions: "Look.".into(),
+        };
+        AgentDefinition::of_skill("reviewer", file, "/w/.pi/skills/reviewer".into())
+    }
+
+    #[test]
+    fn an_agent_and_a_skill_that_say_the_same_become_the_same() {
+        let mut settings = RunSettings::default();
+        settings.route.allowed_providers = vec!["a".into()];
+        settings.terms.log_prompt_prefix = true;
+        let of = |definition: AgentDefinition| {
+            let definition = definition.tools(["read"]).models(["a/one"]);
+            run_request(
+                definition,
+                ask(None),
+                means(PI_RUNNER, &[], true),
+                settings.clone(),
+            )
+            .expect("a request")
+        };
+        let (mut of_agent, of_skill) = (of(agent()), of(skill()));
+        of_agent.what = WhatToRun::Skill("reviewer".into());
+        of_agent.terms.surroundings.skill_directory = Some("/w/.pi/skills/reviewer".into());
+        assert_eq!(of_agent, of_skill);
+        let refused = run_request(
+            agent().models(["z/other"]),
+            ask(None),
+            means(PI_RUNNER, &[], true),
+            settings,
+        );
+        assert_eq!(
+            refused.expect_err("not allowed").code,
+            ReasonCode::DisallowedProvider
+        );
+    }
+
+    #[test]
+    fn the_definition_names_models_unless_somebody_did_by_hand() {
+        let settings = RunSettings {
+            fallback: vec!["c/three".into()],
+            ..RunSettings::default()
+        };
+        let routing = |means: RunMeans, session: Option<&str>| {
+            let request = run_request(agent(), ask(session), means, settings.clone()).expect("a request");
+            request.terms.routing.expect("it is always there")
+        };
+        let chosen = routing(means(PI_RUNNER, &[], true), Some("s/own"));
+        assert_eq!(chosen.skill_model.as_deref(), Some("a/one"));
+        assert_eq!(chosen.fallback, ["b/two", "c/three"]);
+        let by_hand = routing(means(PI_RUNNER, &["h/one", "h/two"], false), None);
+        assert_eq!(
+            (by_hand.skill_model, by_hand.default_model.as_deref()),
+            (None, Some("h/one"))
+        );
+        assert_eq!(by_hand.fallback, ["h/two", "c/three"]);
+    }
+
+    #[test]
+    fn rules_judge_only_where_rules_run() {
+        let judges = |runner: &str, chain: &[&str], session: Option<&str>| {
+            let definition = AgentDefinition::new("reviewer", "Look.");
+            let means = means(runner, chain, false);
+            let request = run_request(definition, ask(session), means, RunSettings::default());
+            match request.expect("a request").briefing {
+                Briefing::Judged { model, .. } => Some(model),
+                Briefing::Direct => None,
+            }
+        };
+        assert_eq!(
+            judges(EMBEDDED_RUNNER, &["offline"], None).as_deref(),
+            Some("offline")
+        );
+        assert_eq!(judges(PI_RUNNER, &["a/one"], None), None);
+        assert_eq!(judges(PI_RUNNER, &[], Some("s/own")).as_deref(), Some("s/own"));
+    }
+
+    #[test]
+    fn a_definition_has_its_own_clock_and_its_own_tools() {
+        let definition = agent().tools(["read"]).total_timeout(Duration::from_secs(7));
+        let means = means(PI_RUNNER, &["a/one"], false);
+        let request = run_request(definition, ask(None), means.clone(), RunSettings::default());
+        let request = request.expect("a request");
+        assert_eq!(
+            (request.clocks.total, request.tools),
+            (Duration::from_secs(7), vec!["read".to_string()])
+        );
+        let request = run_request(skill(), ask(None), means, RunSettings::default()).expect("a request");
+        assert_eq!(request.tools, runner_tools(PI_RUNNER));
+    }
 }

@@ -30,6 +30,15 @@ fn policies_need_nothing_but_their_facts() {
     );
 }
 
+/// What a journal keeps cannot change with a policy's settings.
+#[test]
+fn the_domain_imports_no_policy() {
+    let violations = mentioned(&rust(&["policies/src/domain/"]), |_, mention| {
+        mention.starts_with("crate::") && !mention.starts_with("crate::domain")
+    });
+    hold("the domain knows nothing but itself", &violations);
+}
+
 #[test]
 fn policies_and_actors_have_one_order() {
     let hashed = |mention: &str| {

@@ -1,6 +1,5 @@
 use super::*;
 use crate::domain::*;
-use crate::domain::{ModelNaming, ModelPool, RoutePreference, RouteSettings, RouteSource, SkillModelPolicy};
 
 fn settings() -> RouteSettings {
     RouteSettings {

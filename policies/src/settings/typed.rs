@@ -93,12 +93,9 @@ impl Default for RunSettings {
     }
 }
 
-impl RouteSettings {
-    /// The models that nobody chose, as the table has them.
-    pub fn default_models() -> ModelPool {
-        let defaults = resolve_settings(&[]);
-        Reader(&defaults).models()
-    }
+/// The models that nobody chose, as the table has them.
+fn default_models() -> ModelPool {
+    Reader(&resolve_settings(&[])).models()
 }
 
 struct Reader<'a>(&'a Resolved);
@@ -344,7 +341,7 @@ impl Reader<'_> {
 /// Where nobody named a default provider, models are called as the host calls them; the models that nobody chose keep
 /// the provider they come with.
 fn as_the_host_calls_them(mut models: ModelPool, provider: &str) -> ModelPool {
-    let by_default = RouteSettings::default_models();
+    let by_default = default_models();
     let tiers = [
         (&mut models.cheap, &by_default.cheap),
         (&mut models.balanced, &by_default.balanced),
