@@ -8,9 +8,8 @@
 //! meets both.
 
 use impresario::bridge::wire::{
-    Delegation, HostSkill, InputReading, MarkerPlan, MarkerSkeleton, ObservedEvent, QuestionAnswer,
-    ResumableRun, RunResume, RunResumed, SessionEnd, SessionStart, SkillCancel, SkillRun, SkillSummary,
-    TraceName, TypedInput,
+    Delegation, HostSkill, InputReading, MarkerPlan, MarkerSkeleton, ObservedEvent, ResumableRun, RunResume,
+    RunResumed, SessionEnd, SessionStart, SkillCancel, SkillRun, SkillSummary, TraceName, TypedInput,
 };
 use impresario::bridge::{Bridge, BridgeSettings, HostEvents, Refused};
 use impresario_policies::domain::{Reason, ReasonCode, RunId, SessionId};
@@ -222,9 +221,6 @@ impl HostEvents for Nobody {
 
     async fn cancel(&self, _: SkillCancel) -> Vec<RunId> {
         Vec::new()
-    }
-    async fn answer(&self, _: QuestionAnswer) -> bool {
-        false
     }
     async fn observe(&self, _: &SessionId, _: ObservedEvent) {}
     async fn plan_markers(&self, _: MarkerSkeleton) -> MarkerPlan {

@@ -2,8 +2,8 @@
 
 use crate::bridge::wire::{
     Delegation, DelegationLesson, HostSkill, HostSkillScope, InputReading, MarkerEdit, MarkerPlan,
-    MarkerSkeleton, MarkerTtl, ModelStanding, ObservedEvent, QuestionAnswer, ResumableRun, RunResume,
-    RunResumed, SessionEnd, SessionStart, SkillCancel, SkillRun, SkillSummary, TraceName, TypedInput,
+    MarkerSkeleton, MarkerTtl, ModelStanding, ObservedEvent, ResumableRun, RunResume, RunResumed, SessionEnd,
+    SessionStart, SkillCancel, SkillRun, SkillSummary, TraceName, TypedInput,
 };
 use crate::bridge::{Bridge, BridgeError, BridgeSettings, HostEvents, PiHost, Refused, log_to_file};
 use crate::models::OfflineOr;
@@ -298,11 +298,6 @@ impl HostEvents for PiSessions {
             }
         }
         cancelled
-    }
-
-    /// The run that asked waits for its question to be shown again in this process, so there is nobody to give it to.
-    async fn answer(&self, _: QuestionAnswer) -> bool {
-        false
     }
 
     async fn observe(&self, session: &SessionId, event: ObservedEvent) {

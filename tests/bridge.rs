@@ -3,8 +3,8 @@
 use async_trait::async_trait;
 use impresario::bridge::wire::{
     self, Delegation, DelegationLesson, ErrorCode, HostSkill, InputReading, LINE_BYTES_MAX, MarkerEdit,
-    MarkerPlan, MarkerSkeleton, MarkerTtl, ObservedEvent, QuestionAnswer, SessionEnd, SessionStart,
-    SkillCancel, SkillRun, SkillSummary, TraceName, TypedInput,
+    MarkerPlan, MarkerSkeleton, MarkerTtl, ObservedEvent, SessionEnd, SessionStart, SkillCancel, SkillRun,
+    SkillSummary, TraceName, TypedInput,
 };
 use impresario::bridge::{Bridge, BridgeSettings, HostEvents, Refused};
 use impresario_actors::gateways::{
@@ -98,11 +98,6 @@ impl HostEvents for RecordingEvents {
     async fn cancel(&self, request: SkillCancel) -> Vec<RunId> {
         self.note(format!("cancel by {}", request.by));
         vec![run_id()]
-    }
-
-    async fn answer(&self, answer: QuestionAnswer) -> bool {
-        self.note(format!("late answer {:?}", answer.answer));
-        false
     }
 
     async fn observe(&self, session: &SessionId, event: ObservedEvent) {
@@ -317,7 +312,7 @@ fn check_example(example: &Value, asked: &mut String) {
     check_each!(
         requests: Hello, Ping, TypedInput, SkillRun, RunsResumable, RunResume, SkillCancel, QuestionAnswer, MarkerSkeleton, Completions, DelegationAsk,
             TraceReport, TraceView, TraceList, QuestionAsk, ModelComplete, ModelsCheck, DeliveryOffer, SessionHistory, SessionHasRun;
-        notifications: RequestCancel, SessionStart, SessionEnd, ObservedEvents, DeliveryAcknowledged, UiStatus,
+        notifications: RequestCancel, SessionStart, SessionEnd, ObservedEvents, DeliveryAcknowledged,
             UiProgress, UiNotice
     );
 }
@@ -833,7 +828,7 @@ fn an_answer_to_a_question_reaches_who_asked() {
         },
     );
     assert_eq!(answer, Ok("both".into()));
-    assert_eq!(told, ["late answer Some(\"no\")", "host gone"]);
+    assert_eq!(told, ["host gone"]);
 }
 
 #[test]

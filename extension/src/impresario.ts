@@ -259,7 +259,6 @@ export class Impresario {
 
   #notifications(): NotificationHandlers {
     return {
-      "ui.status": ({ text }) => this.progress.status(text),
       "ui.progress": (progress) => {
         if (progress.session !== null && progress.session !== this.#session?.id) return;
         this.progress.show(progress);

@@ -20,7 +20,6 @@ export class ProgressView {
   readonly #runs = new Map<string, ShownRun>();
   readonly #session: () => HostSession | undefined;
   #ended: string[] = [];
-  #status: string | null = null;
   #timer: NodeJS.Timeout | undefined;
 
   constructor(session: () => HostSession | undefined) {
@@ -63,11 +62,6 @@ export class ProgressView {
     return shown;
   }
 
-  status(text: string | null): void {
-    this.#status = text;
-    this.#draw();
-  }
-
   /** Another session is on the screen, or none. */
   clear(): void {
     this.#runs.clear();
@@ -86,7 +80,7 @@ export class ProgressView {
     if (!session?.hasUI) return;
     const now = Date.now();
     session.read((ctx) => {
-      ctx.ui.setStatus(KEY, statusLine(runs, this.#status, now));
+      ctx.ui.setStatus(KEY, statusLine(runs, now));
       ctx.ui.setWidget(KEY, runs.length > 0 ? widgetLines(runs, now, session.mode === "tui") : undefined);
     }, undefined);
   }
@@ -104,9 +98,9 @@ export class ProgressView {
   }
 }
 
-export function statusLine(runs: ShownRun[], status: string | null, nowMs: number): string | undefined {
+export function statusLine(runs: ShownRun[], nowMs: number): string | undefined {
   const [first] = runs;
-  if (!first) return status ?? undefined;
+  if (!first) return undefined;
   const others = runs.length > 1 ? ` +${runs.length - 1}` : "";
   return `${titleOf(first)}${others}: ${elapsed(nowMs - first.startedMs)}, ${toolCalls(first.toolCalls)}`;
 }

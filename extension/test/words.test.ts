@@ -28,9 +28,9 @@ test("Esc is recognised as terminals send it, and nothing else is", () => {
 const run = { run: "r1", name: "demo", task: "x", startedMs: 0, doing: "reading\u001b[2J a\nfile", toolCalls: 1 };
 
 test("progress is short and harmless to a terminal", () => {
-  assert.equal(statusLine([run], "idle", 61_000), "demo: 1 min 1 s, 1 tool call");
-  assert.equal(statusLine([run, run], null, 3_700_000), "demo +1: 1 h 1 min, 1 tool call");
-  assert.equal(statusLine([], "idle", 0), "idle");
+  assert.equal(statusLine([run], 61_000), "demo: 1 min 1 s, 1 tool call");
+  assert.equal(statusLine([run, run], 3_700_000), "demo +1: 1 h 1 min, 1 tool call");
+  assert.equal(statusLine([], 0), undefined);
   assert.deepEqual(widgetLines([run], 1000, true), ["● demo  1 s  1 tool call", "  reading [2J a file", "  esc cancels"]);
   assert.equal(oneLine("x".repeat(300), 10), `${"x".repeat(9)}…`);
   assert.equal(elapsed(-5), "0 s");

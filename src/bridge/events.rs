@@ -1,9 +1,8 @@
 //! What a host can tell the runtime. The runtime implements this; tests record it.
 
 use super::wire::{
-    Delegation, HostSkill, InputReading, MarkerPlan, MarkerSkeleton, ObservedEvent, QuestionAnswer,
-    ResumableRun, RunResume, RunResumed, SessionEnd, SessionStart, SkillCancel, SkillRun, SkillSummary,
-    TraceName, TypedInput,
+    Delegation, HostSkill, InputReading, MarkerPlan, MarkerSkeleton, ObservedEvent, ResumableRun, RunResume,
+    RunResumed, SessionEnd, SessionStart, SkillCancel, SkillRun, SkillSummary, TraceName, TypedInput,
 };
 use async_trait::async_trait;
 use impresario_policies::domain::{Reason, RunId, SessionId};
@@ -41,9 +40,6 @@ pub trait HostEvents: Send + Sync {
     async fn resume(&self, request: RunResume) -> Result<RunResumed, Refused>;
     /// Runs shall be cancelled; returns those that are.
     async fn cancel(&self, request: SkillCancel) -> Vec<RunId>;
-    /// An answer to a question nobody waits for in this process (it was asked by an earlier one). True when it was
-    /// of use.
-    async fn answer(&self, answer: QuestionAnswer) -> bool;
     /// Something happened in the session; known or not, in order.
     async fn observe(&self, session: &SessionId, event: ObservedEvent);
     /// A provider request is about to go out; the markers it should carry.

@@ -5,7 +5,6 @@ use super::connection::AskFailure;
 use super::wire::{
     ANSWER_BYTES_MAX, DeliveryOffer, ErrorCode, HistoryRole, ModelStanding, ModelsCheck, NoticeLevel,
     OfferedReason, QuestionAnswer, QuestionAsk, Receipt, SessionHasRun, SessionHistory, UiNotice, UiProgress,
-    UiStatus,
 };
 use async_trait::async_trait;
 use impresario_actors::gateways::{
@@ -86,11 +85,6 @@ impl PiHost {
     /// From now on this session takes the result of the run.
     pub fn hand_over(&self, run: RunId, session: SessionId) {
         self.runs.pages().heirs.insert(run, session);
-    }
-
-    /// One short line about the runtime itself; none clears it.
-    pub fn status(&self, text: Option<String>) {
-        self.peer.notify(&UiStatus { text });
     }
 
     /// What the host can say of each model; none where it says nothing.

@@ -451,7 +451,7 @@ async fn answer_call(
         Ok(AnswerLine::done(id, &SkillCancelled { runs: cancelled }))
     } else if method == <QuestionAnswer as Request>::METHOD.name {
         let answer: QuestionAnswer = parse(&params)?;
-        let taken = runs.answer(answer.clone()) || events.answer(answer).await;
+        let taken = runs.answer(answer);
         Ok(AnswerLine::done(id, &QuestionAnswered { taken }))
     } else if method == <Completions as Request>::METHOD.name {
         let Completions { session, listed } = parse(&params)?;

@@ -61,11 +61,10 @@ pub(super) async fn start(spec: ProcessSpec) -> Result<(Running, Streams), Start
 
     // Dropping `orders` (an error, or a caller that went away) is an order to stop.
     match starting.await.unwrap_or(Err(Refused::Silent("was lost"))) {
-        Ok((pid, containment, note)) => Ok((
+        Ok((pid, containment)) => Ok((
             Running {
                 pid,
                 containment,
-                note,
                 orders,
                 exited: exit,
                 ended: end,
@@ -248,7 +247,7 @@ fn watched(pidfd: OwnedFd) -> io::Result<AsyncFd<OwnedFd>> {
     AsyncFd::new(pidfd)
 }
 
-type Started = Result<(Option<i32>, Containment, Option<String>), Refused>;
+type Started = Result<(Option<i32>, Containment), Refused>;
 
 struct Attendant {
     keeper: Keeper,
@@ -335,8 +334,11 @@ impl Attendant {
                 note,
             }) => {
                 self.method = containment;
+                if let Some(note) = note {
+                    tracing::info!(%note, "a process is not held better");
+                }
                 if let Some(started) = self.started.take() {
-                    let _ = started.send(Ok((pid, containment, note)));
+                    let _ = started.send(Ok((pid, containment)));
                 }
             }
             Ok(Report::Failed { what, errno, note }) => self.refuse(Refused::Failed { what, errno, note }),

@@ -49,7 +49,6 @@ pub struct Streams {
 pub(super) struct Running {
     pub pid: Option<i32>,
     pub containment: Containment,
-    pub note: Option<String>,
     pub orders: mpsc::Sender<Duration>,
     pub exited: oneshot::Receiver<ExitFacts>,
     pub ended: oneshot::Receiver<Proof>,
@@ -62,7 +61,6 @@ pub(super) struct Running {
 pub struct ContainedProcess {
     pid: Option<i32>,
     containment: Containment,
-    note: Option<String>,
     orders: mpsc::Sender<Duration>,
     exited: Shared<oneshot::Receiver<ExitFacts>>,
     ended: Shared<oneshot::Receiver<Proof>>,
@@ -77,7 +75,6 @@ impl ContainedProcess {
         let process = Self {
             pid: running.pid,
             containment: running.containment,
-            note: running.note,
             orders: running.orders,
             exited: running.exited.shared(),
             ended: running.ended.shared(),
@@ -94,11 +91,6 @@ impl ContainedProcess {
     /// How it is held.
     pub fn containment(&self) -> Containment {
         self.containment
-    }
-
-    /// Why it is not held better, where that was tried.
-    pub fn containment_note(&self) -> Option<&str> {
-        self.note.as_deref()
     }
 
     /// Waits until the program itself ended. What it left behind is being stopped then; [`ended`](Self::ended) says

@@ -100,7 +100,6 @@ pub(super) async fn start(spec: ProcessSpec) -> Result<(Running, Streams), Start
     let running = Running {
         pid: Some(id as i32),
         containment: Containment::ProcessGroup,
-        note: Some("this system has neither subreapers nor PID namespaces".to_string()),
         orders,
         exited: exit,
         ended: end,

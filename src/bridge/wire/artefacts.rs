@@ -62,7 +62,6 @@ macro_rules! for_every_wire_type {
             DelegationAsk,
             Delegation,
             DelegationLesson,
-            UiStatus,
             UiProgress,
             NoticeLevel,
             UiNotice,

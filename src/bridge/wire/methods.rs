@@ -124,7 +124,6 @@ request!(TraceReport => TraceText, "trace.report" from Host, 5_000 ms, Told);
 request!(TraceView => TraceText, "trace.view" from Host, 5_000 ms, Told);
 request!(TraceList => TraceNames, "trace.list" from Host, 2_000 ms, Open);
 request!(DelegationAsk => Delegation, "delegation" from Host, 1_000 ms, Open);
-notification!(UiStatus, "ui.status" from Runtime);
 notification!(UiProgress, "ui.progress" from Runtime);
 notification!(UiNotice, "ui.notice" from Runtime);
 request!(QuestionAsk => QuestionShown, "question.ask" from Runtime, 5_000 ms, Fails);
@@ -155,7 +154,6 @@ pub const METHODS: &[Method] = &[
     <TraceView as Request>::METHOD,
     <TraceList as Request>::METHOD,
     <DelegationAsk as Request>::METHOD,
-    <UiStatus as Notification>::METHOD,
     <UiProgress as Notification>::METHOD,
     <UiNotice as Notification>::METHOD,
     <QuestionAsk as Request>::METHOD,
@@ -165,8 +163,3 @@ pub const METHODS: &[Method] = &[
     <SessionHistory as Request>::METHOD,
     <SessionHasRun as Request>::METHOD,
 ];
-
-/// The row of a method, by its name on the wire.
-pub fn method_named(name: &str) -> Option<&'static Method> {
-    METHODS.iter().find(|method| method.name == name)
-}

@@ -18,7 +18,7 @@ pub use artefacts::{json_schema, typescript};
 pub use delegation::{Delegation, DelegationAsk, DelegationLesson};
 pub use envelope::{Envelope, ErrorCode, ErrorObject, MessageId, read_envelope};
 pub use markers::{MarkerBlock, MarkerBlockKind, MarkerEdit, MarkerPlan, MarkerSkeleton, MarkerTtl};
-pub use methods::{METHODS, Method, MethodKind, Notification, Request, Side, Unanswered, method_named};
+pub use methods::{METHODS, Method, MethodKind, Notification, Request, Side, Unanswered};
 pub use model::{
     HOST_MODEL, ModelComplete, ModelCompleted, ModelFailure, ModelStanding, ModelsCheck, ModelsChecked,
     WireModelMessage, WireModelRole, WireModelUsage, WireToolCall, WireToolDefinition,
@@ -35,7 +35,7 @@ pub use session::{
     SessionMode, SessionStart, SkillNames, SkillSummary, TypedInput,
 };
 pub use traces::{TraceList, TraceName, TraceNames, TraceReport, TraceText, TraceView};
-pub use ui::{Hello, NoticeLevel, Ping, Pong, RequestCancel, UiNotice, UiProgress, UiStatus, Welcome};
+pub use ui::{Hello, NoticeLevel, Ping, Pong, RequestCancel, UiNotice, UiProgress, Welcome};
 
 /// The version of the protocol this runtime speaks.
 pub const PROTOCOL_VERSION: u32 = 1;

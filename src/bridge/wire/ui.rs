@@ -64,13 +64,6 @@ pub struct RequestCancel {
     pub id: u64,
 }
 
-/// One short line about the runtime in the host's status bar; none clears it.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema, TS)]
-pub struct UiStatus {
-    /// The line.
-    pub text: Option<String>,
-}
-
 /// What a run is doing now. Lossy: the next one replaces it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema, TS)]
 pub struct UiProgress {
