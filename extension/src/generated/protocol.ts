@@ -389,12 +389,6 @@ export type DelegationLesson = {
   tool: WireToolDefinition,
 };
 
-/** One short line about the runtime in the host's status bar; none clears it. */
-export type UiStatus = {
-  /** The line. */
-  text: string | null,
-};
-
 /** What a run is doing now. Lossy: the next one replaces it. */
 export type UiProgress = {
   /** Which run. */
@@ -720,7 +714,6 @@ export interface HostNotifications {
 /** What the runtime may say. */
 export interface RuntimeNotifications {
   "request.cancel": RequestCancel;
-  "ui.status": UiStatus;
   "ui.progress": UiProgress;
   "ui.notice": UiNotice;
 }
