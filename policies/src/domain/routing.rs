@@ -99,7 +99,7 @@ pub enum RouteSource {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ModelNaming {
-    /// As [`map_model`] does: `vendor/model` belongs to the default provider too.
+    /// As [`map_model`](crate::model_mapping::map_model) does: `vendor/model` belongs to the default provider too.
     #[default]
     Mapped,
     /// As the host does: `provider/id` is complete, and only a bare `id` belongs to the default provider.
