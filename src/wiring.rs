@@ -41,7 +41,8 @@ use impresario_actors::run::{
 };
 use impresario_actors::runs::{GrownRun, Runs, RunsPorts, RunsTools, Told, TreeSeed};
 use impresario_actors::supervision::{
-    Child, Place, Port, Restart, Spec, Strategy, Supervisor, SupervisorSettings, nursery, supervisor,
+    Child, ChildSpec, Port, Registration, Restart, Strategy, Supervisor, SupervisorSettings,
+    dynamic_supervisor, supervisor,
 };
 use impresario_actors::trace_recorder::{TracePorts, TraceRecorder, TraceTools};
 use impresario_policies::admission::AdmissionSettings;
@@ -157,7 +158,7 @@ pub fn grow(journal: JournalAccess, outside: Outside, settings: TreeSettings) ->
         ..settings.restarts.clone()
     };
 
-    let (run_trees, trees) = nursery("run trees", settings.restarts.clone());
+    let (run_trees, trees) = dynamic_supervisor("run trees", settings.restarts.clone());
     let runs_ports = RunsPorts {
         commit: places.journal.port(),
         read: places.journal.port(),
@@ -234,23 +235,23 @@ pub fn grow(journal: JournalAccess, outside: Outside, settings: TreeSettings) ->
 
 /// Where the lasting actors stand, before they do.
 struct Places {
-    journal: Place<Journal>,
-    host: Place<HostPort>,
-    judge: Place<Judge>,
-    router: Place<Router>,
-    markers: Place<CacheMarkers>,
-    runs: Place<Runs>,
+    journal: Registration<Journal>,
+    host: Registration<HostPort>,
+    judge: Registration<Judge>,
+    router: Registration<Router>,
+    markers: Registration<CacheMarkers>,
+    runs: Registration<Runs>,
 }
 
 impl Places {
     fn new() -> Self {
         Self {
-            journal: Place::new("journal"),
-            host: Place::new("host"),
-            judge: Place::new("judge"),
-            router: Place::new("router"),
-            markers: Place::new("cache markers"),
-            runs: Place::new("runs"),
+            journal: Registration::new("journal"),
+            host: Registration::new("host"),
+            judge: Registration::new("judge"),
+            router: Registration::new("router"),
+            markers: Registration::new("cache markers"),
+            runs: Registration::new("runs"),
         }
     }
 
@@ -343,10 +344,11 @@ impl RunGrower {
             strategy,
             ..self.settings.restarts.clone()
         };
-        let run = Place::<Run>::new(&format!("run {id}"));
-        let overflow = Place::<Overflow>::new(&format!("overflow {id}"));
-        let trace = Place::<TraceRecorder>::new(&format!("trace {id}"));
-        let (attempts, nursery) = nursery(&format!("attempts {id}"), with(Strategy::OneForOne));
+        let run = Registration::<Run>::new(&format!("run {id}"));
+        let overflow = Registration::<Overflow>::new(&format!("overflow {id}"));
+        let trace = Registration::<TraceRecorder>::new(&format!("trace {id}"));
+        let (attempts_spec, attempts) =
+            dynamic_supervisor(&format!("attempts {id}"), with(Strategy::OneForOne));
         let grow_attempt = self.attempt_grower(&run, &overflow);
         let ports = RunPorts {
             commit: self.journal.commit.clone(),
@@ -360,7 +362,7 @@ impl RunGrower {
             closed: self.closed.clone(),
             trace: trace.port(),
             observe: trace.port(),
-            attempts: nursery,
+            attempts,
             attempt_exited: run.port(),
         };
         let tools = self.run_tools(grow_attempt);
@@ -380,7 +382,7 @@ impl RunGrower {
         let work = supervisor(
             &format!("work {id}"),
             with(Strategy::OneForAll),
-            vec![attempts.spec(), run.spec()],
+            vec![attempts_spec.spec(), run.spec()],
         )
         .restart(Restart::Transient);
         let children = vec![self.overflow(&id, overflow), self.trace(&id, trace), work.spec()];
@@ -411,7 +413,7 @@ impl RunGrower {
         }
     }
 
-    fn overflow(&self, id: &RunId, place: Place<Overflow>) -> Spec {
+    fn overflow(&self, id: &RunId, place: Registration<Overflow>) -> ChildSpec {
         let ports = OverflowPorts {
             keep: self.journal.keep_overflow.clone(),
             fetch: self.journal.fetch_overflow.clone(),
@@ -423,7 +425,7 @@ impl RunGrower {
             .spec()
     }
 
-    fn trace(&self, id: &RunId, place: Place<TraceRecorder>) -> Spec {
+    fn trace(&self, id: &RunId, place: Registration<TraceRecorder>) -> ChildSpec {
         let ports = TracePorts {
             read: self.journal.read.clone(),
             last_alert: self.journal.last_alert.clone(),
@@ -442,8 +444,8 @@ impl RunGrower {
 
     fn attempt_grower(
         &self,
-        run: &Place<Run>,
-        overflow: &Place<Overflow>,
+        run: &Registration<Run>,
+        overflow: &Registration<Overflow>,
     ) -> Rc<dyn Fn(AttemptSeed) -> GrownAttempt> {
         let ports = AttemptPorts {
             record: run.port(),
@@ -462,7 +464,7 @@ impl RunGrower {
             let preview = leaves_trace.then_some(seed.request.terms.trace.preview_units_max);
             let request = attempt_request(seed, &settings);
             let ports = ports.clone();
-            let attempt = Place::<Attempt>::new(&name);
+            let attempt = Registration::<Attempt>::new(&name);
             let stop = attempt.port();
             let child = attempt
                 .child(move |_| {

@@ -2,9 +2,9 @@
 //!
 //! Receives what its attempt has for the journal ([`RecordStep`], [`AttemptOver`]), wishes to cancel or park, and notes
 //! to itself. Asks the journal, the judge, the host and the sub-agent supervisor. What comes next is decided by
-//! [`decide_next_move`](impresario_policies::conduct::decide_next_move) from the journal's steps alone, so an incarnation that begins in the middle goes on from there.
+//! [`decide_next_action`](impresario_policies::next_action::decide_next_action) from the journal's steps alone, so an incarnation that begins in the middle goes on from there.
 
-mod moves;
+mod actions;
 mod telling;
 mod unwritable;
 mod writing;
@@ -18,12 +18,12 @@ use crate::messages::run::{
     RecordRefused, RecordStep, RunClosed, StopAttempt, TotalClockDue, WriteTrace,
 };
 use crate::messages::session::{AskUser, DeliverResult, JudgeTask, ShowNotice, ShowProgress};
-use crate::supervision::{Actor, Answer, ChildExited, Context, Handles, Nursery, Port, Spec};
+use crate::supervision::{Actor, Answer, ChildExited, ChildSpec, Context, DynamicSupervisor, Handles, Port};
 use futures_util::future::LocalBoxFuture;
-use impresario_policies::conduct::ConductFacts;
 use impresario_policies::domain::{
     AttemptEnding, AttemptNumber, Brief, Proof, Reason, RunId, RunRequest, Step,
 };
+use impresario_policies::next_action::ActionFacts;
 use impresario_policies::projection::RunProjection;
 use std::collections::VecDeque;
 use std::rc::Rc;
@@ -62,7 +62,7 @@ pub struct RunPorts {
     /// The same, once the run is over.
     pub observe: Port<ObserveRun>,
     /// Where attempts live.
-    pub attempts: Nursery,
+    pub attempts: DynamicSupervisor,
     /// This run itself, for attempts that exit.
     pub attempt_exited: Port<ChildExited>,
 }
@@ -87,7 +87,7 @@ pub struct AttemptSeed {
 /// An attempt, ready to be started.
 pub struct GrownAttempt {
     /// For the nursery.
-    pub spec: Spec,
+    pub spec: ChildSpec,
     /// Tells it to stop.
     pub stop: Port<StopAttempt>,
 }
@@ -134,7 +134,7 @@ pub struct Run {
     ports: RunPorts,
     tools: RunTools,
     projection: RunProjection,
-    facts: ConductFacts,
+    facts: ActionFacts,
     stop_attempt: Option<Port<StopAttempt>>,
     stop_sent: Option<AttemptEnding>,
     /// A pass of the judge is wanted; dropped, its calls of the model are given up.
@@ -211,9 +211,9 @@ impl Run {
             ports,
             tools,
             projection: RunProjection::default(),
-            facts: ConductFacts {
+            facts: ActionFacts {
                 must_park,
-                ..ConductFacts::default()
+                ..ActionFacts::default()
             },
             stop_attempt: None,
             stop_sent: None,

@@ -22,7 +22,9 @@ use crate::messages::run::{
     AdoptDue, AwaitRun, Awaited, CancelReply, CancelRun, ParkRun, ParkRuns, Refusal, RunClosed, StartGroup,
     StartRun,
 };
-use crate::supervision::{Actor, Answer, ChildExited, Context, Exit, Handles, Nursery, Port, Spec};
+use crate::supervision::{
+    Actor, Answer, ChildExited, ChildSpec, Context, DynamicSupervisor, Exit, Handles, Port,
+};
 use futures_util::future::LocalBoxFuture;
 use futures_util::stream::{self, StreamExt};
 use impresario_policies::admission::AdmissionSettings;
@@ -57,7 +59,7 @@ pub struct RunsPorts {
     /// Makes such a run ours.
     pub claim: Port<ClaimRun>,
     /// Where run trees live.
-    pub trees: Nursery,
+    pub trees: DynamicSupervisor,
     /// The sub-agent supervisor itself, for run trees that exit.
     pub tree_exited: Port<ChildExited>,
 }
@@ -65,7 +67,7 @@ pub struct RunsPorts {
 /// A run's tree, ready to be started.
 pub struct GrownRun {
     /// For the nursery.
-    pub spec: Spec,
+    pub spec: ChildSpec,
     /// Cancels it.
     pub cancel: Port<CancelRun>,
     /// Parks it.

@@ -21,7 +21,7 @@ pub struct Boundary {
 /// Which side of a handler. After means: its work is done, that of its linked answer too, and no reply is out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum When {
-    /// The message was not opened; killed here, it goes to the next incarnation.
+    /// The message was not in_flight; killed here, it goes to the next incarnation.
     Before,
     /// The effect is done, the reply is not out; killed here, the asker learns `Died`.
     After,

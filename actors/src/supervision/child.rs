@@ -1,8 +1,8 @@
 //! How one actor is built, and what its place in the tree asks for.
 
+use super::actor_cell::ActorCell;
 use super::driver::{self, Report};
-use super::slot::Slot;
-use super::surroundings::Surroundings;
+use super::tree::TreeContext;
 use super::{Actor, Context, Exit, Handles, Message, Name, Port, Restart, actor};
 use std::rc::Rc;
 use std::time::Duration;
@@ -13,12 +13,12 @@ const GRACE: Duration = Duration::from_secs(5);
 
 /// A place in a tree, before anyone knows who will stand there. Two actors that hold ports to each other
 /// begin with their places.
-pub struct Place<A: Actor>(Rc<Slot<A>>);
+pub struct Registration<A: Actor>(Rc<ActorCell<A>>);
 
-impl<A: Actor> Place<A> {
+impl<A: Actor> Registration<A> {
     /// A place with a name.
     pub fn new(name: &str) -> Self {
-        Self(Slot::new(name.into(), MAILBOX))
+        Self(ActorCell::new(name.into(), MAILBOX))
     }
 
     /// A port to whoever will stand here.
@@ -33,7 +33,7 @@ impl<A: Actor> Place<A> {
     /// The child that stands here; `build` makes each incarnation of it.
     pub fn child(self, build: impl Fn(&mut Context<A>) -> A + 'static) -> Child<A> {
         Child {
-            slot: self.0,
+            cell: self.0,
             build: Rc::new(build),
             restart: Restart::Permanent,
             grace: Some(GRACE),
@@ -44,11 +44,11 @@ impl<A: Actor> Place<A> {
 
 /// A child of a supervisor, in the making.
 pub struct Child<A: Actor> {
-    slot: Rc<Slot<A>>,
+    cell: Rc<ActorCell<A>>,
     build: Rc<Build<A>>,
     restart: Restart,
     grace: Option<Duration>,
-    below: Rc<[Spec]>,
+    below: Rc<[ChildSpec]>,
 }
 
 type Build<A> = dyn Fn(&mut Context<A>) -> A;
@@ -56,12 +56,12 @@ type Build<A> = dyn Fn(&mut Context<A>) -> A;
 impl<A: Actor> Child<A> {
     /// A permanent child with a mailbox of 64 and a grace of five seconds; `build` makes each incarnation.
     pub fn new(name: &str, build: impl Fn(&mut Context<A>) -> A + 'static) -> Self {
-        Place::new(name).child(build)
+        Registration::new(name).child(build)
     }
 
-    /// How many letters wait in its mailbox at most.
+    /// How many envelopes wait in its mailbox at most.
     pub fn mailbox(self, size: usize) -> Self {
-        self.slot.resize_mailbox(size);
+        self.cell.resize_mailbox(size);
         self
     }
 
@@ -83,16 +83,16 @@ impl<A: Actor> Child<A> {
         A: Handles<M>,
     {
         const { actor::assert_listed::<A, M>() };
-        Port::new(self.slot.clone())
+        Port::new(self.cell.clone())
     }
 
     /// What a supervisor takes.
-    pub fn spec(self) -> Spec {
-        Spec(Rc::new(self))
+    pub fn spec(self) -> ChildSpec {
+        ChildSpec(Rc::new(self))
     }
 
     /// For those whose children have graces of their own.
-    pub(super) fn above(mut self, below: Rc<[Spec]>) -> Self {
+    pub(super) fn above(mut self, below: Rc<[ChildSpec]>) -> Self {
         self.below = below;
         self.grace = None;
         self
@@ -100,7 +100,7 @@ impl<A: Actor> Child<A> {
 }
 
 /// A child whose actor's type is forgotten, ready for a supervisor.
-pub struct Spec(Rc<dyn Startable>);
+pub struct ChildSpec(Rc<dyn Startable>);
 
 trait Startable {
     fn name(&self) -> &Name;
@@ -108,8 +108,8 @@ trait Startable {
     fn handles(&self) -> &'static [&'static str];
     fn restart(&self) -> Restart;
     fn lives(&self) -> u64;
-    fn below(&self) -> &[Spec];
-    fn start(&self, surroundings: &Rc<Surroundings>, report: Report) -> Result<(), Exit>;
+    fn below(&self) -> &[ChildSpec];
+    fn start(&self, tree: &Rc<TreeContext>, report: Report) -> Result<(), Exit>;
     fn order_stop(&self, drain: bool, within: Option<Duration>) -> bool;
     fn kill(&self, exit: Exit);
     fn go_down(&self, cause: &Exit);
@@ -117,7 +117,7 @@ trait Startable {
 
 impl<A: Actor> Startable for Child<A> {
     fn name(&self) -> &Name {
-        self.slot.name()
+        self.cell.name()
     }
 
     fn kind(&self) -> &'static str {
@@ -133,33 +133,33 @@ impl<A: Actor> Startable for Child<A> {
     }
 
     fn lives(&self) -> u64 {
-        self.slot.lives()
+        self.cell.lives()
     }
 
-    fn below(&self) -> &[Spec] {
+    fn below(&self) -> &[ChildSpec] {
         &self.below
     }
 
-    fn start(&self, surroundings: &Rc<Surroundings>, report: Report) -> Result<(), Exit> {
-        driver::start(&self.slot, &*self.build, surroundings, report)
+    fn start(&self, tree: &Rc<TreeContext>, report: Report) -> Result<(), Exit> {
+        driver::start(&self.cell, &*self.build, tree, report)
     }
 
     fn order_stop(&self, drain: bool, within: Option<Duration>) -> bool {
         let grace = self.grace.into_iter().chain(within).min();
         let deadline = grace.and_then(|grace| Instant::now().checked_add(grace));
-        driver::order_stop(&self.slot, drain, deadline)
+        driver::order_stop(&self.cell, drain, deadline)
     }
 
     fn kill(&self, exit: Exit) {
-        driver::kill(&self.slot, exit);
+        driver::kill(&self.cell, exit);
     }
 
     fn go_down(&self, cause: &Exit) {
-        self.slot.go_down(cause);
+        self.cell.go_down(cause);
     }
 }
 
-impl Spec {
+impl ChildSpec {
     /// What the child is called.
     pub fn name(&self) -> &Name {
         self.0.name()
@@ -175,15 +175,15 @@ impl Spec {
     }
 
     /// Makes its boundaries, and those of everything below it, known.
-    pub(super) fn register(&self, surroundings: &Surroundings) {
-        surroundings.registry.add(self.0.kind(), self.0.handles());
+    pub(super) fn register(&self, tree: &TreeContext) {
+        tree.registry.add(self.0.kind(), self.0.handles());
         for spec in self.0.below() {
-            spec.register(surroundings);
+            spec.register(tree);
         }
     }
 
-    pub(super) fn start(&self, surroundings: &Rc<Surroundings>, report: Report) -> Result<(), Exit> {
-        self.0.start(surroundings, report)
+    pub(super) fn start(&self, tree: &Rc<TreeContext>, report: Report) -> Result<(), Exit> {
+        self.0.start(tree, report)
     }
 
     /// Tells it to go, within its own grace and at most `within`. Says whether there was anyone to tell.

@@ -1,13 +1,13 @@
 //! What an actor can do besides answering.
 
+use super::actor_cell::ActorCell;
 use super::answer::AnswerTask;
+use super::envelope::{Envelope, InFlight, SendMode};
 use super::incarnation::Incarnation;
-use super::letter::{Letter, Manner, Opened};
 use super::linked::{LinkedTask, Then};
 use super::mailbox::Full;
 use super::shell::Shell;
-use super::slot::Slot;
-use super::surroundings::Surroundings;
+use super::tree::TreeContext;
 use super::{Actor, Exit, Handles, Message, Port, actor};
 use actix::ActorContext;
 use futures_util::FutureExt;
@@ -17,11 +17,11 @@ use std::sync::Arc;
 use std::time::Duration;
 use tokio::time::Instant;
 
-/// The surroundings of one incarnation. What is spawned, set or noted here dies with it.
+/// The tree of one incarnation. What is spawned, set or noted here dies with it.
 pub struct Context<A: Actor> {
-    pub(super) slot: Rc<Slot<A>>,
+    pub(super) cell: Rc<ActorCell<A>>,
     pub(super) incarnation: Rc<Incarnation>,
-    pub(super) surroundings: Rc<Surroundings>,
+    pub(super) tree: Rc<TreeContext>,
     /// Linked work that nobody has polled yet.
     pub(super) begun: Vec<LinkedTask<A>>,
 }
@@ -34,22 +34,18 @@ pub struct TimerKey {
 }
 
 impl<A: Actor> Context<A> {
-    pub(super) fn new(
-        slot: Rc<Slot<A>>,
-        incarnation: Rc<Incarnation>,
-        surroundings: Rc<Surroundings>,
-    ) -> Self {
+    pub(super) fn new(cell: Rc<ActorCell<A>>, incarnation: Rc<Incarnation>, tree: Rc<TreeContext>) -> Self {
         Self {
-            slot,
+            cell,
             incarnation,
-            surroundings,
+            tree,
             begun: Vec::new(),
         }
     }
 
     /// What this actor is called in its tree.
     pub fn name(&self) -> &str {
-        self.slot.name()
+        self.cell.name()
     }
 
     /// Which life this is, from 1.
@@ -63,7 +59,7 @@ impl<A: Actor> Context<A> {
         A: Handles<M>,
     {
         const { actor::assert_listed::<A, M>() };
-        Port::new(self.slot.clone())
+        Port::new(self.cell.clone())
     }
 
     /// Writes a note to self; it is handled after what is in the mailbox already.
@@ -72,8 +68,8 @@ impl<A: Actor> Context<A> {
         A: Handles<M>,
     {
         const { actor::assert_listed::<A, M>() };
-        let note = Letter::new(message, Manner::Note);
-        if let Err(Full) = self.slot.admit(note, Manner::Note) {
+        let note = Envelope::new(message, SendMode::Note);
+        if let Err(Full) = self.cell.admit(note, SendMode::Note) {
             self.fail(format!("it floods itself with {}", M::NAME));
         }
     }
@@ -86,15 +82,15 @@ impl<A: Actor> Context<A> {
         const { actor::assert_listed::<A, M>() };
         let now = Instant::now();
         let due = now.checked_add(delay).unwrap_or(now + FAR_FUTURE);
-        self.slot
+        self.cell
             .timers
             .borrow_mut()
-            .set(due, Letter::new(message, Manner::Note))
+            .set(due, Envelope::new(message, SendMode::Note))
     }
 
     /// Takes back a note that has not come due. Says whether there was one.
     pub fn cancel_timer(&mut self, key: TimerKey) -> bool {
-        self.slot.timers.borrow_mut().cancel(key)
+        self.cell.timers.borrow_mut().cancel(key)
     }
 
     /// Runs a task linked to this incarnation: it is dropped with it, and a panic in it is this actor's exit.
@@ -108,12 +104,12 @@ impl<A: Actor> Context<A> {
         task: impl Future<Output = T> + 'static,
         then: impl FnOnce(&mut A, T, &mut Context<A>) + 'static,
     ) {
-        let farewell = self.shutting_down().then(|| self.incarnation.farewell());
+        let shutdown_guard = self.shutting_down().then(|| self.incarnation.shutdown_guard());
         let task = async move {
             let output = task.await;
             let then: Then<A, ()> = Box::new(move |actor, ctx| {
                 then(actor, output, ctx);
-                drop(farewell);
+                drop(shutdown_guard);
             });
             then
         };
@@ -129,7 +125,7 @@ impl<A: Actor> Context<A> {
         work: impl FnOnce() -> T + Send + 'static,
         then: impl FnOnce(&mut A, T, &mut Context<A>) + 'static,
     ) {
-        let blocking = self.surroundings.blocking;
+        let blocking = self.tree.blocking;
         self.spawn_then(blocking.run(work), then);
     }
 
@@ -157,12 +153,12 @@ impl<A: Actor> Context<A> {
         self.incarnation.end(exit);
     }
 
-    pub(super) fn link_answer<M: Message>(&mut self, task: AnswerTask<A, M::Reply>, opened: Opened<M>) {
+    pub(super) fn link_answer<M: Message>(&mut self, task: AnswerTask<A, M::Reply>, in_flight: InFlight<M>) {
         let task = async move {
             let reply = task.await;
             let then: Then<A, ()> = Box::new(move |actor, ctx| {
                 let reply = reply(actor, ctx);
-                opened.answer(reply, A::KIND);
+                in_flight.answer(reply, A::KIND);
             });
             then
         };

@@ -1,13 +1,13 @@
 //! Lives one incarnation: owns the actix future, polls it under a guard, and knows how it ended.
 
+use super::actor_cell::ActorCell;
+use super::envelope::SendMode;
 use super::incarnation::{Incarnation, StopOrder};
-use super::letter::Manner;
 use super::linked::LinkedTasks;
 use super::mailbox::Full;
 use super::panic_hook::guard;
-use super::shell::{Bell, Leave, Shell};
-use super::slot::Slot;
-use super::surroundings::Surroundings;
+use super::shell::{Leave, Shell, WakeUp};
+use super::tree::TreeContext;
 use super::watchdog;
 use super::{Actor, Context, Event, Exit};
 use actix::dev::ContextFut;
@@ -33,14 +33,14 @@ pub(super) struct Running<A: Actor> {
 
 /// Builds an actor, runs its `started`, and sets it going. Nothing is reported when this fails.
 pub(super) fn start<A: Actor>(
-    slot: &Rc<Slot<A>>,
+    cell: &Rc<ActorCell<A>>,
     build: &dyn Fn(&mut Context<A>) -> A,
-    surroundings: &Rc<Surroundings>,
+    tree: &Rc<TreeContext>,
     report: Report,
 ) -> Result<(), Exit> {
-    let incarnation = slot.begin(surroundings);
+    let incarnation = cell.begin(tree);
     let mut actix = actix::Context::<Shell<A>>::new();
-    let mut context = Context::new(slot.clone(), incarnation.clone(), surroundings.clone());
+    let mut context = Context::new(cell.clone(), incarnation.clone(), tree.clone());
     let built = guard(|| {
         let mut actor = Box::new(build(&mut context));
         actor.started(&mut context);
@@ -53,7 +53,7 @@ pub(super) fn start<A: Actor>(
         Ok(actor) => actor,
         Err(exit) => {
             let exit = guard(|| drop(context)).err().unwrap_or(exit);
-            slot.bury(&incarnation, &exit);
+            cell.settle_exit(&incarnation, &exit);
             return Err(exit);
         }
     };
@@ -69,21 +69,21 @@ pub(super) fn start<A: Actor>(
         alarm: None,
         report: Some(report),
     };
-    slot.running.set(Some(Box::new(running)));
+    cell.running.set(Some(Box::new(running)));
     tokio::task::spawn_local(Driver {
-        slot: slot.clone(),
+        cell: cell.clone(),
         number,
     });
-    slot.emit(Event::Up {
-        child: slot.name().clone(),
+    cell.emit(Event::Up {
+        child: cell.name().clone(),
         incarnation: number,
     });
     Ok(())
 }
 
 /// Tells the running incarnation to go; the first order counts. Says whether there is one.
-pub(super) fn order_stop<A: Actor>(slot: &Slot<A>, drain: bool, deadline: Option<Instant>) -> bool {
-    let Some(incarnation) = slot.life.borrow().clone() else {
+pub(super) fn order_stop<A: Actor>(cell: &ActorCell<A>, drain: bool, deadline: Option<Instant>) -> bool {
+    let Some(incarnation) = cell.life.borrow().clone() else {
         return false;
     };
     if incarnation.order.get().is_some() {
@@ -93,26 +93,26 @@ pub(super) fn order_stop<A: Actor>(slot: &Slot<A>, drain: bool, deadline: Option
         drain,
         deadline,
         announced: false,
-        said_goodbye: false,
+        stopping_returned: false,
     };
     incarnation.order.set(Some(order));
-    slot.emit(Event::Stopping {
-        child: slot.name().clone(),
+    cell.emit(Event::Stopping {
+        child: cell.name().clone(),
     });
-    slot.wake();
+    cell.wake();
     true
 }
 
 /// Removes the running incarnation at once; the parent is not told. One that is being polled goes when it is done.
-pub(super) fn kill<A: Actor>(slot: &Slot<A>, exit: Exit) {
-    match slot.running.take() {
+pub(super) fn kill<A: Actor>(cell: &ActorCell<A>, exit: Exit) {
+    match cell.running.take() {
         Some(mut running) => {
             running.report = None;
-            running.finish(slot, exit);
-            slot.wake();
+            running.finish(cell, exit);
+            cell.wake();
         }
         None => {
-            if let Some(incarnation) = &*slot.life.borrow() {
+            if let Some(incarnation) = &*cell.life.borrow() {
                 incarnation.end(exit);
             }
         }
@@ -121,7 +121,7 @@ pub(super) fn kill<A: Actor>(slot: &Slot<A>, exit: Exit) {
 
 /// The task of one incarnation.
 struct Driver<A: Actor> {
-    slot: Rc<Slot<A>>,
+    cell: Rc<ActorCell<A>>,
     number: u64,
 }
 
@@ -132,15 +132,15 @@ impl<A: Actor> Future for Driver<A> {
         let Some(mut running) = self.take_running() else {
             return Poll::Ready(());
         };
-        self.slot.now_polling(cx.waker());
-        let polled = watchdog::while_busy(self.slot.name(), || running.poll(&self.slot, cx));
+        self.cell.now_polling(cx.waker());
+        let polled = watchdog::while_busy(self.cell.name(), || running.poll(&self.cell, cx));
         match polled {
             Poll::Ready(exit) => {
-                running.finish(&self.slot, exit);
+                running.finish(&self.cell, exit);
                 Poll::Ready(())
             }
             Poll::Pending => {
-                self.slot.running.set(Some(running));
+                self.cell.running.set(Some(running));
                 Poll::Pending
             }
         }
@@ -150,11 +150,11 @@ impl<A: Actor> Future for Driver<A> {
 impl<A: Actor> Driver<A> {
     /// What runs, if it is still the life that this task was made for.
     fn take_running(&self) -> Option<Box<Running<A>>> {
-        let running = self.slot.running.take()?;
+        let running = self.cell.running.take()?;
         if running.incarnation.number == self.number {
             return Some(running);
         }
-        self.slot.running.set(Some(running));
+        self.cell.running.set(Some(running));
         None
     }
 }
@@ -162,16 +162,16 @@ impl<A: Actor> Driver<A> {
 impl<A: Actor> Drop for Driver<A> {
     fn drop(&mut self) {
         if let Some(running) = self.take_running() {
-            running.finish(&self.slot, Exit::Lost);
+            running.finish(&self.cell, Exit::Lost);
         }
     }
 }
 
 impl<A: Actor> Running<A> {
-    fn poll(&mut self, slot: &Slot<A>, cx: &mut task::Context<'_>) -> Poll<Exit> {
+    fn poll(&mut self, cell: &ActorCell<A>, cx: &mut task::Context<'_>) -> Poll<Exit> {
         loop {
-            self.deliver_due(slot);
-            self.ring(slot);
+            self.deliver_due(cell);
+            self.ring(cell);
             let polled = guard(|| Pin::new(&mut self.future).poll(cx));
             if let Err(exit) = polled {
                 return Poll::Ready(exit);
@@ -180,30 +180,30 @@ impl<A: Actor> Running<A> {
                 return Poll::Ready(self.as_ordered(exit));
             }
             if let Some(order) = self.incarnation.order.get() {
-                if self.incarnation.may_leave(order) && !(order.drain && slot.has_post()) {
+                if self.incarnation.may_leave(order) && !(order.drain && cell.has_post()) {
                     return Poll::Ready(Exit::Shutdown);
                 }
                 if order.deadline.is_some_and(|deadline| deadline <= Instant::now()) {
                     return Poll::Ready(Exit::Killed);
                 }
             }
-            if self.wait(slot, cx).is_pending() {
+            if self.wait(cell, cx).is_pending() {
                 return Poll::Pending;
             }
         }
     }
 
     /// Moves timers that came due into the mailbox.
-    fn deliver_due(&self, slot: &Slot<A>) {
-        let Some(due) = slot.timers.borrow().next_due() else {
+    fn deliver_due(&self, cell: &ActorCell<A>) {
+        let Some(due) = cell.timers.borrow().next_due() else {
             return;
         };
         let now = Instant::now();
         if now < due {
             return;
         }
-        while let Some(note) = { slot.timers.borrow_mut().take_due(now) } {
-            if let Err(Full) = slot.admit(note, Manner::Note) {
+        while let Some(note) = { cell.timers.borrow_mut().take_due(now) } {
+            if let Err(Full) = cell.admit(note, SendMode::Note) {
                 self.incarnation
                     .end(Exit::Failed("its timers flood its mailbox".into()));
             }
@@ -213,9 +213,9 @@ impl<A: Actor> Running<A> {
     /// Tells the actor, through its actix mailbox, what there is to do.
     #[expect(
         clippy::disallowed_methods,
-        reason = "the one place that sends through actix: bells, never messages"
+        reason = "the one place that sends through actix: wake-ups, never messages"
     )]
-    fn ring(&self, slot: &Slot<A>) {
+    fn ring(&self, cell: &ActorCell<A>) {
         let order = self.incarnation.order.get();
         if let Some(order) = order.filter(|order| !order.announced) {
             self.incarnation.order.set(Some(StopOrder {
@@ -224,18 +224,18 @@ impl<A: Actor> Running<A> {
             }));
             self.address.do_send(Leave);
         }
-        if slot.has_post() && order.is_none_or(StopOrder::takes_post) {
-            self.address.do_send(Bell);
+        if cell.has_post() && order.is_none_or(StopOrder::takes_post) {
+            self.address.do_send(WakeUp);
         }
     }
 
     /// Ready when a timer is due now.
-    fn wait(&mut self, slot: &Slot<A>, cx: &mut task::Context<'_>) -> Poll<()> {
+    fn wait(&mut self, cell: &ActorCell<A>, cx: &mut task::Context<'_>) -> Poll<()> {
         let order = self.incarnation.order.get();
-        if slot.has_post() && order.is_none_or(StopOrder::takes_post) {
-            slot.wake(); // its turn is over, and there is more
+        if cell.has_post() && order.is_none_or(StopOrder::takes_post) {
+            cell.wake(); // its turn is over, and there is more
         }
-        let due = slot.timers.borrow().next_due();
+        let due = cell.timers.borrow().next_due();
         let deadline = order.and_then(|order| order.deadline);
         let Some(next) = due.into_iter().chain(deadline).min() else {
             self.alarm = None;
@@ -256,7 +256,7 @@ impl<A: Actor> Running<A> {
     }
 
     /// Drops the actor without running any hook of it, settles what it had begun, and tells the parent.
-    fn finish(mut self: Box<Self>, slot: &Slot<A>, exit: Exit) {
+    fn finish(mut self: Box<Self>, cell: &ActorCell<A>, exit: Exit) {
         self.future.ctx().terminate(); // or actix would poll it once more while dropping it
         let Self {
             future,
@@ -267,7 +267,7 @@ impl<A: Actor> Running<A> {
         } = *self;
         drop(alarm);
         let exit = guard(|| drop((future, address))).err().unwrap_or(exit);
-        slot.bury(&incarnation, &exit);
+        cell.settle_exit(&incarnation, &exit);
         if let Some(report) = report {
             report(&incarnation, exit);
         }

@@ -1,12 +1,12 @@
 //! One life of an actor: what ends with it.
 
 use super::Exit;
-use super::letter::Orphan;
+use super::envelope::Unanswered;
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 use tokio::time::Instant;
 
-/// What is true of one incarnation only, shared by its context, its driver and the letters it has opened.
+/// What is true of one incarnation only, shared by its context, its driver and the envelopes it has in_flight.
 pub(super) struct Incarnation {
     pub(super) number: u64,
     pub(super) since: Instant,
@@ -14,12 +14,12 @@ pub(super) struct Incarnation {
     ending: RefCell<Option<Exit>>,
     pub(super) order: Cell<Option<StopOrder>>,
     pub(super) progressed: Cell<bool>,
-    /// Letters opened and not yet answered.
+    /// Envelopes in_flight and not yet answered.
     open: Cell<usize>,
     /// Tasks that a shutdown waits for.
-    farewells: Cell<usize>,
-    /// Letters whose handling was cut off; they are told when the cause is known.
-    orphans: RefCell<Vec<Rc<dyn Orphan>>>,
+    shutdown_guards: Cell<usize>,
+    /// Envelopes whose handling was cut off; they are told when the cause is known.
+    unanswered: RefCell<Vec<Rc<dyn Unanswered>>>,
 }
 
 /// The order to go.
@@ -32,13 +32,13 @@ pub(super) struct StopOrder {
     /// The actor has been told.
     pub(super) announced: bool,
     /// The actor's `stopping` has returned.
-    pub(super) said_goodbye: bool,
+    pub(super) stopping_returned: bool,
 }
 
 impl StopOrder {
     /// Messages are handled while it drains, and while it cleans up: a supervisor learns from them who is gone.
     pub(super) fn takes_post(self) -> bool {
-        self.drain || self.said_goodbye
+        self.drain || self.stopping_returned
     }
 }
 
@@ -51,8 +51,8 @@ impl Incarnation {
             order: Cell::default(),
             progressed: Cell::default(),
             open: Cell::default(),
-            farewells: Cell::default(),
-            orphans: RefCell::default(),
+            shutdown_guards: Cell::default(),
+            unanswered: RefCell::default(),
         }
     }
 
@@ -68,38 +68,38 @@ impl Incarnation {
         self.ending.take()
     }
 
-    pub(super) fn letter_opened(&self) {
+    pub(super) fn envelope_opened(&self) {
         self.open.set(self.open.get() + 1);
     }
 
-    pub(super) fn letter_closed(&self) {
+    pub(super) fn envelope_closed(&self) {
         self.open.set(self.open.get() - 1);
     }
 
-    pub(super) fn letter_cut_off(&self, letter: Rc<dyn Orphan>) {
-        self.orphans.borrow_mut().push(letter);
+    pub(super) fn envelope_cut_off(&self, envelope: Rc<dyn Unanswered>) {
+        self.unanswered.borrow_mut().push(envelope);
     }
 
-    pub(super) fn take_orphans(&self) -> Vec<Rc<dyn Orphan>> {
-        self.orphans.take()
+    pub(super) fn take_unanswered(&self) -> Vec<Rc<dyn Unanswered>> {
+        self.unanswered.take()
     }
 
-    pub(super) fn farewell(self: &Rc<Self>) -> Farewell {
-        self.farewells.set(self.farewells.get() + 1);
-        Farewell(self.clone())
+    pub(super) fn shutdown_guard(self: &Rc<Self>) -> ShutdownGuard {
+        self.shutdown_guards.set(self.shutdown_guards.get() + 1);
+        ShutdownGuard(self.clone())
     }
 
-    /// Nothing is left that the order to go waits for, but for letters in the mailbox.
+    /// Nothing is left that the order to go waits for, but for envelopes in the mailbox.
     pub(super) fn may_leave(&self, order: StopOrder) -> bool {
-        order.said_goodbye && self.farewells.get() == 0 && (!order.drain || self.open.get() == 0)
+        order.stopping_returned && self.shutdown_guards.get() == 0 && (!order.drain || self.open.get() == 0)
     }
 }
 
 /// Keeps a shutdown waiting until it is dropped.
-pub(super) struct Farewell(Rc<Incarnation>);
+pub(super) struct ShutdownGuard(Rc<Incarnation>);
 
-impl Drop for Farewell {
+impl Drop for ShutdownGuard {
     fn drop(&mut self) {
-        self.0.farewells.set(self.0.farewells.get() - 1);
+        self.0.shutdown_guards.set(self.0.shutdown_guards.get() - 1);
     }
 }

@@ -1,8 +1,10 @@
 //! A whole tree, held by whoever started it.
 
 use super::restart::{Ended, RestartHistory};
-use super::surroundings::Surroundings;
-use super::{Actor, Blocking, Child, Event, Exit, Observer, Registry, Restart, Spec, SupervisorSettings};
+use super::tree::TreeContext;
+use super::{
+    Actor, Blocking, Child, ChildSpec, Event, Exit, Observer, Registry, Restart, SupervisorSettings,
+};
 use impresario_policies::restart::RestartDecision;
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
@@ -26,8 +28,8 @@ pub struct RootSettings {
 pub struct Root(Rc<Tree>);
 
 struct Tree {
-    spec: Spec,
-    surroundings: Rc<Surroundings>,
+    spec: ChildSpec,
+    tree: Rc<TreeContext>,
     settings: SupervisorSettings,
     history: RefCell<RestartHistory>,
     told_to_go: Cell<bool>,
@@ -46,14 +48,14 @@ impl Root {
         } = settings;
         let tree = Rc::new(Tree {
             spec: child.spec(),
-            surroundings: Rc::new(Surroundings::new(seed, observer, blocking)),
+            tree: Rc::new(TreeContext::new(seed, observer, blocking)),
             settings: top,
             history: RefCell::default(),
             told_to_go: Cell::default(),
             exit: RefCell::default(),
             exit_known: Notify::new(),
         });
-        tree.spec.register(&tree.surroundings);
+        tree.spec.register(&tree.tree);
         tree.start();
         tokio::task::yield_now().await;
         Self(tree)
@@ -81,7 +83,7 @@ impl Root {
 
     /// The boundaries of every actor this tree has had.
     pub fn registry(&self) -> &Registry {
-        &self.0.surroundings.registry
+        &self.0.tree.registry
     }
 }
 
@@ -91,7 +93,7 @@ impl Tree {
         let report = move |incarnation: &super::incarnation::Incarnation, exit| {
             tree.top_ended(Ended::new(incarnation, exit));
         };
-        if let Err(exit) = self.spec.start(&self.surroundings, Box::new(report)) {
+        if let Err(exit) = self.spec.start(&self.tree, Box::new(report)) {
             self.top_ended(Ended::at_start(self.spec.lives(), exit));
         }
     }
@@ -105,7 +107,7 @@ impl Tree {
         let mut history = self.history.borrow_mut();
         history.observe(&ended, &self.settings);
         let restarts = history.in_period(self.settings.period);
-        let chance = self.surroundings.chance();
+        let chance = self.tree.chance();
         match history.decide(&ended.exit, Restart::Permanent, restarts, chance, &self.settings) {
             RestartDecision::Restart { delay } => {
                 history.restarted();
@@ -117,7 +119,7 @@ impl Tree {
 
     fn start_after(self: &Rc<Self>, delay: Duration) {
         let child = self.spec.name().clone();
-        self.surroundings.emit(Event::RestartIn {
+        self.tree.emit(Event::RestartIn {
             child,
             delay,
             group: 1,

@@ -3,7 +3,7 @@
 use super::incarnation::StopOrder;
 use super::{Actor, Context};
 
-/// Letters handled in one go before others get their turn.
+/// Envelopes handled in one go before others get their turn.
 pub(super) const TURN: usize = 64;
 
 pub(super) struct Shell<A: Actor> {
@@ -12,7 +12,7 @@ pub(super) struct Shell<A: Actor> {
 }
 
 /// There is post.
-pub(super) struct Bell;
+pub(super) struct WakeUp;
 
 /// It is time to go.
 pub(super) struct Leave;
@@ -21,7 +21,7 @@ impl<A: Actor> actix::Actor for Shell<A> {
     type Context = actix::Context<Self>;
 }
 
-impl actix::Message for Bell {
+impl actix::Message for WakeUp {
     type Result = ();
 }
 
@@ -29,18 +29,18 @@ impl actix::Message for Leave {
     type Result = ();
 }
 
-impl<A: Actor> actix::Handler<Bell> for Shell<A> {
+impl<A: Actor> actix::Handler<WakeUp> for Shell<A> {
     type Result = ();
 
-    fn handle(&mut self, _: Bell, actix: &mut actix::Context<Self>) {
+    fn handle(&mut self, _: WakeUp, actix: &mut actix::Context<Self>) {
         for _ in 0..TURN {
             if self.context.incarnation.is_ending() {
                 break;
             }
-            let Some(letter) = self.context.slot.front() else {
+            let Some(envelope) = self.context.cell.front() else {
                 break;
             };
-            letter.deliver(&mut self.actor, &mut self.context);
+            envelope.deliver(&mut self.actor, &mut self.context);
             self.context.leave_if_ending(actix);
         }
     }
@@ -54,7 +54,7 @@ impl<A: Actor> actix::Handler<Leave> for Shell<A> {
         self.context.leave_if_ending(actix);
         if let Some(order) = self.context.incarnation.order.get() {
             self.context.incarnation.order.set(Some(StopOrder {
-                said_goodbye: true,
+                stopping_returned: true,
                 ..order
             }));
         }

@@ -6,7 +6,7 @@
 use super::incarnation::Incarnation;
 use super::restart::{Ended, RestartHistory};
 use super::{
-    Actor, Answer, BackoffSettings, Child, Context, Event, Exit, Handles, Message, Name, Restart, Spec,
+    Actor, Answer, BackoffSettings, Child, ChildSpec, Context, Event, Exit, Handles, Message, Name, Restart,
 };
 use crate::message;
 use impresario_policies::restart::RestartDecision;
@@ -28,10 +28,10 @@ pub enum Strategy {
     RestForOne,
 }
 
-/// How a supervisor, or a nursery, treats its children.
+/// How a supervisor, or a dynamic supervisor, treats its children.
 #[derive(Debug, Clone)]
 pub struct SupervisorSettings {
-    /// Who is restarted together. A nursery always restarts one for one.
+    /// Who is restarted together. A dynamic supervisor always restarts one for one.
     pub strategy: Strategy,
     /// More restarts than this within `period` and the supervisor gives up. Progress of a child erases its restarts.
     pub intensity: u32,
@@ -60,7 +60,7 @@ impl Default for SupervisorSettings {
 /// # Panics
 ///
 /// When two children have one name: nobody could tell them apart.
-pub fn supervisor(name: &str, settings: SupervisorSettings, children: Vec<Spec>) -> Child<Supervisor> {
+pub fn supervisor(name: &str, settings: SupervisorSettings, children: Vec<ChildSpec>) -> Child<Supervisor> {
     let mut names = BTreeSet::new();
     for spec in &children {
         assert!(
@@ -69,7 +69,7 @@ pub fn supervisor(name: &str, settings: SupervisorSettings, children: Vec<Spec>)
             spec.name()
         );
     }
-    let specs: Rc<[Spec]> = Rc::from(children);
+    let specs: Rc<[ChildSpec]> = Rc::from(children);
     let below = specs.clone();
     Child::new(name, move |_| Supervisor::new(settings.clone(), specs.clone())).above(below)
 }
@@ -83,8 +83,8 @@ message!(RestartDue { ticket: u64 });
 /// The actor behind [`supervisor`].
 pub struct Supervisor {
     settings: SupervisorSettings,
-    specs: Rc<[Spec]>,
-    wards: Vec<Ward>,
+    specs: Rc<[ChildSpec]>,
+    children: Vec<ChildState>,
     /// What goes on step by step: nothing else is begun meanwhile.
     plan: Option<Plan>,
     /// Exits seen while a plan was under way that has nothing to do with them.
@@ -94,7 +94,7 @@ pub struct Supervisor {
 
 /// What is known about one child.
 #[derive(Default)]
-struct Ward {
+struct ChildState {
     life: Option<u64>,
     /// The restart it waits for.
     ticket: Option<u64>,
@@ -115,12 +115,12 @@ enum Next {
 }
 
 impl Supervisor {
-    fn new(settings: SupervisorSettings, specs: Rc<[Spec]>) -> Self {
-        let wards = specs.iter().map(|_| Ward::default()).collect();
+    fn new(settings: SupervisorSettings, specs: Rc<[ChildSpec]>) -> Self {
+        let children = specs.iter().map(|_| ChildState::default()).collect();
         Self {
             settings,
             specs,
-            wards,
+            children,
             plan: None,
             late: VecDeque::new(),
             tickets: 0,
@@ -153,11 +153,11 @@ impl Actor for Supervisor {
 
 impl Handles<ChildEnded> for Supervisor {
     fn handle(&mut self, message: ChildEnded, ctx: &mut Context<Self>) -> Answer<Self, ()> {
-        let ward = &mut self.wards[message.child];
-        if ward.life != Some(message.ended.life) {
+        let child_state = &mut self.children[message.child];
+        if child_state.life != Some(message.ended.life) {
             return Answer::now(());
         }
-        ward.life = None;
+        child_state.life = None;
         match &self.plan {
             Some(plan) if plan.to_stop.contains(&message.child) => self.follow_plan(ctx),
             Some(_) => self.late.push_back(message),
@@ -170,8 +170,8 @@ impl Handles<ChildEnded> for Supervisor {
 impl Handles<RestartDue> for Supervisor {
     fn handle(&mut self, due: RestartDue, ctx: &mut Context<Self>) -> Answer<Self, ()> {
         if self.plan.is_none() {
-            for child in 0..self.wards.len() {
-                if self.wards[child].ticket == Some(due.ticket) {
+            for child in 0..self.children.len() {
+                if self.children[child].ticket == Some(due.ticket) {
                     self.start(child, ctx);
                 }
             }
@@ -190,10 +190,10 @@ impl Supervisor {
                 ended: Ended::new(incarnation, exit),
             });
         };
-        let started = spec.start(&ctx.surroundings, Box::new(report));
+        let started = spec.start(&ctx.tree, Box::new(report));
         let life = spec.lives();
-        self.wards[child].ticket = None;
-        self.wards[child].life = Some(life);
+        self.children[child].ticket = None;
+        self.children[child].life = Some(life);
         if let Err(exit) = started {
             let ended = Ended::at_start(life, exit);
             ctx.port::<ChildEnded>().tell_always(ChildEnded { child, ended });
@@ -202,18 +202,18 @@ impl Supervisor {
 
     fn child_ended(&mut self, ChildEnded { child, ended }: ChildEnded, ctx: &mut Context<Self>) {
         let spec = &self.specs[child];
-        self.wards[child].history.observe(&ended, &self.settings);
+        self.children[child].history.observe(&ended, &self.settings);
         if ended.progressed {
             ctx.progress(); // what was reached below counts above
         }
         let period = self.settings.period;
         let restarts = self
-            .wards
+            .children
             .iter_mut()
-            .map(|ward| ward.history.in_period(period))
+            .map(|child_state| child_state.history.in_period(period))
             .sum();
-        let chance = ctx.surroundings.chance();
-        let history = &self.wards[child].history;
+        let chance = ctx.tree.chance();
+        let history = &self.children[child].history;
         match history.decide(&ended.exit, spec.restart(), restarts, chance, &self.settings) {
             RestartDecision::Rest(_) => spec.go_down(&ended.exit),
             RestartDecision::Restart { delay } => self.restart(child, delay, ctx),
@@ -225,15 +225,15 @@ impl Supervisor {
     }
 
     fn restart(&mut self, child: usize, delay: Duration, ctx: &mut Context<Self>) {
-        self.wards[child].history.restarted();
+        self.children[child].history.restarted();
         let concerned = match self.settings.strategy {
             Strategy::OneForOne => child..child + 1,
-            Strategy::OneForAll => 0..self.wards.len(),
-            Strategy::RestForOne => child..self.wards.len(),
+            Strategy::OneForAll => 0..self.children.len(),
+            Strategy::RestForOne => child..self.children.len(),
         };
         let is_member = |index: &usize| {
-            let ward = &self.wards[*index];
-            *index == child || ward.life.is_some() || ward.ticket.is_some()
+            let child_state = &self.children[*index];
+            *index == child || child_state.life.is_some() || child_state.ticket.is_some()
         };
         let group: Vec<usize> = concerned.filter(is_member).collect();
         let event = Event::RestartIn {
@@ -241,7 +241,7 @@ impl Supervisor {
             delay,
             group: group.len(),
         };
-        ctx.surroundings.emit(event);
+        ctx.tree.emit(event);
         // Not drained: a member at work may be waiting for the very one that died.
         self.plan = Some(Plan {
             to_stop: group.clone(),
@@ -253,8 +253,8 @@ impl Supervisor {
 
     fn escalate(&mut self, child: usize, why: Arc<str>, ctx: &mut Context<Self>) {
         let child = self.specs[child].name().clone();
-        let supervisor = ctx.slot.name().clone();
-        ctx.surroundings.emit(Event::Escalated {
+        let supervisor = ctx.cell.name().clone();
+        ctx.tree.emit(Event::Escalated {
             supervisor,
             child: child.clone(),
             why: why.clone(),
@@ -269,15 +269,15 @@ impl Supervisor {
 
     /// Nobody is started any more. Gives those who are there.
     fn forget_restarts(&mut self) -> Vec<usize> {
-        for ward in &mut self.wards {
-            ward.ticket = None;
+        for child_state in &mut self.children {
+            child_state.ticket = None;
         }
         self.running()
     }
 
     fn running(&self) -> Vec<usize> {
-        (0..self.wards.len())
-            .filter(|index| self.wards[*index].life.is_some())
+        (0..self.children.len())
+            .filter(|index| self.children[*index].life.is_some())
             .collect()
     }
 
@@ -286,7 +286,7 @@ impl Supervisor {
         while let Some(plan) = &mut self.plan {
             let Some(&child) = plan.to_stop.last() else { break };
             let spec = &self.specs[child];
-            if self.wards[child].life.is_some() {
+            if self.children[child].life.is_some() {
                 spec.order_stop(plan.drain, None);
                 return;
             }
@@ -318,7 +318,7 @@ impl Supervisor {
             } else if delay.is_zero() {
                 self.start(child, ctx);
             } else {
-                self.wards[child].ticket = Some(self.tickets);
+                self.children[child].ticket = Some(self.tickets);
             }
         }
         if !delay.is_zero() {

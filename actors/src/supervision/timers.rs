@@ -2,12 +2,12 @@
 
 use super::Actor;
 use super::context::TimerKey;
-use super::mailbox::AnyLetter;
+use super::mailbox::AnyEnvelope;
 use std::collections::BTreeMap;
 use tokio::time::Instant;
 
 pub(super) struct Timers<A: Actor> {
-    pending: BTreeMap<TimerKey, AnyLetter<A>>,
+    pending: BTreeMap<TimerKey, AnyEnvelope<A>>,
     set: u64,
 }
 
@@ -19,13 +19,13 @@ impl<A: Actor> Timers<A> {
         }
     }
 
-    pub(super) fn set(&mut self, due: Instant, letter: AnyLetter<A>) -> TimerKey {
+    pub(super) fn set(&mut self, due: Instant, envelope: AnyEnvelope<A>) -> TimerKey {
         self.set += 1;
         let key = TimerKey {
             due,
             number: self.set,
         };
-        self.pending.insert(key, letter);
+        self.pending.insert(key, envelope);
         key
     }
 
@@ -37,7 +37,7 @@ impl<A: Actor> Timers<A> {
         self.pending.keys().next().map(|key| key.due)
     }
 
-    pub(super) fn take_due(&mut self, now: Instant) -> Option<AnyLetter<A>> {
+    pub(super) fn take_due(&mut self, now: Instant) -> Option<AnyEnvelope<A>> {
         let first = self.pending.first_entry()?;
         (first.key().due <= now).then(|| first.remove())
     }

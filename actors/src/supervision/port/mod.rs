@@ -1,11 +1,11 @@
 //! What an actor holds to reach another: typed by message, alive across restarts, honest about what it knows.
 
-mod desk;
 mod errors;
+mod function;
 
 pub use errors::{AskError, TellError};
 
-use super::letter::{Fate, Letter, Manner};
+use super::envelope::{Envelope, ReplyState, SendMode};
 use super::{Exit, Message, Name};
 use std::fmt;
 use std::future::{Future, poll_fn};
@@ -20,10 +20,10 @@ pub struct Port<M: Message>(Rc<dyn Accept<M>>);
 
 pub(super) trait Accept<M: Message> {
     fn name(&self) -> Name;
-    fn post(&self, letter: &Rc<Letter<M>>) -> Posted;
+    fn post(&self, envelope: &Rc<Envelope<M>>) -> Posted;
     /// For news that must not be refused.
-    fn post_always(&self, letter: &Rc<Letter<M>>);
-    fn forget(&self, letter: &Letter<M>);
+    fn post_always(&self, envelope: &Rc<Envelope<M>>);
+    fn forget(&self, envelope: &Envelope<M>);
 }
 
 pub(super) enum Posted {
@@ -40,7 +40,7 @@ impl<M: Message> Port<M> {
     /// A port with no actor behind it: each message is given to `answer` at once. For tests, and for the edge
     /// of a tree.
     pub fn answered_by(name: &str, answer: impl FnMut(M) -> M::Reply + 'static) -> Self {
-        Self(Rc::new(desk::Desk::new(name, answer)))
+        Self(Rc::new(function::FunctionPort::new(name, answer)))
     }
 
     /// Who stands there.
@@ -57,7 +57,7 @@ impl<M: Message> Port<M> {
         message: M,
         within: Duration,
     ) -> impl Future<Output = Result<M::Reply, AskError<M>>> + use<M> + 'static {
-        self.ask_as(Manner::Ask, message, within)
+        self.ask_as(SendMode::Ask, message, within)
     }
 
     /// The same for those who are many and come all at once: they stand in a longer line before they are refused.
@@ -66,26 +66,26 @@ impl<M: Message> Port<M> {
         message: M,
         within: Duration,
     ) -> impl Future<Output = Result<M::Reply, AskError<M>>> + use<M> + 'static {
-        self.ask_as(Manner::AskPatiently, message, within)
+        self.ask_as(SendMode::AskPatiently, message, within)
     }
 
     fn ask_as(
         &self,
-        manner: Manner,
+        mode: SendMode,
         message: M,
         within: Duration,
     ) -> impl Future<Output = Result<M::Reply, AskError<M>>> + use<M> + 'static {
         let deadline = Instant::now().checked_add(within);
-        let letter = Letter::new(message, manner);
-        match self.0.post(&letter) {
+        let envelope = Envelope::new(message, mode);
+        match self.0.post(&envelope) {
             Posted::Queued => {}
-            Posted::Busy => letter.settle(Fate::Busy),
-            Posted::Down(cause) => letter.settle(Fate::Down(cause)),
+            Posted::Busy => envelope.settle(ReplyState::Busy),
+            Posted::Down(cause) => envelope.settle(ReplyState::Down(cause)),
         }
         wait_for_reply(
             Asked {
                 place: self.0.clone(),
-                letter,
+                envelope,
             },
             deadline,
         )
@@ -119,14 +119,14 @@ impl<M: Message> Port<M> {
 
     /// Sends a message; nobody waits for a reply. It outlives a crash while it is in the mailbox.
     pub fn tell(&self, message: M) -> Result<(), TellError<M>> {
-        let letter = Letter::new(message, Manner::Tell);
-        let posted = self.0.post(&letter);
-        match (posted, letter) {
+        let envelope = Envelope::new(message, SendMode::Tell);
+        let posted = self.0.post(&envelope);
+        match (posted, envelope) {
             (Posted::Queued, _) => Ok(()),
-            (Posted::Busy, letter) => letter
+            (Posted::Busy, envelope) => envelope
                 .take_message()
                 .map_or(Ok(()), |message| Err(TellError::Busy(message))),
-            (Posted::Down(cause), letter) => letter
+            (Posted::Down(cause), envelope) => envelope
                 .take_message()
                 .map_or(Ok(()), |message| Err(TellError::Down { cause, message })),
         }
@@ -134,21 +134,21 @@ impl<M: Message> Port<M> {
 
     /// Sends news that must not be refused, whatever the mailbox holds. Their number must be bounded elsewhere.
     pub(super) fn tell_always(&self, message: M) {
-        self.0.post_always(&Letter::new(message, Manner::Tell));
+        self.0.post_always(&Envelope::new(message, SendMode::Tell));
     }
 }
 
-/// Takes the letter back when the asker goes.
+/// Takes the envelope back when the asker goes.
 struct Asked<M: Message> {
     place: Rc<dyn Accept<M>>,
-    letter: Rc<Letter<M>>,
+    envelope: Rc<Envelope<M>>,
 }
 
 impl<M: Message> Asked<M> {
     fn take_back(&self) -> Option<M> {
-        let message = self.letter.take_message();
+        let message = self.envelope.take_message();
         if message.is_some() {
-            self.place.forget(&self.letter);
+            self.place.forget(&self.envelope);
         }
         message
     }
@@ -165,9 +165,9 @@ async fn wait_for_reply<M: Message>(
     deadline: Option<Instant>,
 ) -> Result<M::Reply, AskError<M>> {
     let mut clock = pin!(deadline.map(sleep_until));
-    let fate = poll_fn(|cx| {
-        if let Poll::Ready(fate) = asked.letter.poll_fate(cx.waker()) {
-            return Poll::Ready(Some(fate));
+    let state = poll_fn(|cx| {
+        if let Poll::Ready(state) = asked.envelope.poll_reply(cx.waker()) {
+            return Poll::Ready(Some(state));
         }
         match clock.as_mut().as_pin_mut() {
             Some(clock) => clock.poll(cx).map(|()| None),
@@ -175,26 +175,26 @@ async fn wait_for_reply<M: Message>(
         }
     })
     .await;
-    let Some(fate) = fate else {
+    let Some(state) = state else {
         return Err(AskError::Timeout {
             message: asked.take_back(),
         });
     };
-    match fate {
-        Fate::Answered(reply) => Ok(reply),
-        Fate::Died { incarnation, cause } => Err(AskError::Died { incarnation, cause }),
-        Fate::Down(cause) => match asked.letter.take_message() {
+    match state {
+        ReplyState::Answered(reply) => Ok(reply),
+        ReplyState::Died { incarnation, cause } => Err(AskError::Died { incarnation, cause }),
+        ReplyState::Down(cause) => match asked.envelope.take_message() {
             Some(message) => Err(AskError::Down { cause, message }),
             None => Err(AskError::Died {
                 incarnation: 0,
                 cause,
             }),
         },
-        Fate::Busy => match asked.letter.take_message() {
+        ReplyState::Busy => match asked.envelope.take_message() {
             Some(message) => Err(AskError::Busy(message)),
             None => Err(AskError::Timeout { message: None }),
         },
-        Fate::Waiting(_) | Fate::Told => Err(AskError::Timeout {
+        ReplyState::Waiting(_) | ReplyState::Told => Err(AskError::Timeout {
             message: asked.take_back(),
         }),
     }

@@ -105,7 +105,7 @@ fn after_an_answer_that_comes_later_means_when_it_has_come() {
 fn the_registry_knows_every_boundary_of_every_actor_the_tree_has_had() {
     tell_story(async {
         let log = Log::default();
-        let (child, runs) = nursery("nursery", settings(Strategy::OneForOne));
+        let (child, runs) = dynamic_supervisor("dynamic_supervisor", settings(Strategy::OneForOne));
         let root = start(&log, settings(Strategy::OneForOne), vec![child.spec()]).await;
         let kinds = |root: &Root| -> BTreeSet<&str> {
             root.registry()
@@ -114,9 +114,12 @@ fn the_registry_knows_every_boundary_of_every_actor_the_tree_has_had() {
                 .map(|boundary| boundary.kind)
                 .collect()
         };
-        assert_eq!(kinds(&root), BTreeSet::from(["nursery", "supervisor"]));
+        assert_eq!(kinds(&root), BTreeSet::from(["dynamic_supervisor", "supervisor"]));
         runs.start(worker("a", &log).spec(), None).await.unwrap();
-        assert_eq!(kinds(&root), BTreeSet::from(["nursery", "supervisor", "worker"]));
+        assert_eq!(
+            kinds(&root),
+            BTreeSet::from(["dynamic_supervisor", "supervisor", "worker"])
+        );
         let of_worker = root.registry().boundaries();
         let of_worker = of_worker.iter().filter(|boundary| boundary.kind == "worker");
         assert_eq!(of_worker.count(), 2 * Worker::HANDLES.len());
@@ -245,7 +248,7 @@ async fn world(seed: u64, strikes: Strikes, looks_first: bool) -> Outcome {
         tireless(Strategy::RestForOne),
         vec![ledger.spec(), router.spec()],
     );
-    let (keeper, visitors) = nursery("nursery", tireless(Strategy::OneForOne));
+    let (keeper, visitors) = dynamic_supervisor("dynamic_supervisor", tireless(Strategy::OneForOne));
     let top = supervisor(
         "top",
         tireless(Strategy::OneForOne),
@@ -354,10 +357,10 @@ fn many_strikes_break_nothing_and_hit_every_boundary_there_is() {
     let kinds: BTreeSet<_> = hit.iter().map(|(kind, message, _)| (*kind, *message)).collect();
     let expected = [
         ("ledger", "Put"),
-        ("nursery", "ChildGone"),
-        ("nursery", "RetryDue"),
-        ("nursery", "StartChild"),
-        ("nursery", "StopChild"),
+        ("dynamic_supervisor", "ChildGone"),
+        ("dynamic_supervisor", "RetryDue"),
+        ("dynamic_supervisor", "StartChild"),
+        ("dynamic_supervisor", "StopChild"),
         ("router", "Route"),
         ("supervisor", "ChildEnded"),
         ("supervisor", "RestartDue"),

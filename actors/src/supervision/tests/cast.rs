@@ -202,7 +202,7 @@ pub fn settings(strategy: Strategy) -> SupervisorSettings {
     }
 }
 
-pub async fn start(log: &Log, settings: SupervisorSettings, children: Vec<Spec>) -> Root {
+pub async fn start(log: &Log, settings: SupervisorSettings, children: Vec<ChildSpec>) -> Root {
     start_tree(log, supervisor("root", settings, children)).await
 }
 

@@ -1,4 +1,4 @@
-//! The fate of every message is known.
+//! The state of every message is known.
 
 use super::cast::*;
 use crate::supervision::*;
@@ -299,7 +299,10 @@ fn a_function_can_stand_where_an_actor_would() {
 fn two_actors_can_hold_ports_to_each_other() {
     tell_story(async {
         let log = Log::default();
-        let (left, right) = (Place::<Worker>::new("left"), Place::<Worker>::new("right"));
+        let (left, right) = (
+            Registration::<Worker>::new("left"),
+            Registration::<Worker>::new("right"),
+        );
         let (to_left, to_right) = (left.port::<Work>(), right.port::<Jot>());
         let back = left.port::<Jot>();
         let build = |log: &Log| {

@@ -2,11 +2,11 @@
 
 mod boundaries;
 mod cast;
+mod dynamic_supervisor;
 mod escalation;
 mod faults;
 mod linked;
 mod messages;
-mod nursery;
 mod pauses;
 mod restarts;
 mod shutdown;

@@ -234,7 +234,7 @@ fn nothing_is_left_of_a_tree_that_is_gone() {
             let log = Log::default();
             let sentinel = std::rc::Rc::new(());
             let held = sentinel.clone();
-            let place = Place::<Worker>::new("a");
+            let place = Registration::<Worker>::new("a");
             let (own_port, own_log) = (place.port::<Count>(), log.clone());
             let child = place.child(move |ctx| {
                 let (held, port) = (held.clone(), own_port.clone());

@@ -62,8 +62,8 @@ fn judged(pass: u32, passed: bool) -> Step {
     }
 }
 
-fn judge(pass: u32) -> Move {
-    Move::Judge {
+fn judge(pass: u32) -> Action {
+    Action::Judge {
         pass,
         model: "offline".into(),
         wait: Duration::ZERO,
@@ -159,27 +159,27 @@ fn run_of(steps: Vec<Step>) -> RunProjection {
     RunProjection::of(&recorded)
 }
 
-fn with_room() -> ConductFacts {
-    ConductFacts {
+fn with_room() -> ActionFacts {
+    ActionFacts {
         has_room: true,
         can_resume: true,
-        ..ConductFacts::default()
+        ..ActionFacts::default()
     }
 }
 
-fn check(steps: Vec<Step>, facts: ConductFacts, expected: Move) {
-    assert_eq!(decide_next_move(&run_of(steps), &facts), expected);
+fn check(steps: Vec<Step>, facts: ActionFacts, expected: Action) {
+    assert_eq!(decide_next_action(&run_of(steps), &facts), expected);
 }
 
-fn code_of(steps: Vec<Step>, facts: ConductFacts) -> (TerminalState, Option<ReasonCode>) {
-    match decide_next_move(&run_of(steps), &facts) {
-        Move::End { state, reason } => (state, reason.map(|reason| reason.code)),
+fn code_of(steps: Vec<Step>, facts: ActionFacts) -> (TerminalState, Option<ReasonCode>) {
+    match decide_next_action(&run_of(steps), &facts) {
+        Action::End { state, reason } => (state, reason.map(|reason| reason.code)),
         other => panic!("the run goes on: {other:?}"),
     }
 }
 
-fn start(number: u32, model: &str, from: StartFrom) -> Move {
-    Move::StartAttempt {
+fn start(number: u32, model: &str, from: StartFrom) -> Action {
+    Action::StartAttempt {
         number: AttemptNumber(number),
         model: model.into(),
         wait: Duration::ZERO,
@@ -189,17 +189,17 @@ fn start(number: u32, model: &str, from: StartFrom) -> Move {
 
 #[test]
 fn a_run_is_judged_briefed_admitted_tried_ended_delivered() {
-    check(vec![accepted()], ConductFacts::default(), judge(1));
-    let keep = Move::KeepBrief {
+    check(vec![accepted()], ActionFacts::default(), judge(1));
+    let keep = Action::KeepBrief {
         brief: goal(),
         verdict: Some(verdict(true)),
         choice: None,
     };
-    check(vec![accepted(), judged(1, true)], ConductFacts::default(), keep);
+    check(vec![accepted(), judged(1, true)], ActionFacts::default(), keep);
     check(
         vec![accepted(), briefed()],
-        ConductFacts::default(),
-        Move::AwaitRoom,
+        ActionFacts::default(),
+        Action::AwaitRoom,
     );
     check(
         vec![accepted(), briefed(), Step::Admitted],
@@ -219,7 +219,7 @@ fn a_run_is_judged_briefed_admitted_tried_ended_delivered() {
     check(
         answered.clone(),
         with_room(),
-        Move::End {
+        Action::End {
             state: TerminalState::Succeeded,
             reason: None,
         },
@@ -230,9 +230,9 @@ fn a_run_is_judged_briefed_admitted_tried_ended_delivered() {
         proof: nothing_left(),
     };
     let over = [answered, vec![end]].concat();
-    check(over.clone(), with_room(), Move::Deliver);
+    check(over.clone(), with_room(), Action::Deliver);
     let acknowledged = [over, vec![Step::Delivered, Step::DeliveryAcknowledged]].concat();
-    check(acknowledged, with_room(), Move::Rest);
+    check(acknowledged, with_room(), Action::Rest);
 }
 
 #[test]
@@ -259,7 +259,7 @@ fn a_trace_is_looked_at_when_the_person_has_the_result_and_before_that_is_writte
         proof: nothing_left(),
     };
     let ended = |then: &[Step]| [&[accepted.clone(), end.clone()], then].concat();
-    let facts = |delivery| ConductFacts {
+    let facts = |delivery| ActionFacts {
         delivery,
         ..with_room()
     };
@@ -267,28 +267,28 @@ fn a_trace_is_looked_at_when_the_person_has_the_result_and_before_that_is_writte
         verdict: None,
         alerted: false,
     };
-    check(ended(&[]), facts(None), Move::Deliver);
-    for fate in [DeliveryFate::Kept, DeliveryFate::Shown, DeliveryFate::NotTaken] {
-        check(ended(&[Step::Delivered]), facts(Some(fate)), Move::Observe);
+    check(ended(&[]), facts(None), Action::Deliver);
+    for fate in [DeliveryState::Kept, DeliveryState::Shown, DeliveryState::NotTaken] {
+        check(ended(&[Step::Delivered]), facts(Some(fate)), Action::Observe);
     }
     check(
         ended(std::slice::from_ref(&seen)),
-        facts(Some(DeliveryFate::Kept)),
-        Move::Acknowledge,
+        facts(Some(DeliveryState::Kept)),
+        Action::Acknowledge,
     );
-    check(ended(&[seen]), facts(Some(DeliveryFate::NotTaken)), Move::Rest);
-    let failed = ConductFacts {
+    check(ended(&[seen]), facts(Some(DeliveryState::NotTaken)), Action::Rest);
+    let failed = ActionFacts {
         observation_failed: true,
-        ..facts(Some(DeliveryFate::Kept))
+        ..facts(Some(DeliveryState::Kept))
     };
-    check(ended(&[Step::Delivered]), failed, Move::Acknowledge);
+    check(ended(&[Step::Delivered]), failed, Action::Acknowledge);
 }
 
 #[test]
 fn a_paid_pass_is_not_paid_again() {
     check(
         vec![accepted(), judged(1, false)],
-        ConductFacts::default(),
+        ActionFacts::default(),
         judge(2),
     );
 }
@@ -303,11 +303,11 @@ fn an_answer_of_the_user_is_judged_again_and_that_loop_is_bounded() {
             question: "Which lock?".into(),
         },
     ];
-    let ask_again = Move::Ask {
+    let ask_again = Action::Ask {
         question: "Which lock?".into(),
         asked_before: true,
     };
-    check(asked.clone(), ConductFacts::default(), ask_again);
+    check(asked.clone(), ActionFacts::default(), ask_again);
     let answered = [
         asked,
         vec![Step::QuestionAnswered {
@@ -315,9 +315,9 @@ fn an_answer_of_the_user_is_judged_again_and_that_loop_is_bounded() {
         }],
     ]
     .concat();
-    check(answered.clone(), ConductFacts::default(), judge(3));
+    check(answered.clone(), ActionFacts::default(), judge(3));
     let still_unclear = [answered, vec![judged(3, false), judged(4, false)]].concat();
-    let outcome = code_of(still_unclear, ConductFacts::default());
+    let outcome = code_of(still_unclear, ActionFacts::default());
     assert_eq!(
         outcome,
         (TerminalState::Failed, Some(ReasonCode::NeedsClarification))
@@ -334,12 +334,12 @@ fn without_a_person_the_run_says_what_is_missing() {
             question: "Which lock?".into(),
         },
     ];
-    let facts = ConductFacts {
+    let facts = ActionFacts {
         question_failed: Some(QuestionFailure::NobodyThere),
-        ..ConductFacts::default()
+        ..ActionFacts::default()
     };
-    match decide_next_move(&run_of(steps), &facts) {
-        Move::End {
+    match decide_next_action(&run_of(steps), &facts) {
+        Action::End {
             state: TerminalState::Failed,
             reason: Some(reason),
         } => {
@@ -364,13 +364,13 @@ fn a_question_nobody_answered_in_time_says_how_long_was_waited() {
             question: "Which lock?".into(),
         },
     ];
-    let facts = ConductFacts {
+    let facts = ActionFacts {
         question_failed: Some(QuestionFailure::TimedOut),
-        ..ConductFacts::default()
+        ..ActionFacts::default()
     };
-    let Move::End {
+    let Action::End {
         reason: Some(reason), ..
-    } = decide_next_move(&run_of(steps), &facts)
+    } = decide_next_action(&run_of(steps), &facts)
     else {
         panic!("the run goes on")
     };
@@ -387,15 +387,15 @@ fn an_attempt_nobody_drives_is_settled_before_anything_else() {
     check(
         steps.clone(),
         with_room(),
-        Move::SettleLostAttempt {
+        Action::SettleLostAttempt {
             number: AttemptNumber(1),
         },
     );
-    let live = ConductFacts {
+    let live = ActionFacts {
         live_attempt: Some(AttemptNumber(1)),
         ..with_room()
     };
-    check(steps, live, Move::LetAttemptRun { stop_as: None });
+    check(steps, live, Action::LetAttemptRun { stop_as: None });
 }
 
 #[test]
@@ -404,14 +404,14 @@ fn cancelling_stops_the_attempt_then_ends_the_run() {
         by: "the user".into(),
     };
     let steps = vec![accepted(), briefed(), Step::Admitted, started(1), cancel];
-    let live = ConductFacts {
+    let live = ActionFacts {
         live_attempt: Some(AttemptNumber(1)),
         ..with_room()
     };
     check(
         steps.clone(),
         live,
-        Move::LetAttemptRun {
+        Action::LetAttemptRun {
             stop_as: Some(AttemptEnding::Cancelled),
         },
     );
@@ -476,13 +476,13 @@ fn a_cut_off_tool_that_must_not_run_twice_parks_the_run() {
 
 #[test]
 fn the_total_clock_ends_whatever_is_under_way() {
-    let over = ConductFacts {
+    let over = ActionFacts {
         total_over: true,
-        ..ConductFacts::default()
+        ..ActionFacts::default()
     };
     let outcome = code_of(vec![accepted(), briefed()], over.clone());
     assert_eq!(outcome, (TerminalState::Failed, Some(ReasonCode::TotalTimeout)));
-    let live = ConductFacts {
+    let live = ActionFacts {
         live_attempt: Some(AttemptNumber(1)),
         ..over
     };
@@ -490,7 +490,7 @@ fn the_total_clock_ends_whatever_is_under_way() {
     check(
         steps,
         live,
-        Move::LetAttemptRun {
+        Action::LetAttemptRun {
             stop_as: Some(AttemptEnding::Deadline),
         },
     );
@@ -498,19 +498,19 @@ fn the_total_clock_ends_whatever_is_under_way() {
 
 #[test]
 fn the_clock_of_the_group_ends_a_member_that_waits_and_one_that_works() {
-    let over = ConductFacts {
+    let over = ActionFacts {
         group_over: true,
-        ..ConductFacts::default()
+        ..ActionFacts::default()
     };
     let outcome = code_of(vec![accepted(), briefed()], over.clone());
     assert_eq!(outcome, (TerminalState::Failed, Some(ReasonCode::TotalTimeout)));
-    let live = ConductFacts {
+    let live = ActionFacts {
         live_attempt: Some(AttemptNumber(1)),
         ..over
     };
     let steps = vec![accepted(), briefed(), Step::Admitted, started(1)];
     let stop_as = Some(AttemptEnding::Deadline);
-    check(steps, live, Move::LetAttemptRun { stop_as });
+    check(steps, live, Action::LetAttemptRun { stop_as });
 }
 
 #[test]
@@ -531,7 +531,7 @@ fn an_answer_on_disk_wins_over_a_late_cancel() {
     check(
         steps,
         with_room(),
-        Move::End {
+        Action::End {
             state: TerminalState::Succeeded,
             reason: None,
         },
@@ -546,7 +546,7 @@ fn a_brief_that_passed_without_a_goal_has_the_task_for_one() {
         verdict: verdict(true),
     };
     let run = run_of(vec![accepted(), judged]);
-    let Move::KeepBrief { brief, .. } = decide_next_move(&run, &ConductFacts::default()) else {
+    let Action::KeepBrief { brief, .. } = decide_next_action(&run, &ActionFacts::default()) else {
         panic!("keeps no brief")
     };
     assert_eq!(brief.user_goal, request().task);
@@ -575,15 +575,15 @@ fn written(brief: Option<Brief>) -> Step {
 }
 
 fn kept_goal(steps: Vec<Step>) -> (String, Option<Verdict>) {
-    match decide_next_move(&run_of(steps), &ConductFacts::default()) {
-        Move::KeepBrief { brief, verdict, .. } => (brief.user_goal, verdict),
+    match decide_next_action(&run_of(steps), &ActionFacts::default()) {
+        Action::KeepBrief { brief, verdict, .. } => (brief.user_goal, verdict),
         other => panic!("keeps no brief: {other:?}"),
     }
 }
 
 #[test]
 fn without_a_judge_the_actor_writes_once_and_the_run_goes_on() {
-    check(vec![unjudged("look")], ConductFacts::default(), judge(1));
+    check(vec![unjudged("look")], ActionFacts::default(), judge(1));
     let kept = kept_goal(vec![unjudged("look"), written(Some(goal()))]);
     assert_eq!(kept, ("find the lock".to_string(), None));
 }
@@ -596,7 +596,7 @@ fn without_a_judge_an_unusable_brief_leaves_the_task_as_the_goal() {
 
 #[test]
 fn nothing_starts_without_a_goal() {
-    let default_question = |question: &str| Move::Ask {
+    let default_question = |question: &str| Action::Ask {
         question: question.into(),
         asked_before: false,
     };
@@ -606,7 +606,7 @@ fn nothing_starts_without_a_goal() {
             None => crate::judge_loop::UNUSABLE_QUESTION,
             Some(_) => crate::judge_loop::DEFAULT_QUESTION,
         };
-        check(steps.clone(), ConductFacts::default(), default_question(question));
+        check(steps.clone(), ActionFacts::default(), default_question(question));
         let asked = Step::QuestionAsked {
             question: question.into(),
         };
@@ -614,7 +614,7 @@ fn nothing_starts_without_a_goal() {
             answer: "the lock".into(),
         };
         let after_answer = [steps, vec![asked, answered]].concat();
-        check(after_answer, ConductFacts::default(), judge(2));
+        check(after_answer, ActionFacts::default(), judge(2));
     }
 }
 
@@ -631,7 +631,7 @@ fn a_judge_that_passes_a_brief_without_a_goal_starts_nothing() {
         brief: Brief::default(),
         verdict: verdict(true),
     };
-    check(vec![accepted, passed], ConductFacts::default(), judge(2));
+    check(vec![accepted, passed], ActionFacts::default(), judge(2));
 }
 
 fn routed() -> Step {
@@ -714,7 +714,7 @@ fn a_brief_that_was_paid_for_is_not_paid_for_again() {
         ..Inherited::default()
     };
     let run = going_on_with(inherited, request().briefing);
-    let Move::KeepBrief { brief, verdict, .. } = decide_next_move(&run, &ConductFacts::default()) else {
+    let Action::KeepBrief { brief, verdict, .. } = decide_next_action(&run, &ActionFacts::default()) else {
         panic!("the brief is not kept")
     };
     assert_eq!(
@@ -732,11 +732,11 @@ fn an_open_question_is_asked_again_before_anybody_judges() {
     };
     for briefing in [request().briefing, Briefing::Direct] {
         let run = going_on_with(inherited(), briefing);
-        let next = decide_next_move(&run, &ConductFacts::default());
+        let next = decide_next_action(&run, &ActionFacts::default());
         assert!(
             matches!(
                 next,
-                Move::Ask {
+                Action::Ask {
                     asked_before: true,
                     ..
                 }
@@ -758,7 +758,7 @@ fn where_nobody_judges_what_was_found_out_is_the_brief() {
         ..Inherited::default()
     };
     let run = going_on_with(inherited, Briefing::Direct);
-    let Move::KeepBrief { brief, verdict, .. } = decide_next_move(&run, &ConductFacts::default()) else {
+    let Action::KeepBrief { brief, verdict, .. } = decide_next_action(&run, &ActionFacts::default()) else {
         panic!("no brief")
     };
     assert_eq!(brief.user_clarifications, ["the one in src/lock.rs"]);
@@ -789,8 +789,8 @@ fn a_judge_that_failed_is_asked_again_without_paying_the_actor_twice() {
             failed(1, "offline", ModelFault::RateLimited, None),
             failed(1, "offline", ModelFault::RateLimited, Some(goal())),
         ],
-        ConductFacts::default(),
-        Move::Judge {
+        ActionFacts::default(),
+        Action::Judge {
             pass: 1,
             model: "offline".into(),
             wait: Duration::from_secs(4),
@@ -803,7 +803,7 @@ fn a_judge_that_failed_is_asked_again_without_paying_the_actor_twice() {
 fn a_model_without_an_answer_asks_the_user_nothing() {
     let refused = |model| failed(1, model, ModelFault::UnknownModel, None);
     let steps = vec![accepted(), refused("offline"), refused("a/one"), refused("a/two")];
-    let Move::End { state, reason } = decide_next_move(&run_of(steps), &ConductFacts::default()) else {
+    let Action::End { state, reason } = decide_next_action(&run_of(steps), &ActionFacts::default()) else {
         panic!("goes on")
     };
     let reason = reason.expect("a failure says why");
@@ -830,11 +830,11 @@ fn a_question_that_the_person_closed_cancels_the_run() {
             question: "Which lock?".into(),
         },
     ];
-    let closed = ConductFacts {
+    let closed = ActionFacts {
         question_failed: Some(QuestionFailure::Dismissed),
-        ..ConductFacts::default()
+        ..ActionFacts::default()
     };
-    let Move::End { state, .. } = decide_next_move(&run_of(asked), &closed) else {
+    let Action::End { state, .. } = decide_next_action(&run_of(asked), &closed) else {
         panic!("goes on")
     };
     assert_eq!(state, TerminalState::Cancelled);
@@ -859,10 +859,10 @@ fn without_a_judge_the_task_is_the_goal_where_no_model_writes_a_brief() {
         user_goal: "where is the lock taken".into(),
         ..Brief::default()
     };
-    let kept = Move::KeepBrief {
+    let kept = Action::KeepBrief {
         brief,
         verdict: None,
         choice: None,
     };
-    check(steps, ConductFacts::default(), kept);
+    check(steps, ActionFacts::default(), kept);
 }

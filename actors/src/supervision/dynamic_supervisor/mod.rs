@@ -1,12 +1,12 @@
 //! Children that come and go. Each is restarted on its own account, and its owner is told once when it is gone.
 //!
-//! A nursery that dies takes its children with it; their owners are told that they were killed.
+//! A dynamic supervisor that dies takes its children with it; their owners are told that they were killed.
 
 mod actor;
 
-pub use actor::NurseryActor;
+pub use actor::DynamicSupervisorActor;
 
-use super::{AskError, Child, Exit, Message, Name, Port, Spec, SupervisorSettings};
+use super::{AskError, Child, ChildSpec, Exit, Message, Name, Port, SupervisorSettings};
 use crate::message;
 use std::future::Future;
 use std::rc::Rc;
@@ -15,21 +15,24 @@ use std::time::Duration;
 const START_WITHIN: Duration = Duration::from_secs(60);
 const STOP_WITHIN: Duration = Duration::from_secs(600);
 
-/// A nursery, as a child, and what others hold to start and stop children in it.
+/// A dynamic supervisor, as a child, and what others hold to start and stop children in it.
 ///
 /// The settings hold for each child by itself: one that is restarted too often is given up alone.
-pub fn nursery(name: &str, settings: SupervisorSettings) -> (Child<NurseryActor>, Nursery) {
-    let child = Child::new(name, move |_| NurseryActor::new(settings.clone())).above(Rc::from([]));
-    let nursery = Nursery {
+pub fn dynamic_supervisor(
+    name: &str,
+    settings: SupervisorSettings,
+) -> (Child<DynamicSupervisorActor>, DynamicSupervisor) {
+    let child = Child::new(name, move |_| DynamicSupervisorActor::new(settings.clone())).above(Rc::from([]));
+    let supervisor = DynamicSupervisor {
         start: child.port(),
         stop: child.port(),
     };
-    (child, nursery)
+    (child, supervisor)
 }
 
-/// Starts and stops children in a nursery; it survives restarts of the nursery, the children do not.
+/// Starts and stops children in a dynamic supervisor; it survives restarts of the dynamic supervisor, the children do not.
 #[derive(Clone, Debug)]
-pub struct Nursery {
+pub struct DynamicSupervisor {
     start: Port<StartChild>,
     stop: Port<StopChild>,
 }
@@ -43,12 +46,12 @@ pub enum StartError {
     /// Its builder or its `started` failed.
     #[error("it did not come up: it {0}")]
     Failed(Exit),
-    /// The nursery is going, or gone, or died over it; the child does not run.
-    #[error("the nursery is not there: it {0}")]
-    NurseryDown(Exit),
-    /// The nursery has more to do than it can.
-    #[error("the nursery did not take it in time")]
-    NurseryBusy,
+    /// The dynamic supervisor is going, or gone, or died over it; the child does not run.
+    #[error("the dynamic supervisor is not there: it {0}")]
+    SupervisorDown(Exit),
+    /// The dynamic supervisor has more to do than it can.
+    #[error("the dynamic supervisor did not take it in time")]
+    SupervisorBusy,
 }
 
 /// Why a child was not stopped.
@@ -57,20 +60,20 @@ pub enum StopError {
     /// No child of this name is there.
     #[error("no child called {0} is there")]
     NotThere(Name),
-    /// The nursery died, and the child with it.
-    #[error("the nursery is not there: it {0}")]
-    NurseryDown(Exit),
-    /// The nursery has more to do than it can, or the child does not go.
+    /// The dynamic supervisor died, and the child with it.
+    #[error("the dynamic supervisor is not there: it {0}")]
+    SupervisorDown(Exit),
+    /// The dynamic supervisor has more to do than it can, or the child does not go.
     #[error("the child did not stop in time")]
-    NurseryBusy,
+    SupervisorBusy,
 }
 
-impl Nursery {
+impl DynamicSupervisor {
     /// Starts a child. Once it was up, `on_exit` is told when it is gone for good, exactly once; also when this
-    /// reply got lost with the nursery.
+    /// reply got lost with the dynamic supervisor.
     pub fn start(
         &self,
-        spec: Spec,
+        spec: ChildSpec,
         on_exit: Option<Port<ChildExited>>,
     ) -> impl Future<Output = Result<(), StartError>> + use<> + 'static {
         let asked = self
@@ -79,8 +82,8 @@ impl Nursery {
         async {
             asked.await.unwrap_or_else(|error| {
                 Err(match no_reply(error) {
-                    Some(cause) => StartError::NurseryDown(cause),
-                    None => StartError::NurseryBusy,
+                    Some(cause) => StartError::SupervisorDown(cause),
+                    None => StartError::SupervisorBusy,
                 })
             })
         }
@@ -93,15 +96,15 @@ impl Nursery {
         async {
             asked.await.unwrap_or_else(|error| {
                 Err(match no_reply(error) {
-                    Some(cause) => StopError::NurseryDown(cause),
-                    None => StopError::NurseryBusy,
+                    Some(cause) => StopError::SupervisorDown(cause),
+                    None => StopError::SupervisorBusy,
                 })
             })
         }
     }
 }
 
-/// How the nursery ended, if that is why there is no reply.
+/// How the dynamic supervisor ended, if that is why there is no reply.
 fn no_reply<M: Message>(error: AskError<M>) -> Option<Exit> {
     match error {
         AskError::Died { cause, .. } | AskError::Down { cause, .. } => Some(cause),
@@ -110,16 +113,16 @@ fn no_reply<M: Message>(error: AskError<M>) -> Option<Exit> {
 }
 
 message!(
-    /// A child of a nursery is gone for good.
+    /// A child of a dynamic supervisor is gone for good.
     #[derive(Debug, Clone, PartialEq, Eq)]
     pub ChildExited {
         /// Which one.
         name: Name,
         /// Its last life.
         incarnation: u64,
-        /// How that ended; `Escalated` when the nursery gave it up.
+        /// How that ended; `Escalated` when the dynamic supervisor gave it up.
         exit: Exit,
     }
 );
-message!(StartChild { spec: Spec, on_exit: Option<Port<ChildExited>> } -> Result<(), StartError>);
+message!(StartChild { spec: ChildSpec, on_exit: Option<Port<ChildExited>> } -> Result<(), StartError>);
 message!(StopChild { name: Name } -> Result<Exit, StopError>);

@@ -16,7 +16,7 @@ use std::time::Duration;
 
 /// What is seen besides the journal.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct ConductFacts {
+pub struct ActionFacts {
     /// The attempt this incarnation drives.
     pub live_attempt: Option<AttemptNumber>,
     /// This generation has room for the run.
@@ -32,14 +32,14 @@ pub struct ConductFacts {
     /// The runner can go on with a nested session.
     pub can_resume: bool,
     /// What became of the result in this life; none before it was offered.
-    pub delivery: Option<DeliveryFate>,
+    pub delivery: Option<DeliveryState>,
     /// Looking at the trace came to nothing in this life.
     pub observation_failed: bool,
 }
 
 /// What became of a result that was offered to the host.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum DeliveryFate {
+pub enum DeliveryState {
     /// The host has it for good.
     Kept,
     /// The host showed it.
@@ -63,7 +63,7 @@ pub enum QuestionFailure {
 
 /// What a run does next.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Move {
+pub enum Action {
     /// Have actor and judge make one pass.
     Judge {
         /// From 1, over the whole run.
@@ -131,7 +131,7 @@ pub enum Move {
     Rest,
 }
 
-impl Move {
+impl Action {
     /// What it is, in a word for the log: what is in it may be the user's.
     pub fn word(&self) -> &'static str {
         match self {
@@ -152,7 +152,7 @@ impl Move {
 }
 
 /// Decides what a run does next.
-pub fn decide_next_move(run: &RunProjection, facts: &ConductFacts) -> Move {
+pub fn decide_next_action(run: &RunProjection, facts: &ActionFacts) -> Action {
     if run.ended.is_some() {
         return after_the_end(run, facts);
     }
@@ -168,7 +168,7 @@ pub fn decide_next_move(run: &RunProjection, facts: &ConductFacts) -> Move {
         return while_attempt_is_open(open, run, facts);
     }
     if run.answer.is_some() {
-        return Move::End {
+        return Action::End {
             state: TerminalState::Succeeded,
             reason: None,
         };
@@ -181,7 +181,7 @@ pub fn decide_next_move(run: &RunProjection, facts: &ConductFacts) -> Move {
         );
     }
     if let Some(reason) = run.park_requested.as_ref().or(facts.must_park.as_ref()) {
-        return Move::End {
+        return Action::End {
             state: TerminalState::Parked,
             reason: Some(reason.clone()),
         };
@@ -196,25 +196,25 @@ pub fn decide_next_move(run: &RunProjection, facts: &ConductFacts) -> Move {
         return towards_a_brief(run, request, facts);
     };
     if !facts.has_room {
-        return Move::AwaitRoom;
+        return Action::AwaitRoom;
     }
     towards_an_answer(run, request, facts)
 }
 
 /// The result first. That the host has it is written last, so that whoever recovers looks at the trace too.
-fn after_the_end(run: &RunProjection, facts: &ConductFacts) -> Move {
+fn after_the_end(run: &RunProjection, facts: &ActionFacts) -> Action {
     if run.acknowledged {
-        return Move::Rest;
+        return Action::Rest;
     }
     let Some(fate) = facts.delivery else {
-        return Move::Deliver;
+        return Action::Deliver;
     };
     if is_to_be_observed(run) && !run.observed && !facts.observation_failed {
-        return Move::Observe;
+        return Action::Observe;
     }
     match fate {
-        DeliveryFate::Kept => Move::Acknowledge,
-        DeliveryFate::Shown | DeliveryFate::NotTaken => Move::Rest,
+        DeliveryState::Kept => Action::Acknowledge,
+        DeliveryState::Shown | DeliveryState::NotTaken => Action::Rest,
     }
 }
 
@@ -224,9 +224,9 @@ fn is_to_be_observed(run: &RunProjection) -> bool {
         .is_some_and(|request| request.trace_directory.is_some() && request.terms.trace.observation.is_some())
 }
 
-fn while_attempt_is_open(open: &AttemptProjection, run: &RunProjection, facts: &ConductFacts) -> Move {
+fn while_attempt_is_open(open: &AttemptProjection, run: &RunProjection, facts: &ActionFacts) -> Action {
     if facts.live_attempt != Some(open.number) {
-        return Move::SettleLostAttempt { number: open.number };
+        return Action::SettleLostAttempt { number: open.number };
     }
     let stop_as =
         if run.cancel_requested.is_some() || run.park_requested.is_some() || facts.must_park.is_some() {
@@ -236,10 +236,10 @@ fn while_attempt_is_open(open: &AttemptProjection, run: &RunProjection, facts: &
         } else {
             None
         };
-    Move::LetAttemptRun { stop_as }
+    Action::LetAttemptRun { stop_as }
 }
 
-fn towards_a_brief(run: &RunProjection, request: &RunRequest, facts: &ConductFacts) -> Move {
+fn towards_a_brief(run: &RunProjection, request: &RunRequest, facts: &ActionFacts) -> Action {
     let inherited = request.terms.inherited.as_ref();
     if let Some((brief, verdict)) =
         inherited.and_then(|earlier| Some((earlier.brief.as_ref()?, &earlier.verdict)))
@@ -277,7 +277,7 @@ fn towards_a_brief(run: &RunProjection, request: &RunRequest, facts: &ConductFac
     }
     let question = question_of(&latest.verdict);
     if (run.questions.len() as u32) < *questions_max {
-        return Move::Ask {
+        return Action::Ask {
             question,
             asked_before: false,
         };
@@ -286,11 +286,11 @@ fn towards_a_brief(run: &RunProjection, request: &RunRequest, facts: &ConductFac
 }
 
 /// One more pass, on the model that is to answer after those that did not.
-fn judge(pass: u32, run: &RunProjection, request: &RunRequest) -> Move {
+fn judge(pass: u32, run: &RunProjection, request: &RunRequest) -> Action {
     let failed = run.failed_passes.iter().rev();
     let mut failed = failed.take_while(|failed| failed.pass == pass);
     match choose_judge_model(pass, &run.failed_passes, request) {
-        JudgeModelDecision::Call { model, wait } => Move::Judge {
+        JudgeModelDecision::Call { model, wait } => Action::Judge {
             pass,
             model,
             wait,
@@ -300,7 +300,7 @@ fn judge(pass: u32, run: &RunProjection, request: &RunRequest) -> Move {
         JudgeModelDecision::GiveUp(_) if unjudged(request) && !trim(&request.task).is_empty() => {
             keep_brief(the_task_alone(request), None, request)
         }
-        JudgeModelDecision::GiveUp(reason) => Move::End {
+        JudgeModelDecision::GiveUp(reason) => Action::End {
             state: TerminalState::Failed,
             reason: Some(reason),
         },
@@ -324,8 +324,8 @@ fn brief_of(run: &RunProjection, pass: &JudgedPass, request: &RunRequest) -> Bri
     brief_with_goal(brief, &request.task)
 }
 
-fn ask_again(question: &str) -> Move {
-    Move::Ask {
+fn ask_again(question: &str) -> Action {
+    Action::Ask {
         question: question.to_string(),
         asked_before: true,
     }
@@ -333,7 +333,7 @@ fn ask_again(question: &str) -> Move {
 
 /// Where nobody judges, what an earlier run found out and was told is the brief, else the task alone. A question that
 /// was open there is asked where somebody can answer it, and costs nothing where nobody can.
-fn keep_brief_unjudged(run: &RunProjection, request: &RunRequest, facts: &ConductFacts) -> Move {
+fn keep_brief_unjudged(run: &RunProjection, request: &RunRequest, facts: &ActionFacts) -> Action {
     match (run.open_question(), facts.question_failed) {
         (Some(question), None) => return ask_again(question),
         (Some(question), Some(failure @ (QuestionFailure::HostGone | QuestionFailure::Dismissed))) => {
@@ -356,18 +356,18 @@ fn the_task_alone(request: &RunRequest) -> Brief {
 }
 
 /// The models are chosen with the brief, so that no life of the run is between the two.
-fn keep_brief(brief: Brief, verdict: Option<Verdict>, request: &RunRequest) -> Move {
+fn keep_brief(brief: Brief, verdict: Option<Verdict>, request: &RunRequest) -> Action {
     let choice = match choose_models(request, verdict.as_ref()) {
         ChoiceDecision::KeepChain => None,
         ChoiceDecision::Choose(choice) => Some(choice),
         ChoiceDecision::Refuse(reason) => {
-            return Move::End {
+            return Action::End {
                 state: TerminalState::Failed,
                 reason: Some(reason),
             };
         }
     };
-    Move::KeepBrief {
+    Action::KeepBrief {
         brief,
         verdict,
         choice,
@@ -381,7 +381,7 @@ fn question_of(verdict: &Verdict) -> String {
     given.unwrap_or(DEFAULT_QUESTION).to_string()
 }
 
-fn unanswered(question: &str, failure: QuestionFailure, request: &RunRequest) -> Move {
+fn unanswered(question: &str, failure: QuestionFailure, request: &RunRequest) -> Action {
     let message = match failure {
         QuestionFailure::NobodyThere => {
             format!("The task does not say enough to begin: {question} Say it in the task and start again.")
@@ -415,7 +415,7 @@ fn seconds_waited(wait: Duration) -> u64 {
     milliseconds.saturating_add(500) / 1_000
 }
 
-fn towards_an_answer(run: &RunProjection, request: &RunRequest, facts: &ConductFacts) -> Move {
+fn towards_an_answer(run: &RunProjection, request: &RunRequest, facts: &ActionFacts) -> Action {
     let Some(last) = run.latest_attempt() else {
         return first_attempt(run, request);
     };
@@ -428,27 +428,27 @@ fn towards_an_answer(run: &RunProjection, request: &RunRequest, facts: &ConductF
         &facts_of_last,
         &fallback_settings(request, chain, facts.can_resume),
     ) {
-        FallbackDecision::Try { model, wait, from } => Move::StartAttempt {
+        FallbackDecision::Try { model, wait, from } => Action::StartAttempt {
             number: run.next_attempt(),
             model,
             wait,
             from: or_from_earlier_run(from, request),
         },
-        FallbackDecision::Fail(reason) => Move::End {
+        FallbackDecision::Fail(reason) => Action::End {
             state: TerminalState::Failed,
             reason: Some(reason),
         },
-        FallbackDecision::Park(reason) => Move::End {
+        FallbackDecision::Park(reason) => Action::End {
             state: TerminalState::Parked,
             reason: Some(reason),
         },
     }
 }
 
-fn first_attempt(run: &RunProjection, request: &RunRequest) -> Move {
+fn first_attempt(run: &RunProjection, request: &RunRequest) -> Action {
     match run.chain().first() {
         None => no_model(request),
-        Some(model) => Move::StartAttempt {
+        Some(model) => Action::StartAttempt {
             number: run.next_attempt(),
             model: model.clone(),
             wait: Duration::ZERO,
@@ -468,7 +468,7 @@ fn or_from_earlier_run(from: StartFrom, request: &RunRequest) -> StartFrom {
     }
 }
 
-fn no_model(request: &RunRequest) -> Move {
+fn no_model(request: &RunRequest) -> Action {
     let what_to_do = match asked_from(request) {
         AskedFrom::CommandLine => "Name one with `--model provider/id`.",
         AskedFrom::Pi => "Choose one with /model, or set `fallbackModels`.",
@@ -545,7 +545,7 @@ fn fallback_settings(request: &RunRequest, chain: &[String], can_resume: bool) -
     }
 }
 
-fn total_over(request: &RunRequest) -> Move {
+fn total_over(request: &RunRequest) -> Action {
     let seconds = request.clocks.total.as_secs();
     let more = match asked_from(request) {
         AskedFrom::CommandLine => "Give it more with `--timeout`.",
@@ -556,7 +556,7 @@ fn total_over(request: &RunRequest) -> Move {
     end(TerminalState::Failed, ReasonCode::TotalTimeout, &message)
 }
 
-fn group_over(request: &RunRequest) -> Move {
+fn group_over(request: &RunRequest) -> Action {
     let total = request.group.as_ref().map(|member| member.total);
     let seconds = total.unwrap_or_default().as_secs_f64();
     let more = match asked_from(request) {
@@ -568,8 +568,8 @@ fn group_over(request: &RunRequest) -> Move {
     end(TerminalState::Failed, ReasonCode::TotalTimeout, &message)
 }
 
-fn end(state: TerminalState, code: ReasonCode, message: &str) -> Move {
-    Move::End {
+fn end(state: TerminalState, code: ReasonCode, message: &str) -> Action {
+    Action::End {
         state,
         reason: Some(Reason {
             code,

@@ -7,7 +7,6 @@ use crate::messages::run::{
 };
 use crate::messages::session::{AskUser, DeliverResult, JudgeTask, Judgement};
 use crate::supervision::Context;
-use impresario_policies::conduct::{DeliveryFate, Move, QuestionFailure, decide_next_move};
 use impresario_policies::domain::{
     AttemptEnding, AttemptNumber, Brief, Briefing, Containment, Proof, Reason, Replay, RunRequest, SessionId,
     Step, TerminalState, WhatToRun,
@@ -16,6 +15,7 @@ use impresario_policies::early_stop::stopped_early;
 use impresario_policies::fallback::{StartFrom, describe_next_attempt, models_left, why_it_was_left};
 use impresario_policies::interruption::{Interruption, describe_interruption};
 use impresario_policies::judge_models::describe_next_try;
+use impresario_policies::next_action::{Action, DeliveryState, QuestionFailure, decide_next_action};
 use impresario_policies::user_lines;
 use std::time::Duration;
 use tokio_util::sync::CancellationToken;
@@ -45,24 +45,24 @@ impl Run {
         {
             return;
         }
-        let next = decide_next_move(&self.projection, &self.facts);
+        let next = decide_next_action(&self.projection, &self.facts);
         tracing::debug!(run.id = %self.id, next = next.word(), "move decided");
         match next {
-            Move::Judge {
+            Action::Judge {
                 pass,
                 model,
                 wait,
                 written,
             } => self.judge(pass, model, wait, written, ctx),
-            Move::Ask {
+            Action::Ask {
                 question,
                 asked_before: false,
             } => self.record(vec![Step::QuestionAsked { question }], ctx),
-            Move::Ask {
+            Action::Ask {
                 question,
                 asked_before: true,
             } => self.ask_user(question, ctx),
-            Move::KeepBrief {
+            Action::KeepBrief {
                 brief,
                 verdict,
                 choice,
@@ -71,20 +71,20 @@ impl Run {
                 let briefed = Step::Briefed { brief, verdict };
                 self.record([briefed].into_iter().chain(routed).collect(), ctx);
             }
-            Move::AwaitRoom => self.await_room(ctx),
-            Move::StartAttempt {
+            Action::AwaitRoom => self.await_room(ctx),
+            Action::StartAttempt {
                 number,
                 model,
                 wait,
                 from,
             } => self.prepare_attempt(number, model, wait, from, ctx),
-            Move::LetAttemptRun { stop_as } => self.let_attempt_run(stop_as),
-            Move::SettleLostAttempt { number } => self.settle_lost_attempt(number, ctx),
-            Move::End { state, reason } => self.end(state, reason, ctx),
-            Move::Deliver => self.deliver(ctx),
-            Move::Observe => self.observe(ctx),
-            Move::Acknowledge => self.record(vec![Step::DeliveryAcknowledged], ctx),
-            Move::Rest => self.rest(ctx),
+            Action::LetAttemptRun { stop_as } => self.let_attempt_run(stop_as),
+            Action::SettleLostAttempt { number } => self.settle_lost_attempt(number, ctx),
+            Action::End { state, reason } => self.end(state, reason, ctx),
+            Action::Deliver => self.deliver(ctx),
+            Action::Observe => self.observe(ctx),
+            Action::Acknowledge => self.record(vec![Step::DeliveryAcknowledged], ctx),
+            Action::Rest => self.rest(ctx),
         }
     }
 
@@ -449,7 +449,7 @@ impl Run {
 
     pub(super) fn deliver(&mut self, ctx: &mut Context<Self>) {
         let Some(delivery) = self.delivery().filter(|_| self.host_is_here()) else {
-            self.facts.delivery = Some(DeliveryFate::NotTaken);
+            self.facts.delivery = Some(DeliveryState::NotTaken);
             return self.move_on(ctx);
         };
         let port = self.ports.deliver.clone();
@@ -461,22 +461,22 @@ impl Run {
         let deliver = async move { port.ask_again(message, ASK).await };
         self.effect(deliver, ctx, |run, reply, ctx| {
             let fate = match reply {
-                Ok(Ok(DeliveryReceipt::Kept)) => DeliveryFate::Kept,
-                Ok(Ok(DeliveryReceipt::Shown)) => DeliveryFate::Shown,
-                Ok(Err(_)) | Err(_) => DeliveryFate::NotTaken,
+                Ok(Ok(DeliveryReceipt::Kept)) => DeliveryState::Kept,
+                Ok(Ok(DeliveryReceipt::Shown)) => DeliveryState::Shown,
+                Ok(Err(_)) | Err(_) => DeliveryState::NotTaken,
             };
             run.delivered(fate, ctx);
         });
     }
 
-    fn delivered(&mut self, fate: DeliveryFate, ctx: &mut Context<Self>) {
+    fn delivered(&mut self, fate: DeliveryState, ctx: &mut Context<Self>) {
         self.facts.delivery = Some(fate);
-        if fate == DeliveryFate::NotTaken {
+        if fate == DeliveryState::NotTaken {
             return;
         }
         // What is certain to follow is written with it.
-        let steps = match decide_next_move(&self.projection, &self.facts) {
-            Move::Acknowledge => vec![Step::Delivered, Step::DeliveryAcknowledged],
+        let steps = match decide_next_action(&self.projection, &self.facts) {
+            Action::Acknowledge => vec![Step::Delivered, Step::DeliveryAcknowledged],
             _ => vec![Step::Delivered],
         };
         self.record(steps, ctx);
@@ -499,7 +499,7 @@ impl Run {
     fn observed(&mut self, observed: Observed, ctx: &mut Context<Self>) {
         let Observed { verdict, alerted } = observed;
         let mut steps = vec![Step::Observed { verdict, alerted }];
-        if self.facts.delivery == Some(DeliveryFate::Kept) {
+        if self.facts.delivery == Some(DeliveryState::Kept) {
             steps.push(Step::DeliveryAcknowledged);
         }
         self.record(steps, ctx);

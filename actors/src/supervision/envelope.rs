@@ -1,4 +1,4 @@
-//! A message on its way: who waits for it, whether it was opened, and what became of it.
+//! A message on its way: who waits for it, whether it was in_flight, and what became of it.
 
 use super::actor::Handles;
 use super::answer::Form;
@@ -11,7 +11,7 @@ use std::task::{Poll, Waker};
 
 /// How a message was sent.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Manner {
+pub(super) enum SendMode {
     /// Somebody waits for the reply.
     Ask,
     /// The same, and they would rather stand in a long line than be refused.
@@ -22,14 +22,14 @@ pub(super) enum Manner {
     Note,
 }
 
-pub(super) struct Letter<M: Message> {
+pub(super) struct Envelope<M: Message> {
     message: Cell<Option<M>>,
-    fate: RefCell<Fate<M::Reply>>,
-    manner: Manner,
+    state: RefCell<ReplyState<M::Reply>>,
+    mode: SendMode,
 }
 
-/// What became of a letter.
-pub(super) enum Fate<R> {
+/// What became of an envelope.
+pub(super) enum ReplyState<R> {
     Waiting(Option<Waker>),
     Answered(R),
     Died {
@@ -42,24 +42,24 @@ pub(super) enum Fate<R> {
     Told,
 }
 
-/// A letter as the mailbox of `A` sees it.
+/// An envelope as the mailbox of `A` sees it.
 pub(super) trait Deliver<A: Actor> {
     fn deliver(self: Rc<Self>, actor: &mut A, context: &mut Context<A>);
     fn name(&self) -> &'static str;
-    fn manner(&self) -> Manner;
+    fn mode(&self) -> SendMode;
     /// It will never be handled. Gives back whether somebody was there to be told.
     fn go_down(&self, cause: &Exit) -> bool;
     fn address(&self) -> *const ();
 }
 
-/// A letter that was opened and not answered.
-pub(super) trait Orphan {
+/// An envelope that was in_flight and not answered.
+pub(super) trait Unanswered {
     fn name(&self) -> &'static str;
     /// Gives back whether somebody was there to be told.
     fn died(&self, incarnation: u64, cause: &Exit) -> bool;
 }
 
-impl Manner {
+impl SendMode {
     fn is_awaited(self) -> bool {
         match self {
             Self::Ask | Self::AskPatiently => true,
@@ -68,17 +68,17 @@ impl Manner {
     }
 }
 
-impl<M: Message> Letter<M> {
-    pub(super) fn new(message: M, manner: Manner) -> Rc<Self> {
+impl<M: Message> Envelope<M> {
+    pub(super) fn new(message: M, mode: SendMode) -> Rc<Self> {
         Rc::new(Self {
             message: Cell::new(Some(message)),
-            fate: RefCell::new(Fate::Waiting(None)),
-            manner,
+            state: RefCell::new(ReplyState::Waiting(None)),
+            mode,
         })
     }
 
-    pub(super) fn manner(&self) -> Manner {
-        self.manner
+    pub(super) fn mode(&self) -> SendMode {
+        self.mode
     }
 
     /// The message, if its handling never began.
@@ -86,56 +86,56 @@ impl<M: Message> Letter<M> {
         self.message.take()
     }
 
-    pub(super) fn settle(&self, fate: Fate<M::Reply>) {
-        if let Fate::Waiting(Some(waker)) = self.fate.replace(fate) {
+    pub(super) fn settle(&self, state: ReplyState<M::Reply>) {
+        if let ReplyState::Waiting(Some(waker)) = self.state.replace(state) {
             waker.wake();
         }
     }
 
-    pub(super) fn poll_fate(&self, waker: &Waker) -> Poll<Fate<M::Reply>> {
-        let mut fate = self.fate.borrow_mut();
-        match &mut *fate {
-            Fate::Waiting(Some(known)) if known.will_wake(waker) => Poll::Pending,
-            Fate::Waiting(slot) => {
-                *slot = Some(waker.clone());
+    pub(super) fn poll_reply(&self, waker: &Waker) -> Poll<ReplyState<M::Reply>> {
+        let mut state = self.state.borrow_mut();
+        match &mut *state {
+            ReplyState::Waiting(Some(known)) if known.will_wake(waker) => Poll::Pending,
+            ReplyState::Waiting(cell) => {
+                *cell = Some(waker.clone());
                 Poll::Pending
             }
-            settled => Poll::Ready(std::mem::replace(settled, Fate::Told)),
+            settled => Poll::Ready(std::mem::replace(settled, ReplyState::Told)),
         }
     }
 }
 
-impl<A: Handles<M>, M: Message> Deliver<A> for Letter<M> {
+impl<A: Handles<M>, M: Message> Deliver<A> for Envelope<M> {
     fn deliver(self: Rc<Self>, actor: &mut A, context: &mut Context<A>) {
         if boundary::is_watched()
             && !pass(
-                context.slot.name(),
+                context.cell.name(),
                 A::KIND,
                 &context.incarnation,
                 M::NAME,
                 When::Before,
             )
         {
-            return; // killed before it was opened: it stays in the mailbox for the next incarnation
+            return; // killed before it was in_flight: it stays in the mailbox for the next incarnation
         }
-        context.slot.remove_front();
+        context.cell.remove_front();
         let Some(message) = self.message.take() else {
             return;
         };
-        let opened = Opened::new(self, context);
+        let in_flight = InFlight::new(self, context);
         let answer = {
             let _span = tracing::trace_span!(
                 "message",
                 actor.kind = A::KIND,
-                actor.name = &*opened.actor,
+                actor.name = &*in_flight.actor,
                 message = M::NAME
             )
             .entered();
             actor.handle(message, context)
         };
         match answer.0 {
-            Form::Now(reply) => opened.answer(reply, A::KIND),
-            Form::Later(task) => context.link_answer(task, opened),
+            Form::Now(reply) => in_flight.answer(reply, A::KIND),
+            Form::Later(task) => context.link_answer(task, in_flight),
         }
     }
 
@@ -143,13 +143,13 @@ impl<A: Handles<M>, M: Message> Deliver<A> for Letter<M> {
         M::NAME
     }
 
-    fn manner(&self) -> Manner {
-        self.manner
+    fn mode(&self) -> SendMode {
+        self.mode
     }
 
     fn go_down(&self, cause: &Exit) -> bool {
-        self.settle(Fate::Down(cause.clone()));
-        self.manner.is_awaited()
+        self.settle(ReplyState::Down(cause.clone()));
+        self.mode.is_awaited()
     }
 
     fn address(&self) -> *const () {
@@ -157,34 +157,34 @@ impl<A: Handles<M>, M: Message> Deliver<A> for Letter<M> {
     }
 }
 
-impl<M: Message> Orphan for Letter<M> {
+impl<M: Message> Unanswered for Envelope<M> {
     fn name(&self) -> &'static str {
         M::NAME
     }
 
     fn died(&self, incarnation: u64, cause: &Exit) -> bool {
-        self.settle(Fate::Died {
+        self.settle(ReplyState::Died {
             incarnation,
             cause: cause.clone(),
         });
-        self.manner.is_awaited()
+        self.mode.is_awaited()
     }
 }
 
-/// A letter in the hands of its handler. Dropped without an answer, its asker learns that the handler died.
-pub(super) struct Opened<M: Message> {
-    letter: Option<Rc<Letter<M>>>,
+/// An envelope in the hands of its handler. Dropped without an answer, its asker learns that the handler died.
+pub(super) struct InFlight<M: Message> {
+    envelope: Option<Rc<Envelope<M>>>,
     actor: Name,
     incarnation: Rc<Incarnation>,
 }
 
-impl<M: Message> Opened<M> {
-    fn new<A: Actor>(letter: Rc<Letter<M>>, context: &Context<A>) -> Self {
+impl<M: Message> InFlight<M> {
+    fn new<A: Actor>(envelope: Rc<Envelope<M>>, context: &Context<A>) -> Self {
         let incarnation = context.incarnation.clone();
-        incarnation.letter_opened();
+        incarnation.envelope_opened();
         Self {
-            letter: Some(letter),
-            actor: context.slot.name().clone(),
+            envelope: Some(envelope),
+            actor: context.cell.name().clone(),
             incarnation,
         }
     }
@@ -194,17 +194,17 @@ impl<M: Message> Opened<M> {
         if boundary::is_watched() && !pass(&self.actor, kind, &self.incarnation, M::NAME, When::After) {
             return;
         }
-        if let Some(letter) = self.letter.take() {
-            letter.settle(Fate::Answered(reply));
+        if let Some(envelope) = self.envelope.take() {
+            envelope.settle(ReplyState::Answered(reply));
         }
     }
 }
 
-impl<M: Message> Drop for Opened<M> {
+impl<M: Message> Drop for InFlight<M> {
     fn drop(&mut self) {
-        self.incarnation.letter_closed();
-        if let Some(letter) = self.letter.take() {
-            self.incarnation.letter_cut_off(letter);
+        self.incarnation.envelope_closed();
+        if let Some(envelope) = self.envelope.take() {
+            self.incarnation.envelope_cut_off(envelope);
         }
     }
 }

@@ -1,24 +1,24 @@
 //! The place of one child in its tree. It outlives the incarnations, so ports lead here.
 
 use super::driver::Running;
+use super::envelope::{Deliver, Envelope, ReplyState, SendMode};
 use super::incarnation::Incarnation;
-use super::letter::{Deliver, Fate, Letter, Manner};
-use super::mailbox::{AnyLetter, Full, Mailbox};
+use super::mailbox::{AnyEnvelope, Full, Mailbox};
 use super::panic_hook::guard;
 use super::port::{Accept, Posted};
-use super::surroundings::Surroundings;
 use super::timers::Timers;
+use super::tree::TreeContext;
 use super::{Actor, Event, Exit, Handles, Message, Name};
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
 use std::rc::Rc;
 use std::task::Waker;
 
-pub(super) struct Slot<A: Actor> {
+pub(super) struct ActorCell<A: Actor> {
     name: Name,
     mailbox: RefCell<Mailbox<A>>,
     pub(super) timers: RefCell<Timers<A>>,
-    /// Set while nobody will ever handle a letter again, as far as anyone knows.
+    /// Set while nobody will ever handle an envelope again, as far as anyone knows.
     down: RefCell<Option<Exit>>,
     lives: Cell<u64>,
     pub(super) life: RefCell<Option<Rc<Incarnation>>>,
@@ -26,10 +26,10 @@ pub(super) struct Slot<A: Actor> {
     pub(super) running: Cell<Option<Box<Running<A>>>>,
     waker: RefCell<Option<Waker>>,
     awake: Cell<bool>,
-    surroundings: RefCell<Option<Rc<Surroundings>>>,
+    tree: RefCell<Option<Rc<TreeContext>>>,
 }
 
-impl<A: Actor> Slot<A> {
+impl<A: Actor> ActorCell<A> {
     pub(super) fn new(name: Name, mailbox_size: usize) -> Rc<Self> {
         Rc::new(Self {
             name,
@@ -41,7 +41,7 @@ impl<A: Actor> Slot<A> {
             running: Cell::default(),
             waker: RefCell::default(),
             awake: Cell::default(),
-            surroundings: RefCell::default(),
+            tree: RefCell::default(),
         })
     }
 
@@ -58,12 +58,12 @@ impl<A: Actor> Slot<A> {
     }
 
     /// A new incarnation begins; ports wait for it rather than fail.
-    pub(super) fn begin(&self, surroundings: &Rc<Surroundings>) -> Rc<Incarnation> {
+    pub(super) fn begin(&self, tree: &Rc<TreeContext>) -> Rc<Incarnation> {
         let number = self.lives.get() + 1;
         self.lives.set(number);
         let incarnation = Rc::new(Incarnation::new(number));
         self.down.replace(None);
-        self.surroundings.replace(Some(surroundings.clone()));
+        self.tree.replace(Some(tree.clone()));
         self.life.replace(Some(incarnation.clone()));
         self.waker.replace(None);
         self.awake.set(false);
@@ -71,15 +71,15 @@ impl<A: Actor> Slot<A> {
     }
 
     pub(super) fn emit(&self, event: Event) {
-        let surroundings = self.surroundings.borrow().clone();
-        if let Some(surroundings) = surroundings {
-            surroundings.emit(event);
+        let tree = self.tree.borrow().clone();
+        if let Some(tree) = tree {
+            tree.emit(event);
         }
     }
 
     // The mailbox, as the shell and the driver see it.
 
-    pub(super) fn front(&self) -> Option<AnyLetter<A>> {
+    pub(super) fn front(&self) -> Option<AnyEnvelope<A>> {
         self.mailbox.borrow().front()
     }
 
@@ -91,8 +91,8 @@ impl<A: Actor> Slot<A> {
         !self.mailbox.borrow().is_empty()
     }
 
-    pub(super) fn admit(&self, letter: AnyLetter<A>, manner: Manner) -> Result<(), Full> {
-        self.mailbox.borrow_mut().admit(letter, manner)?;
+    pub(super) fn admit(&self, envelope: AnyEnvelope<A>, mode: SendMode) -> Result<(), Full> {
+        self.mailbox.borrow_mut().admit(envelope, mode)?;
         self.wake();
         Ok(())
     }
@@ -119,10 +119,10 @@ impl<A: Actor> Slot<A> {
     // Ends.
 
     /// What dies with an incarnation, once its actor is dropped: timers, notes, and the hopes of those who asked.
-    pub(super) fn bury(&self, incarnation: &Incarnation, exit: &Exit) {
+    pub(super) fn settle_exit(&self, incarnation: &Incarnation, exit: &Exit) {
         self.life.replace(None);
-        let mut orphans = incarnation.take_orphans();
-        orphans.retain(|orphan| !orphan.died(incarnation.number, exit));
+        let mut unanswered = incarnation.take_unanswered();
+        unanswered.retain(|one| !one.died(incarnation.number, exit));
         let event = Event::Exited {
             child: self.name.clone(),
             incarnation: incarnation.number,
@@ -131,8 +131,8 @@ impl<A: Actor> Slot<A> {
         self.emit(event);
         let timers = self.timers.replace(Timers::new());
         let notes = self.mailbox.borrow_mut().take_notes();
-        let cut_off = orphans.iter().map(|letter| letter.name());
-        self.report_dead(cut_off.chain(notes.iter().map(|letter| letter.name())), exit);
+        let cut_off = unanswered.iter().map(|envelope| envelope.name());
+        self.report_dead(cut_off.chain(notes.iter().map(|envelope| envelope.name())), exit);
         drop_guarded((timers, notes));
     }
 
@@ -140,8 +140,10 @@ impl<A: Actor> Slot<A> {
     pub(super) fn go_down(&self, cause: &Exit) {
         self.down.replace(Some(cause.clone()));
         let leftovers = self.mailbox.borrow_mut().take_all();
-        let (asked, dead): (Vec<_>, Vec<_>) = leftovers.into_iter().partition(|letter| letter.go_down(cause));
-        self.report_dead(dead.iter().map(|letter| letter.name()), cause);
+        let (asked, dead): (Vec<_>, Vec<_>) = leftovers
+            .into_iter()
+            .partition(|envelope| envelope.go_down(cause));
+        self.report_dead(dead.iter().map(|envelope| envelope.name()), cause);
         drop_guarded((asked, dead));
     }
 
@@ -163,38 +165,38 @@ impl<A: Actor> Slot<A> {
 }
 
 /// A message that panics when it is dropped harms nobody.
-fn drop_guarded(letters: impl Sized) {
-    if let Err(exit) = guard(|| drop(letters)) {
+fn drop_guarded(envelopes: impl Sized) {
+    if let Err(exit) = guard(|| drop(envelopes)) {
         tracing::error!(%exit, "dropping a message panicked");
     }
 }
 
-impl<A: Handles<M>, M: Message> Accept<M> for Slot<A> {
+impl<A: Handles<M>, M: Message> Accept<M> for ActorCell<A> {
     fn name(&self) -> Name {
         self.name.clone()
     }
 
-    fn post(&self, letter: &Rc<Letter<M>>) -> Posted {
+    fn post(&self, envelope: &Rc<Envelope<M>>) -> Posted {
         if let Some(cause) = &*self.down.borrow() {
             return Posted::Down(cause.clone());
         }
-        match self.admit(letter.clone(), letter.manner()) {
+        match self.admit(envelope.clone(), envelope.mode()) {
             Ok(()) => Posted::Queued,
             Err(Full) => Posted::Busy,
         }
     }
 
-    fn post_always(&self, letter: &Rc<Letter<M>>) {
+    fn post_always(&self, envelope: &Rc<Envelope<M>>) {
         if self.down.borrow().is_some() {
-            letter.settle(Fate::Told);
+            envelope.settle(ReplyState::Told);
             return;
         }
-        self.mailbox.borrow_mut().admit_always(letter.clone());
+        self.mailbox.borrow_mut().admit_always(envelope.clone());
         self.wake();
     }
 
-    fn forget(&self, letter: &Letter<M>) {
-        let address = Deliver::<A>::address(letter);
+    fn forget(&self, envelope: &Envelope<M>) {
+        let address = Deliver::<A>::address(envelope);
         self.mailbox.borrow_mut().forget(address);
     }
 }

@@ -3,14 +3,14 @@
 use super::{Blocking, Event, Observer, Registry, panic_hook};
 use std::cell::RefCell;
 
-pub(super) struct Surroundings {
+pub(super) struct TreeContext {
     pub(super) observer: Option<Observer>,
     pub(super) blocking: Blocking,
     pub(super) registry: Registry,
     random: RefCell<fastrand::Rng>,
 }
 
-impl Surroundings {
+impl TreeContext {
     pub(super) fn new(seed: u64, observer: Option<Observer>, blocking: Blocking) -> Self {
         let random = RefCell::new(fastrand::Rng::with_seed(seed));
         Self {

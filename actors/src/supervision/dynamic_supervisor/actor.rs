@@ -1,6 +1,6 @@
-//! The nursery itself.
+//! The dynamic supervisor itself.
 //!
-//! Receives: `StartChild` and `StopChild` from anyone with a [`Nursery`](super::Nursery), `ChildGone` from its
+//! Receives: `StartChild` and `StopChild` from anyone with a [`DynamicSupervisor`](super::DynamicSupervisor), `ChildGone` from its
 //! children, `RetryDue` from itself. Sends: [`ChildExited`] to the owners of its children.
 
 use super::{ChildExited, StartChild, StartError, StopChild, StopError};
@@ -8,7 +8,7 @@ use crate::message;
 use crate::supervision::incarnation::Incarnation;
 use crate::supervision::restart::{Ended, RestartHistory};
 use crate::supervision::{
-    Actor, Answer, Context, Event, Exit, Handles, Message, Name, Port, Spec, SupervisorSettings,
+    Actor, Answer, ChildSpec, Context, Event, Exit, Handles, Message, Name, Port, SupervisorSettings,
 };
 use impresario_policies::restart::RestartDecision;
 use std::collections::BTreeMap;
@@ -26,17 +26,17 @@ message!(RetryDue {
     ticket: u64
 });
 
-/// The actor behind [`nursery`](super::nursery).
-pub struct NurseryActor {
+/// The actor behind [`dynamic supervisor`](super::dynamic supervisor).
+pub struct DynamicSupervisorActor {
     settings: SupervisorSettings,
-    wards: BTreeMap<Name, Ward>,
+    children: BTreeMap<Name, DynamicChild>,
     tickets: u64,
-    /// Told when the last child is gone, once the nursery was told to go.
+    /// Told when the last child is gone, once the dynamic supervisor was told to go.
     empty: Option<Rc<Notify>>,
 }
 
-struct Ward {
-    spec: Spec,
+struct DynamicChild {
+    spec: ChildSpec,
     /// When it came, among the others.
     rank: u64,
     life: Option<u64>,
@@ -48,19 +48,19 @@ struct Ward {
     waiting: Vec<oneshot::Sender<Result<Exit, StopError>>>,
 }
 
-impl NurseryActor {
+impl DynamicSupervisorActor {
     pub(super) fn new(settings: SupervisorSettings) -> Self {
         Self {
             settings,
-            wards: BTreeMap::new(),
+            children: BTreeMap::new(),
             tickets: 0,
             empty: None,
         }
     }
 }
 
-impl Actor for NurseryActor {
-    const KIND: &'static str = "nursery";
+impl Actor for DynamicSupervisorActor {
+    const KIND: &'static str = "dynamic_supervisor";
     const HANDLES: &'static [&'static str] =
         &[StartChild::NAME, StopChild::NAME, ChildGone::NAME, RetryDue::NAME];
 
@@ -76,7 +76,7 @@ impl Actor for NurseryActor {
     }
 }
 
-impl Handles<StartChild> for NurseryActor {
+impl Handles<StartChild> for DynamicSupervisorActor {
     fn handle(
         &mut self,
         message: StartChild,
@@ -85,14 +85,14 @@ impl Handles<StartChild> for NurseryActor {
         let StartChild { spec, on_exit } = message;
         let name = spec.name().clone();
         if ctx.shutting_down() {
-            return Answer::now(Err(StartError::NurseryDown(Exit::Shutdown)));
+            return Answer::now(Err(StartError::SupervisorDown(Exit::Shutdown)));
         }
-        if self.wards.contains_key(&name) {
+        if self.children.contains_key(&name) {
             return Answer::now(Err(StartError::NameTaken(name)));
         }
-        spec.register(&ctx.surroundings);
+        spec.register(&ctx.tree);
         self.tickets += 1;
-        let ward = Ward {
+        let child = DynamicChild {
             spec,
             rank: self.tickets,
             life: None,
@@ -102,17 +102,17 @@ impl Handles<StartChild> for NurseryActor {
             on_exit: None,
             waiting: Vec::new(),
         };
-        self.wards.insert(name.clone(), ward);
+        self.children.insert(name.clone(), child);
         match self.start(&name, ctx) {
             Ok(()) => {
-                if let Some(ward) = self.wards.get_mut(&name) {
-                    ward.on_exit = on_exit;
+                if let Some(child) = self.children.get_mut(&name) {
+                    child.on_exit = on_exit;
                 }
                 Answer::now(Ok(()))
             }
             Err(exit) => {
-                if let Some(ward) = self.wards.remove(&name) {
-                    ward.spec.go_down(&exit);
+                if let Some(child) = self.children.remove(&name) {
+                    child.spec.go_down(&exit);
                 }
                 Answer::now(Err(StartError::Failed(exit)))
             }
@@ -120,28 +120,28 @@ impl Handles<StartChild> for NurseryActor {
     }
 }
 
-impl Handles<StopChild> for NurseryActor {
+impl Handles<StopChild> for DynamicSupervisorActor {
     fn handle(&mut self, message: StopChild, _: &mut Context<Self>) -> Answer<Self, Result<Exit, StopError>> {
-        let Some(ward) = self.wards.get_mut(&message.name) else {
+        let Some(child) = self.children.get_mut(&message.name) else {
             return Answer::now(Err(StopError::NotThere(message.name)));
         };
         let (sender, receiver) = oneshot::channel();
-        ward.waiting.push(sender);
+        child.waiting.push(sender);
         self.tell_to_go(&message.name, true);
-        Answer::later(async move { receiver.await.unwrap_or(Err(StopError::NurseryBusy)) })
+        Answer::later(async move { receiver.await.unwrap_or(Err(StopError::SupervisorBusy)) })
     }
 }
 
-impl Handles<ChildGone> for NurseryActor {
+impl Handles<ChildGone> for DynamicSupervisorActor {
     fn handle(&mut self, ChildGone { name, ended }: ChildGone, ctx: &mut Context<Self>) -> Answer<Self, ()> {
-        let Some(ward) = self.wards.get_mut(&name) else {
+        let Some(child) = self.children.get_mut(&name) else {
             return Answer::now(());
         };
-        if ward.life != Some(ended.life) {
+        if child.life != Some(ended.life) {
             return Answer::now(());
         }
-        ward.life = None;
-        if ward.told_to_go {
+        child.life = None;
+        if child.told_to_go {
             self.let_go(&name, ended.life, ended.exit);
         } else {
             self.child_ended(&name, ended, ctx);
@@ -150,12 +150,12 @@ impl Handles<ChildGone> for NurseryActor {
     }
 }
 
-impl Handles<RetryDue> for NurseryActor {
+impl Handles<RetryDue> for DynamicSupervisorActor {
     fn handle(&mut self, due: RetryDue, ctx: &mut Context<Self>) -> Answer<Self, ()> {
         let is_due = self
-            .wards
+            .children
             .get(&due.name)
-            .is_some_and(|ward| ward.ticket == Some(due.ticket));
+            .is_some_and(|child| child.ticket == Some(due.ticket));
         if is_due {
             self.start_again(&due.name, ctx);
         }
@@ -163,27 +163,27 @@ impl Handles<RetryDue> for NurseryActor {
     }
 }
 
-impl NurseryActor {
+impl DynamicSupervisorActor {
     fn start(&mut self, name: &Name, ctx: &mut Context<Self>) -> Result<(), Exit> {
-        let Some(ward) = self.wards.get_mut(name) else {
+        let Some(child) = self.children.get_mut(name) else {
             return Ok(());
         };
-        let (post, child) = (ctx.port::<ChildGone>(), name.clone());
+        let (port, gone) = (ctx.port::<ChildGone>(), name.clone());
         let report = move |incarnation: &Incarnation, exit| {
-            post.tell_always(ChildGone {
-                name: child,
+            port.tell_always(ChildGone {
+                name: gone,
                 ended: Ended::new(incarnation, exit),
             });
         };
-        let started = ward.spec.start(&ctx.surroundings, Box::new(report));
-        ward.ticket = None;
-        ward.life = Some(ward.spec.lives());
+        let started = child.spec.start(&ctx.tree, Box::new(report));
+        child.ticket = None;
+        child.life = Some(child.spec.lives());
         started
     }
 
     fn start_again(&mut self, name: &Name, ctx: &mut Context<Self>) {
         let Err(exit) = self.start(name, ctx) else { return };
-        let life = self.wards.get(name).map_or(0, |ward| ward.spec.lives());
+        let life = self.children.get(name).map_or(0, |child| child.spec.lives());
         let ended = Ended::at_start(life, exit);
         ctx.port::<ChildGone>().tell_always(ChildGone {
             name: name.clone(),
@@ -192,22 +192,26 @@ impl NurseryActor {
     }
 
     fn child_ended(&mut self, name: &Name, ended: Ended, ctx: &mut Context<Self>) {
-        let Some(ward) = self.wards.get_mut(name) else {
+        let Some(child) = self.children.get_mut(name) else {
             return;
         };
-        ward.history.observe(&ended, &self.settings);
-        let restarts = ward.history.in_period(self.settings.period);
-        let chance = ctx.surroundings.chance();
-        let decision =
-            ward.history
-                .decide(&ended.exit, ward.spec.restart(), restarts, chance, &self.settings);
+        child.history.observe(&ended, &self.settings);
+        let restarts = child.history.in_period(self.settings.period);
+        let chance = ctx.tree.chance();
+        let decision = child.history.decide(
+            &ended.exit,
+            child.spec.restart(),
+            restarts,
+            chance,
+            &self.settings,
+        );
         match decision {
             RestartDecision::Rest(_) => self.let_go(name, ended.life, ended.exit),
             RestartDecision::Restart { delay } => self.restart_after(name, delay, ctx),
             RestartDecision::GiveUp(reason) => {
                 let why: Arc<str> = format!("{}, the last time it {}", reason.as_str(), ended.exit).into();
-                let supervisor = ctx.slot.name().clone();
-                ctx.surroundings.emit(Event::Escalated {
+                let supervisor = ctx.cell.name().clone();
+                ctx.tree.emit(Event::Escalated {
                     supervisor,
                     child: name.clone(),
                     why: why.clone(),
@@ -227,11 +231,11 @@ impl NurseryActor {
     fn restart_after(&mut self, name: &Name, delay: Duration, ctx: &mut Context<Self>) {
         self.tickets += 1;
         let ticket = self.tickets;
-        if let Some(ward) = self.wards.get_mut(name) {
-            ward.history.restarted();
-            ward.ticket = Some(ticket);
+        if let Some(child) = self.children.get_mut(name) {
+            child.history.restarted();
+            child.ticket = Some(ticket);
         }
-        ctx.surroundings.emit(Event::RestartIn {
+        ctx.tree.emit(Event::RestartIn {
             child: name.clone(),
             delay,
             group: 1,
@@ -250,45 +254,45 @@ impl NurseryActor {
     }
 
     fn tell_to_go(&mut self, name: &Name, drain: bool) {
-        let Some(ward) = self.wards.get_mut(name) else {
+        let Some(child) = self.children.get_mut(name) else {
             return;
         };
-        ward.told_to_go = true;
-        if ward.life.is_some() {
-            ward.spec.order_stop(drain, None);
+        child.told_to_go = true;
+        if child.life.is_some() {
+            child.spec.order_stop(drain, None);
         } else {
-            let life = ward.spec.lives();
+            let life = child.spec.lives();
             self.let_go(name, life, Exit::Shutdown); // it was waiting for a restart
         }
     }
 
     /// A child is gone for good: everyone who waits is told.
     fn let_go(&mut self, name: &Name, life: u64, exit: Exit) {
-        let Some(mut ward) = self.wards.remove(name) else {
+        let Some(mut child) = self.children.remove(name) else {
             return;
         };
-        ward.tell_everyone(life, &exit);
+        child.tell_everyone(life, &exit);
         self.notice_emptiness();
     }
 
     fn notice_emptiness(&self) {
-        if let Some(empty) = self.empty.as_ref().filter(|_| self.wards.is_empty()) {
+        if let Some(empty) = self.empty.as_ref().filter(|_| self.children.is_empty()) {
             empty.notify_one();
         }
     }
 
     fn names_from_last(&self) -> Vec<Name> {
         let mut ranked: Vec<_> = self
-            .wards
+            .children
             .iter()
-            .map(|(name, ward)| (ward.rank, name.clone()))
+            .map(|(name, child)| (child.rank, name.clone()))
             .collect();
         ranked.sort_unstable();
         ranked.into_iter().rev().map(|(_, name)| name).collect()
     }
 }
 
-impl Ward {
+impl DynamicChild {
     fn tell_everyone(&mut self, life: u64, exit: &Exit) {
         self.spec.go_down(exit);
         for waiting in self.waiting.drain(..) {
@@ -305,16 +309,16 @@ impl Ward {
     }
 }
 
-/// However a nursery ends, its children do not outlive it, and their owners learn of it.
-impl Drop for NurseryActor {
+/// However a dynamic supervisor ends, its children do not outlive it, and their owners learn of it.
+impl Drop for DynamicSupervisorActor {
     fn drop(&mut self) {
         for name in self.names_from_last() {
-            let Some(mut ward) = self.wards.remove(&name) else {
+            let Some(mut child) = self.children.remove(&name) else {
                 continue;
             };
-            ward.spec.kill();
-            let life = ward.spec.lives();
-            ward.tell_everyone(life, &Exit::Killed);
+            child.spec.kill();
+            let life = child.spec.lives();
+            child.tell_everyone(life, &Exit::Killed);
         }
     }
 }
