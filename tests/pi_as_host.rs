@@ -303,9 +303,10 @@ fn a_result_that_is_offered_twice_stands_in_the_session_once() {
         let mut pi = JsonLines::start(command.env("FAKE_MODE", "offers-twice").env("FAKE_LOG", &log));
         prompt(&mut pi, "/skill demo look");
         let (seen, _) = pi.wait_for_behind(0, PATIENCE, is_result);
+        // A result waits while the main agent works: the second offer is answered while nothing keeps it from the session.
+        wait_for_file(&log, r#""again":{"receipt":"#);
         prompt(&mut pi, "Say hello.");
         pi.wait_for_behind(seen, PATIENCE, |record| record["type"] == "agent_end");
-        wait_for_file(&log, r#""again":{"receipt":"#);
         assert_eq!(count(&pi, is_result), 1);
     }
 }

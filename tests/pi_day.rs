@@ -18,6 +18,9 @@ use serde_json::{Value, json};
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 
+/// What the sub-agent of a later run says.
+const LATER: &str = "It looked again and found nothing new.";
+
 /// The judge's replies; the last one is repeated.
 fn judge(verdicts: impl IntoIterator<Item = Turn>) -> Rule {
     let rule = Rule::new("judge").system_contains("# Impresario: judge");
@@ -69,6 +72,15 @@ fn converse(pi: &mut JsonLines, text: &str) {
     let seen = pi.said().records.len();
     prompt(pi, text);
     pi.wait_for_behind(seen, PATIENCE, |record| record["type"] == "agent_end");
+}
+
+/// Runs a skill to its result, which must be its own. Results are posted in the order in which they came: what should not
+/// be posted, and waits until the main agent is idle, would come before it.
+fn run_later(pi: &mut JsonLines) {
+    let seen = pi.said().records.len();
+    prompt(pi, "/skill demo look again");
+    let (_, result) = pi.wait_for_behind(seen, PATIENCE, is_result);
+    assert!(text_of(&result).contains(LATER), "{result}");
 }
 
 fn kill_runtime(stage: &Stage) {
@@ -364,7 +376,8 @@ fn killed_with_an_answer_that_its_session_does_not_have_yet_it_is_delivered_ther
 #[test]
 fn killed_between_delivery_and_acknowledgement_the_result_stands_there_once() {
     for version in Version::ALL {
-        let Some(stage) = Stage::set(version, "day: killed after delivery", [Turn::text(ANSWER)]) else {
+        let answers = [Turn::text(ANSWER), Turn::text(LATER)];
+        let Some(stage) = Stage::set(version, "day: killed after delivery", answers) else {
             return;
         };
         let mut pi = stage.rpc();
@@ -377,6 +390,7 @@ fn killed_between_delivery_and_acknowledgement_the_result_stands_there_once() {
         pi.wait_for(PATIENCE, |record| is_notice(record, "it is being started again"));
         converse(&mut pi, "What was found?");
         stage.wait_for_states(&["succeeded"]);
+        run_later(&mut pi);
         let file = session_file(&mut pi);
         assert_eq!(
             fs::read_to_string(&file)
@@ -385,8 +399,8 @@ fn killed_between_delivery_and_acknowledgement_the_result_stands_there_once() {
                 .count(),
             1
         );
-        assert_eq!((count(&pi, is_result), stage.callers().len()), (1, 4));
-        end(&stage, pi, &["succeeded"]);
+        assert_eq!((count(&pi, is_result), stage.callers().len()), (2, 7));
+        end(&stage, pi, &["succeeded"; 2]);
     }
 }
 
@@ -413,8 +427,8 @@ fn switch(pi: &mut JsonLines, command: &Value) {
 #[test]
 fn a_result_waits_for_its_own_session_through_a_fork() {
     for version in Version::ALL {
-        let held = Turn::text(ANSWER).behind_gate("go");
-        let Some(stage) = Stage::set(version, "day: fork under a run", [held]) else {
+        let answers = [Turn::text(ANSWER).behind_gate("go"), Turn::text(LATER)];
+        let Some(stage) = Stage::set(version, "day: fork under a run", answers) else {
             return;
         };
         let mut pi = stage.rpc();
@@ -427,16 +441,18 @@ fn a_result_waits_for_its_own_session_through_a_fork() {
         stage.server.open_gate("go");
         stage.wait_for_ended(1);
         converse(&mut pi, "Hello again.");
+        run_later(&mut pi);
         assert_eq!(
             count(&pi, is_result),
-            0,
+            1,
             "the run belongs to the session it was asked for in"
         );
+        let seen = pi.said().records.len();
         switch(&mut pi, &json!({"type": "switch_session", "sessionPath": first}));
-        let result = pi.wait_for(PATIENCE, is_result);
+        let (_, result) = pi.wait_for_behind(seen, PATIENCE, is_result);
         assert!(text_of(&result).contains(ANSWER), "{result}");
-        assert_eq!(count(&pi, is_result), 1);
-        end(&stage, pi, &["succeeded"]);
+        assert_eq!(count(&pi, is_result), 2);
+        end(&stage, pi, &["succeeded"; 2]);
     }
 }
 
