@@ -6,7 +6,7 @@
 mod audit;
 mod pi_host;
 
-use impresario_model_server::{Rule, Script, Turn};
+use impresario_model_server::{Fault, Rule, Script, Turn};
 use impresario_test_support::json_lines::JsonLines;
 use impresario_test_support::limited::{End, Finished, run};
 use impresario_test_support::pi::Version;
@@ -66,11 +66,16 @@ fn id_of(run: &Value) -> String {
 
 /// Actor and judge were asked once, the nested session went on, and what it did was done once.
 fn nothing_was_paid_or_done_twice(stage: &Stage) {
+    went_on_after(stage, (1, 1));
+}
+
+/// Actor and judge were asked so often, the nested session went on, and what it did was done once.
+fn went_on_after(stage: &Stage, (briefs, judged): (usize, usize)) {
     let callers = stage.callers();
     let of = |rule: &str| callers.iter().filter(|caller| *caller == rule).count();
     assert_eq!(
         (of("brief"), of("judge"), of("sub-agent")),
-        (1, 1, 3),
+        (briefs, judged, 3),
         "{callers:?}"
     );
     let ran = fs::read_to_string(stage.sandbox.work().join("ran.txt")).expect("it ran");
@@ -129,6 +134,34 @@ fn a_parked_run_goes_on_in_pi_and_its_notice_says_how() {
         });
         pi.hang_up();
         assert_eq!(pi.wait_for_end(PATIENCE), End::Exited(0));
+        stage.nothing_is_left();
+    }
+}
+
+/// Where nobody judges and no model writes the brief, the task is the brief: it stays that of the run that goes on.
+#[test]
+fn a_brief_that_no_model_wrote_is_not_asked_for_again() {
+    for version in Version::ALL {
+        let refused = Turn::fault(Fault::Unauthorized);
+        let brief = Rule::new("brief").system_contains("# Impresario: brief");
+        let mut script = worked_then_waits();
+        script.rules[0] = brief.turn(refused).turn(Turn::text("{}")).repeat();
+        let Some(stage) = Stage::set_with(version, "resume: unwritten brief", script) else {
+            return;
+        };
+        let settings = json!({ "impresario": { "maxJudgeIterations": 0 } });
+        stage
+            .sandbox
+            .write_work_file(".pi/settings.json", &settings.to_string());
+        let pi = at_work(&stage);
+        kill(pi.pid());
+        stage.wait_for_ended(1);
+        let parked = id_of(&stage.runs()[0]);
+        drop(pi);
+
+        let resumed = stage.print(&format!("/skill:resume {parked}"));
+        assert_eq!(resumed.end, End::Exited(0), "{}", resumed.stderr);
+        went_on_after(&stage, (1, 0));
         stage.nothing_is_left();
     }
 }
