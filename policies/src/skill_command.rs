@@ -56,8 +56,8 @@ impl SkillCommand {
 /// Reads a line in both forms, `/skill:<name> <task>` and `/skill <name> <task>`.
 pub fn read_typed_input(text: &str) -> TypedInput {
     let text = trim_start(text);
-    if text.starts_with("/skill:") {
-        return read_colon_form(text);
+    if let Some(rest) = text.strip_prefix("/skill:") {
+        return read_words(rest).unwrap_or(TypedInput::Pass);
     }
     let Some(rest) = text.strip_prefix("/skill") else {
         return TypedInput::Pass;
@@ -71,14 +71,6 @@ pub fn read_typed_input(text: &str) -> TypedInput {
         return TypedInput::PickSkill;
     }
     read_words(rest).unwrap_or_else(|| TypedInput::Skill(unnamed(rest)))
-}
-
-/// Reads `/skill:…` only; everything else passes.
-pub fn read_colon_form(text: &str) -> TypedInput {
-    match trim_start(text).strip_prefix("/skill:") {
-        Some(rest) => read_words(rest).unwrap_or(TypedInput::Pass),
-        None => TypedInput::Pass,
-    }
 }
 
 fn read_words(rest: &str) -> Option<TypedInput> {

@@ -3,9 +3,10 @@
 use super::defects;
 use super::judging::actor_judge;
 use super::scenario_defects::{part, same_but, text};
+use super::skills::{input_dispatch, skill_command};
 use crate::compare::{same, same_answer};
 use crate::vectors::{Answer, Case};
-use impresario_policies::compat::Json;
+use impresario_policies::compat::{Json, is_space, trim, trim_start};
 use impresario_policies::domain::Brief;
 use impresario_policies::judge_reply::{read_brief, read_verdict};
 use impresario_policies::trace_file::Trace;
@@ -26,7 +27,13 @@ pub fn ours(function: &str, case: &Case, ours: &Answer) -> Option<&'static str> 
                 a_silent_model_is_left,
             ),
         ],
-        "input_dispatch" => &[("a command without its argument is explained", usage_is_explained)],
+        "input_dispatch" => &[
+            ("a command without its argument is explained", usage_is_explained),
+            (
+                "the form with a space is read too",
+                a_space_dispatches_as_the_colon,
+            ),
+        ],
         "parallel_run" => &[
             ("who may work at once begins in any order", room_is_given_in_order),
             ("a worker that said nothing failed", silence_is_a_failure),
@@ -57,7 +64,10 @@ pub fn ours(function: &str, case: &Case, ours: &Answer) -> Option<&'static str> 
             ("nothing starts without a goal", nothing_starts_without_a_goal),
             ("a command without its argument is explained", usage_is_said),
         ],
-        "skill_command" => &[("a command of ours is no skill", a_command_is_no_skill)],
+        "skill_command" => &[
+            ("a command of ours is no skill", a_command_is_no_skill),
+            ("the form with a space is read too", a_space_stands_for_the_colon),
+        ],
         "trace_skill_name" => &[("a file that is no trace has no skill", no_trace_no_skill)],
         _ => &[],
     };
@@ -201,6 +211,34 @@ fn a_command_is_no_skill(case: &Case, ours: &Answer) -> bool {
         || ours.get("command").as_str() == Some(name);
     let argument = ours.get("argument").as_str().unwrap_or("");
     ["cancel", "trace-report", "trace-view"].contains(&name) && of_command && remainder.starts_with(argument)
+}
+
+fn a_space_stands_for_the_colon(case: &Case, ours: &Answer) -> bool {
+    is_the_form_with_a_space(case, ours, skill_command)
+}
+
+fn a_space_dispatches_as_the_colon(case: &Case, ours: &Answer) -> bool {
+    is_the_form_with_a_space(case, ours, input_dispatch)
+}
+
+/// In the peer's host `/skill` is a command of its own and reaches no reader of lines. Ours is what it is for the same line
+/// with a colon, and without a name it is nobody's skill.
+fn is_the_form_with_a_space(case: &Case, ours: &Answer, read: fn(&Case) -> Answer) -> bool {
+    let Some(rest) = trim_start(case.text("text")).strip_prefix("/skill") else {
+        return false;
+    };
+    let line = Json::String(format!("/skill:{}", trim(rest)));
+    let with_colon = Case {
+        name: case.name.clone(),
+        input: Json::Object([("text".to_string(), line)].into_iter().collect()),
+        expected: case.expected.clone(),
+        defects: Vec::new(),
+    };
+    let names_nobody = ours.get("kind").as_str() == Some("pick")
+        || ours.get("name").as_str() == Some("")
+        || ours.get("refused").as_str().is_some();
+    let is_blank = rest.is_empty() || rest.starts_with(is_space);
+    is_blank && (names_nobody || same_answer(ours, &read(&with_colon)))
 }
 
 fn no_trace_no_skill(case: &Case, ours: &Answer) -> bool {

@@ -1,13 +1,13 @@
 //! Typed input, lookup and files of skills.
 
 use crate::vectors::{Answer, Case};
-use impresario_policies::skill_command::{TypedInput, read_colon_form};
+use impresario_policies::skill_command::{TypedInput, read_typed_input};
 use impresario_policies::skill_file::read_skill_file;
 use impresario_policies::skill_lookup::{SkillLookupError, SkillPlace, skill_candidates};
 use serde_json::{Value, json};
 
 pub fn skill_command(case: &Case) -> Answer {
-    Answer::value(match read_colon_form(case.text("text")) {
+    Answer::value(match read_typed_input(case.text("text")) {
         TypedInput::Pass | TypedInput::PickSkill => Value::Null,
         TypedInput::Skill(command) if command.is_well_formed() => {
             json!({"name": command.name, "remainder": command.task})
@@ -23,7 +23,7 @@ pub fn skill_command(case: &Case) -> Answer {
 }
 
 pub fn input_dispatch(case: &Case) -> Answer {
-    Answer::value(match read_colon_form(case.text("text")) {
+    Answer::value(match read_typed_input(case.text("text")) {
         TypedInput::Pass => json!({"kind": "pass"}),
         TypedInput::Skill(command) => json!({"kind": "skill", "name": command.name}),
         TypedInput::TraceReport { skill } => json!({"kind": "trace-report", "skill": skill}),
