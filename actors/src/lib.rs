@@ -9,6 +9,7 @@ compile_error!("impresario restarts actors that panic: build with panic = \"unwi
 pub mod attempt;
 pub mod cache_markers;
 pub mod context;
+pub mod derived;
 pub mod event_feed;
 pub mod event_log;
 pub mod gateways;

@@ -42,7 +42,12 @@ pub struct RetrievalResult {
 #[derive(Debug, Clone, PartialEq)]
 pub enum Retrieved {
     /// Passages, best first.
-    Passages(Vec<RetrievalResult>),
+    Passages {
+        /// What answers.
+        passages: Vec<RetrievalResult>,
+        /// What has to be said about them: what was left out, and why. A sentence each.
+        remarks: Vec<String>,
+    },
     /// What it says, in its own form.
     Words(String),
 }
@@ -51,12 +56,17 @@ impl Retrieved {
     /// As a model reads it.
     pub fn into_text(self) -> String {
         match self {
-            Self::Passages(passages) if passages.is_empty() => {
-                "No passage shares a telling word with the query.".to_string()
-            }
-            Self::Passages(passages) => {
+            Self::Passages { passages, remarks } => {
                 let citations: Vec<Citation> = passages.into_iter().map(Citation::from).collect();
-                render_citations(&citations, PASSAGES_BYTES_MAX)
+                let mut text = match citations.is_empty() {
+                    true => "No passage shares a telling word with the query.\n".to_string(),
+                    false => render_citations(&citations, PASSAGES_BYTES_MAX),
+                };
+                for remark in remarks {
+                    text.push_str(&remark);
+                    text.push('\n');
+                }
+                text.trim_end_matches('\n').to_string()
             }
             Self::Words(words) if words.trim().is_empty() => "The engine found nothing.".to_string(),
             Self::Words(words) => words,

@@ -1,6 +1,5 @@
 //! Does a task say enough to begin with?
 
-use crate::retrieval::question::{FAINT, GLUE};
 use crate::retrieval::words::for_each_word;
 
 /// What a task says, and what it leaves out.
@@ -101,6 +100,31 @@ const DEEDS: &str = "fix repair do make improve change update check look explain
 retry finish complete solve resolve handle implement add remove delete refactor rewrite clean cleanup optimize optimise \
 test review work write build create help show tell find search investigate debug analyze analyse document undo redo \
 rename move apply use install deploy upgrade describe summarize summarise";
+
+/// Words that say nothing about the code.
+const GLUE: &str = "a about above actually after again against all also always am an and another any anybody anyone \
+anything anywhere are as at be became because become becomes been before being below between both but by called can \
+cannot come comes coming could did do does doing done during each either else ensure especially etc even ever every \
+everybody everyone everything exactly explain few find for from further gets getting give given gives go goes going \
+got had has have having he help her here him his how however i if in instead into is isn it itself just know let like \
+look looks lot made make makes making many may me might mine more most much must my need needs never no nor not now of \
+off often on once one only onto or other others otherwise our out over own per perhaps place please possible really \
+responsible s same say says see seem seems shall she should show so some somebody somehow someone something somewhere \
+still such sure take taken takes tell than that the their them then there these they thing things this those though \
+through to together too under until up upon us use used uses using usually very via want wants was way ways we well \
+were what whatever when whenever where whether which while who whole whom whose why will with within without would \
+yes yet you your yourself describe detail details happen happens happening happened implement implemented \
+implementation implements work works working handle handled handles handling live lives located defined definition \
+define actual behave mean means meant put puts several whichever ready both proper properly";
+
+/// Words that every program has.
+const FAINT: &str = "code codebase file files function functions method methods module modules class classes library \
+crate package project program programs repo repository source system software application app value values data \
+object objects part parts piece new set sets two three several different certain given first last user people person \
+part name named start end run runs running rust python javascript typescript java golang go back down long big small \
+inside outside side kind kinds sort type types time times line lines part able allow allows allowed support supported \
+supports provide provides provided result results text input output thing number good bad right wrong decide decides \
+decided change changes changed turn turned turns read reads write writes written writing call calls calling get keep keeps kept";
 
 #[cfg(test)]
 mod tests {

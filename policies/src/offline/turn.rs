@@ -108,8 +108,7 @@ fn places(results: &[(&str, &str)]) -> Vec<Citation> {
 
 /// The telling words of a question as alternatives.
 fn grep_pattern(question: &Question) -> String {
-    let telling = question.notions.iter().filter(|notion| notion.weight >= 1.0);
-    let stems: Vec<&str> = telling.map(|notion| notion.stems[0].0.as_str()).take(8).collect();
+    let stems: Vec<&str> = question.terms.iter().map(|term| term.stem.as_str()).take(8).collect();
     stems.join("|")
 }
 

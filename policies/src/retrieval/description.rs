@@ -1,8 +1,9 @@
 //! What a passage is, in one line, and which of its lines say so.
 
-use super::lines::{Line, Role, read_lines, syntax_of};
+use super::languages::{Comments, Sort, language_of};
+use super::outline::{Line, Outline, Role, read_outline};
 use super::question::Question;
-use super::words::{for_each_word, stem};
+use super::words::{Stems, for_each_word};
 use std::collections::BTreeMap;
 
 /// A passage in words.
@@ -22,77 +23,56 @@ const QUOTE_CHARACTERS_MAX: usize = 140;
 
 /// Describes the passage `text` of the file `path` with a question in mind.
 pub fn describe_passage(path: &str, text: &str, question: &Question, quote_lines: usize) -> Description {
-    let lines = read_lines(text, syntax_of(path));
-    let nearness = Nearness::new(question);
+    let outline = read_outline(path, text);
+    let mut nearness = Nearness::new(question);
+    let is_prose = language_of(path).comments() == Comments::Headings;
     Description {
-        defines: what_is_defined(&lines, &nearness),
-        says: nearest_sentence(&lines, &nearness),
-        quote: nearest_lines(text, &lines, &nearness, quote_lines),
+        defines: what_is_defined(&outline, is_prose, &mut nearness),
+        says: nearest_sentence(&outline.lines, &mut nearness),
+        quote: nearest_lines(text, &outline, &mut nearness, quote_lines),
     }
 }
 
-/// How close a text is to the question: the weights of the notions it touches.
-struct Nearness {
-    notions: BTreeMap<String, (usize, f64)>,
-    count: usize,
+/// How close a text is to the question: the weights of its words that stand in the text.
+struct Nearness<'q> {
+    weights: BTreeMap<&'q str, f64>,
+    stems: Stems,
 }
 
-impl Nearness {
-    fn new(question: &Question) -> Self {
-        let mut notions: BTreeMap<String, (usize, f64)> = BTreeMap::new();
-        for (index, notion) in question.notions.iter().enumerate() {
-            for (stem, weight) in &notion.stems {
-                let offered = (index, notion.weight * weight);
-                let kept = notions.entry(stem.clone()).or_insert(offered);
-                if offered.1 > kept.1 {
-                    *kept = offered;
-                }
-            }
-        }
+impl<'q> Nearness<'q> {
+    fn new(question: &'q Question) -> Self {
         Self {
-            notions,
-            count: question.notions.len(),
+            weights: question.terms.iter().map(|term| (term.stem.as_str(), term.weight)).collect(),
+            stems: Stems::default(),
         }
     }
 
-    fn of(&self, text: &str) -> f64 {
-        let mut touched = vec![0.0_f64; self.count];
+    fn of(&mut self, text: &str) -> f64 {
+        let mut touched: BTreeMap<&str, f64> = BTreeMap::new();
         for_each_word(text, |word| {
-            if let Some((notion, weight)) = self.notions.get(&stem(word)) {
-                touched[*notion] = touched[*notion].max(*weight);
+            if let Some((stem, weight)) = self.weights.get_key_value(self.stems.stem(word)) {
+                touched.insert(stem, *weight);
             }
         });
-        touched.iter().sum()
+        touched.values().sum()
     }
 }
 
 /// The definition or heading nearest to the question; the first one when none is near.
-fn what_is_defined(lines: &[Line<'_>], nearness: &Nearness) -> String {
-    let mut best: Option<(f64, &Line<'_>)> = None;
-    for line in lines
-        .iter()
-        .filter(|line| matches!(line.role, Role::Definition | Role::Container | Role::Heading))
-    {
-        let near = nearness.of(line.name);
+fn what_is_defined(outline: &Outline<'_>, is_prose: bool, nearness: &mut Nearness<'_>) -> String {
+    let mut best: Option<(f64, &str)> = None;
+    for each in outline.definitions.iter().filter(|each| each.sort != Sort::Declaration) {
+        let near = nearness.of(each.name);
+        let shown = if is_prose { each.name } else { outline.lines[each.line].text };
         if best.is_none_or(|(before, _)| near > before) {
-            best = Some((near, line));
+            best = Some((near, shown));
         }
     }
-    let Some((_, line)) = best else {
-        return String::new();
-    };
-    let shown = if line.role == Role::Heading {
-        line.name
-    } else {
-        line.text
-    };
-    cut(
-        shown.trim_end_matches(['{', ':', '(', ' ']),
-        DEFINES_CHARACTERS_MAX,
-    )
+    let shown = best.map_or("", |(_, shown)| shown);
+    cut(shown.trim_end_matches(['{', ':', '(', ' ']), DEFINES_CHARACTERS_MAX)
 }
 
-fn nearest_sentence(lines: &[Line<'_>], nearness: &Nearness) -> String {
+fn nearest_sentence(lines: &[Line<'_>], nearness: &mut Nearness<'_>) -> String {
     let mut best = (0.0, String::new());
     for sentence in sentences(lines) {
         let near = nearness.of(&sentence);
@@ -151,17 +131,16 @@ fn without_marks(text: &str) -> &str {
 }
 
 /// The lines of code that touch the question most, in the order of the passage.
-fn nearest_lines(text: &str, lines: &[Line<'_>], nearness: &Nearness, lines_max: usize) -> Vec<String> {
+fn nearest_lines(text: &str, outline: &Outline<'_>, nearness: &mut Nearness<'_>, lines_max: usize) -> Vec<String> {
+    let begins = |index: usize| {
+        let mut definitions = outline.definitions.iter();
+        definitions.any(|each| each.line == index && each.sort != Sort::Declaration)
+    };
     let mut ranked: Vec<(usize, f64)> = Vec::new();
-    for (index, line) in lines.iter().enumerate() {
-        let bonus = match line.role {
-            Role::Definition | Role::Container => 1.0,
-            Role::Code => 0.0,
-            Role::Blank | Role::Prose | Role::Attribute | Role::Import | Role::Heading => continue,
-        };
-        let near = nearness.of(line.text);
-        if near > 0.0 || bonus > 0.0 {
-            ranked.push((index, near + bonus));
+    for (index, line) in outline.lines.iter().enumerate().filter(|(_, line)| line.role == Role::Code) {
+        let near = nearness.of(line.text) + if begins(index) { 1.0 } else { 0.0 };
+        if near > 0.0 {
+            ranked.push((index, near));
         }
     }
     ranked.sort_by(|one, other| other.1.total_cmp(&one.1).then(one.0.cmp(&other.0)));
@@ -189,7 +168,7 @@ mod tests {
     #[test]
     fn a_passage_is_described_by_its_definition_and_the_sentence_that_is_asked_for() {
         let text = "/// Keeps a child. A child that panicked is\n/// started again.\npub fn restart(child: &Child) {\n    wait();\n}\n";
-        let described = describe_passage("a.rs", text, &read_question("what happens after a crash"), 2);
+        let described = describe_passage("a.rs", text, &read_question("how is a child started again after panics"), 2);
         assert_eq!(described.defines, "pub fn restart(child: &Child)");
         assert_eq!(described.says, "A child that panicked is started again.");
         assert_eq!(described.quote, ["pub fn restart(child: &Child) {"]);

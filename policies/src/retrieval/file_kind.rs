@@ -68,27 +68,6 @@ pub fn classify_path(path: &str) -> FileKind {
     }
 }
 
-/// What a file is called, as far as it tells files apart: twins for blocking and asynchronous use have one name, and a
-/// file called like every other (`mod.rs`, `index.js`) goes by the name of its directory.
-pub fn telling_name(path: &str) -> String {
-    let (directories, name) = path.rsplit_once('/').unwrap_or(("", path));
-    let parent = directories.rsplit('/').next().unwrap_or("");
-    let own = stem(name);
-    let own = match own {
-        "mod" | "index" | "__init__" | "main" | "lib" => parent,
-        _ => own,
-    };
-    let parts = own.split(['_', '-']).filter(|part| !TWIN_MARKS.contains(part));
-    let told: Vec<&str> = parts.collect();
-    match told.is_empty() {
-        true => parent.to_string(),
-        false => told.join("_"),
-    }
-}
-
-/// What tells twins apart.
-const TWIN_MARKS: [&str; 6] = ["async", "sync", "blocking", "future", "futures", "impl"];
-
 const TEST_DIRECTORIES: [&str; 13] = [
     "test",
     "tests",
@@ -308,14 +287,5 @@ mod tests {
         let asked = kinds_asked_for(["test"]);
         assert_eq!(weigh_kind(FileKind::Test, &asked), 1.0);
         assert!(weigh_kind(FileKind::Test, &BTreeSet::new()) < 0.5);
-    }
-
-    #[test]
-    fn twins_have_one_telling_name() {
-        assert_eq!(telling_name("src/client/async_connection.rs"), "connection");
-        assert_eq!(telling_name("src/client/connection.rs"), "connection");
-        assert_eq!(telling_name("src/pool/mod.rs"), "pool");
-        assert_eq!(telling_name("src/pool/sync_impl.rs"), "pool");
-        assert_eq!(telling_name("README"), "README");
     }
 }

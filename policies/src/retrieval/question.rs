@@ -1,247 +1,266 @@
-//! What a question asks for: its telling words, what they may be called in code, and the names it spells out.
+//! What a question asks for: its telling words, the identifiers it spells out, and the texts it quotes.
 
-use super::concepts::{Kin, concepts};
 use super::file_kind::{FileKind, kinds_asked_for};
-use super::words::{for_each_word, stem};
-use std::collections::BTreeSet;
+use super::words::{Stems, Token, for_each_token, whole};
+use std::collections::{BTreeMap, BTreeSet};
 
-/// One thing the question asks about.
+/// A word of the question that is looked for.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Notion {
-    /// How telling it is within the question, from 0 to 1.
+pub struct Term {
+    /// As the index keeps it.
+    pub stem: String,
+    /// More for what is said more often.
     pub weight: f64,
-    /// Stems that express it, the question's own first with weight 1, its kin with less.
-    pub stems: Vec<(String, f64)>,
-    /// Sayings of several words that express it, with what each counts.
-    pub sayings: Vec<(Vec<String>, f64)>,
-    /// It stood in the question as an identifier: `max_depth`, `WalkBuilder`.
-    pub is_name: bool,
 }
 
-/// A question, read.
+/// An identifier that the question spells out.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Name {
+    /// Its last part, as written: `max_depth` of `WalkBuilder::max_depth`.
+    pub text: String,
+    /// What it is said to be part of: `WalkBuilder`.
+    pub owner: Option<String>,
+}
+
+/// A question, read. All of it, however long it is.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Question {
-    /// In the order of the question.
-    pub notions: Vec<Notion>,
-    /// Identifiers and paths it spells out, lower-cased.
-    pub names: BTreeSet<String>,
+    /// In the order of the question, each once.
+    pub terms: Vec<Term>,
+    /// Identifiers.
+    pub names: Vec<Name>,
+    /// It asks where they are defined.
+    pub asks_for_definition: bool,
+    /// Texts that may stand somewhere letter for letter, the longest first.
+    pub literals: Vec<String>,
     /// Kinds of files it asks for by name.
     pub kinds: BTreeSet<FileKind>,
 }
 
-/// Longer questions are read up to here.
-const QUESTION_BYTES_MAX: usize = 4_000;
-/// More notions than this do not make an answer better.
-const NOTIONS_MAX: usize = 24;
-/// What a word that is part of a saying still counts by itself.
-const TOLD_WEIGHT: f64 = 0.5;
+/// A word that is said more often than this counts no more.
+const REPEATS_MAX: f64 = 4.0;
+/// Shorter quotes are words, not texts.
+const LITERAL_BYTES_MIN: usize = 4;
+/// Longer ones are looked for by their words.
+const LITERAL_BYTES_MAX: usize = 400;
+const LITERALS_MAX: usize = 8;
+const NAMES_MAX: usize = 32;
+/// A question for a definition has so few words beside the name.
+const FURTHER_WORDS_MAX: usize = 3;
+
 /// Reads a question.
 pub fn read_question(text: &str) -> Question {
-    let text = cut_at_character(text, QUESTION_BYTES_MAX);
-    let names = spelled_names(text);
-    let words = question_words(text);
-    let mut notions: Vec<Notion> = Vec::new();
-    let stems: Vec<&str> = words.iter().map(|word| word.stem.as_str()).collect();
-    let mut told = vec![false; words.len()];
-    for position in 0..words.len() {
-        let saying = concepts()
-            .saying_at(&stems, position)
-            .filter(|_| notions.len() < NOTIONS_MAX);
-        if let Some((places, saying)) = saying {
-            let joined: String = places.iter().map(|place| words[*place].text.as_str()).collect();
-            // `back off` may be written `backoff`.
-            let mut notion = notion(stem(&joined), Some(&saying.kin), 1.0);
-            notion.sayings.push((saying.stems.clone(), 1.0));
-            notions.push(notion);
-            places.iter().for_each(|place| told[*place] = true);
-        }
-        let word = &words[position];
-        let weight = word_weight(&word.text) * if told[position] { TOLD_WEIGHT } else { 1.0 };
-        let known = notions.iter().any(|notion| notion.stems[0].0 == word.stem);
-        if weight > 0.0 && !known && notions.len() < NOTIONS_MAX {
-            let is_name = names.contains(&word.text);
-            notions.push(Notion {
-                is_name,
-                ..notion(word.stem.clone(), concepts().kin_of(&word.stem), weight)
-            });
-        }
+    let mut stems = Stems::default();
+    let literals = quoted_texts(text);
+    let asks_for_definition = asks_for_definition(text, &mut stems);
+    let mut names = spelled_names(text);
+    if asks_for_definition && names.is_empty() {
+        names = plain_names(text, &mut stems);
     }
-    let kinds = kinds_asked_for(words.iter().map(|word| word.stem.as_str()));
+    let terms = terms(text, &mut stems);
+    let kinds = kinds_asked_for(terms.iter().map(|term| term.stem.as_str()));
     Question {
-        notions,
+        terms,
         names,
+        asks_for_definition,
+        literals,
         kinds,
     }
 }
 
-/// The longest beginning of `text` that is no longer than `bytes_max`.
-fn cut_at_character(text: &str, bytes_max: usize) -> &str {
-    let mut end = bytes_max.min(text.len());
-    while !text.is_char_boundary(end) {
-        end -= 1;
-    }
-    &text[..end]
-}
-
-struct Word {
-    text: String,
-    stem: String,
-}
-
-fn question_words(text: &str) -> Vec<Word> {
-    let unquoted = text
-        .replace("n't", " not")
-        .replace("n’t", " not")
-        .replace("'s", "")
-        .replace("’s", "");
-    let mut words = Vec::new();
-    for_each_word(&unquoted, |word| {
-        words.push(Word {
-            text: word.to_lowercase(),
-            stem: stem(word),
-        })
+fn terms(text: &str, stems: &mut Stems) -> Vec<Term> {
+    let text = text.replace("n't", " not").replace("n’t", " not").replace("'s", "").replace("’s", "");
+    let mut counted: BTreeMap<String, (usize, f64)> = BTreeMap::new();
+    let mut order = 0;
+    for_each_token(&text, |token| {
+        let stem = match token {
+            Token::Word(word) if is_glue(word) || word.len() == 1 => return,
+            Token::Word(word) => stems.stem(word).to_string(),
+            Token::Whole(name) => whole(name),
+        };
+        counted.entry(stem).or_insert((order, 0.0)).1 += 1.0;
+        order += 1;
     });
-    words
+    let mut counted: Vec<(String, (usize, f64))> = counted.into_iter().collect();
+    counted.sort_by_key(|(_, (order, _))| *order);
+    let terms = counted.into_iter().map(|(stem, (_, count))| Term {
+        stem,
+        weight: count.min(REPEATS_MAX).sqrt(),
+    });
+    terms.collect()
 }
 
-/// Identifiers and paths: what has an underscore, an inner capital, `::`, a dot or a slash, or stands in backticks.
-fn spelled_names(text: &str) -> BTreeSet<String> {
-    let mut names = BTreeSet::new();
-    for token in text.split_whitespace() {
-        let quoted = token.contains('`');
-        let token = token.trim_matches(|character: char| !character.is_alphanumeric() && character != '_');
-        let inner_capital =
-            token.chars().skip(1).any(char::is_uppercase) && token.chars().any(char::is_lowercase);
-        let inner_dot = token.contains('.') && !token.contains("..");
-        if token.len() >= 3
-            && (quoted || inner_capital || inner_dot || token.contains(['_', '/']) || token.contains("::"))
-        {
-            names.insert(token.to_lowercase());
-            names.extend(
-                token
-                    .split(['.', '/', ':'])
-                    .filter(|part| part.len() >= 4)
-                    .map(str::to_lowercase),
-            );
+/// Whether a word only holds a sentence together.
+fn is_glue(word: &str) -> bool {
+    let lower = word.to_lowercase();
+    GLUE.split_whitespace().any(|glue| glue == lower)
+}
+
+/// The English stop words of the Snowball project, as `rust-stemmers` has its stemmer.
+const GLUE: &str = "i me my myself we our ours ourselves you your yours yourself yourselves he him his himself she her \
+hers herself it its itself they them their theirs themselves what which who whom this that these those am is are was \
+were be been being have has had having do does did doing would should could ought a an the and but if or because as \
+until while of at by for with about against between into through during before after above below to from up down in out \
+on off over under again further then once here there when where why how all any both each few more most other some such \
+no nor not only own same so than too very can will just";
+
+fn asks_for_definition(text: &str, stems: &mut Stems) -> bool {
+    let mut asks = false;
+    for_each_token(text, |token| {
+        if let Token::Word(word) = token {
+            asks |= ["defin", "definit", "declar", "implement"].contains(&stems.stem(word));
+        }
+    });
+    asks
+}
+
+/// Identifiers: what has an underscore, an inner capital, `::`, `.` or `#` between its parts, or is quoted.
+fn spelled_names(text: &str) -> Vec<Name> {
+    let mut names = Vec::new();
+    for token in text.split(|character: char| character.is_whitespace() || "(){}[],;\"<>=".contains(character)) {
+        let is_quoted = token.len() > 2 && token.starts_with(['`', '\'', '‘', '“']);
+        let token = token.trim_matches(|character: char| !character.is_alphanumeric() && !"_$".contains(character));
+        let inner_capital = token.chars().skip(1).any(char::is_uppercase);
+        let has_shape = inner_capital || token.contains(['_', '$']) || token.contains("::") || has_inner(token, ".#");
+        if token.len() < 2 || token == "e.g" || token == "i.e" || !(is_quoted || has_shape) || token.contains('/') {
+            continue;
+        }
+        let mut parts = token.rsplit([':', '.', '#']).filter(|part| !part.is_empty());
+        let Some(last) = parts.next() else { continue };
+        let is_name = last.chars().all(|character| character.is_alphanumeric() || "_$-?!".contains(character));
+        let name = Name {
+            text: last.to_string(),
+            owner: parts.next().map(str::to_string),
+        };
+        if is_name && !names.contains(&name) && names.len() < NAMES_MAX {
+            names.push(name);
         }
     }
     names
 }
 
-fn notion(own: String, kin: Option<&Kin>, weight: f64) -> Notion {
-    let mut stems = vec![(own.clone(), 1.0)];
-    let mut sayings = Vec::new();
-    if let Some(kin) = kin {
-        stems.extend(
-            kin.words
-                .iter()
-                .filter(|(word, _)| **word != own)
-                .map(|(word, weight)| (word.clone(), *weight)),
-        );
-        sayings.clone_from(&kin.sayings);
-    }
-    Notion {
-        weight,
-        stems,
-        sayings,
-        is_name: false,
-    }
+fn has_inner(token: &str, signs: &str) -> bool {
+    let characters: Vec<char> = token.chars().collect();
+    characters.windows(3).any(|each| {
+        signs.contains(each[1]) && each[0].is_alphanumeric() && each[2].is_alphabetic()
+    })
 }
 
-/// How telling a word is: nothing for the glue of English, little for what every program has.
-fn word_weight(word: &str) -> f64 {
-    if word.len() == 1 && word.is_ascii() && word != "c" {
-        return 0.0;
+/// The words of a short question that may be names although they look like any word: `Where is open defined?`
+fn plain_names(text: &str, stems: &mut Stems) -> Vec<Name> {
+    let mut names = Vec::new();
+    for word in text.split(|character: char| !character.is_alphanumeric() && character != '_') {
+        let is_verb = ["defin", "definit", "declar", "implement"].contains(&stems.stem(word));
+        if word.len() > 1 && !is_glue(word) && !is_verb {
+            names.push(Name {
+                text: word.to_string(),
+                owner: None,
+            });
+        }
     }
-    if GLUE.split_whitespace().any(|glue| glue == word) {
-        return 0.0;
+    if names.len() > FURTHER_WORDS_MAX {
+        names.clear();
     }
-    if FAINT.split_whitespace().any(|faint| faint == word) {
-        return 0.25;
-    }
-    1.0
+    names
 }
 
-/// Words that say nothing about the code.
-pub const GLUE: &str = "a about above actually after again against all also always am an and another any anybody anyone \
-anything anywhere are as at be became because become becomes been before being below between both but by called can \
-cannot come comes coming could did do does doing done during each either else ensure especially etc even ever every \
-everybody everyone everything exactly explain few find for from further gets getting give given gives go goes going \
-got had has have having he help her here him his how however i if in instead into is isn it itself just know let like \
-look looks lot made make makes making many may me might mine more most much must my need needs never no nor not now of \
-off often on once one only onto or other others otherwise our out over own per perhaps place please possible really \
-responsible s same say says see seem seems shall she should show so some somebody somehow someone something somewhere \
-still such sure take taken takes tell than that the their them then there these they thing things this those though \
-through to together too under until up upon us use used uses using usually very via want wants was way ways we well \
-were what whatever when whenever where whether which while who whole whom whose why will with within without would \
-yes yet you your yourself describe detail details happen happens happening happened implement implemented \
-implementation implements work works working handle handled handles handling live lives located defined definition \
-define actual behave mean means meant put puts several whichever ready both proper properly";
+/// Texts in quotes of any kind, after a colon, or a whole line that may have been pasted.
+fn quoted_texts(text: &str) -> Vec<String> {
+    let mut found: Vec<&str> = Vec::new();
+    for (open, close) in [('"', '"'), ('\'', '\''), ('`', '`'), ('“', '”'), ('‘', '’'), ('«', '»')] {
+        let begins = quotes(text, open, |before, _| !before.is_some_and(char::is_alphanumeric));
+        let ends = quotes(text, close, |_, after| !after.is_some_and(char::is_alphanumeric));
+        for begin in begins.iter().take(LITERALS_MAX) {
+            let inner = begin + open.len_utf8();
+            let after: Vec<usize> = ends.iter().copied().filter(|end| *end > inner).collect();
+            found.extend(after.last().map(|end| &text[inner..*end]));
+            found.extend(after.first().map(|end| &text[inner..*end]));
+        }
+    }
+    let pasted = text.lines().map(str::trim).filter(|line| !line.ends_with('?'));
+    found.extend(pasted.clone().take(LITERALS_MAX / 2));
+    found.extend(pasted.filter_map(|line| Some(line.split_once(": ")?.1)).take(LITERALS_MAX / 2));
+    found.retain(|literal| (LITERAL_BYTES_MIN..=LITERAL_BYTES_MAX).contains(&literal.len()) && says_more_than_a_name(literal));
+    let mut literals: Vec<String> = found.into_iter().map(str::to_string).collect();
+    literals.sort_by_key(|literal| std::cmp::Reverse(literal.len()));
+    literals.dedup();
+    literals.truncate(LITERALS_MAX);
+    literals
+}
 
-/// Words that every program has.
-pub const FAINT: &str = "code codebase file files function functions method methods module modules class classes library \
-crate package project program programs repo repository source system software application app value values data \
-object objects part parts piece new set sets two three several different certain given first last user people person \
-part name named start end run runs running rust python javascript typescript java golang go back down long big small \
-inside outside side kind kinds sort type types time times line lines part able allow allows allowed support supported \
-supports provide provides provided result results text input output thing number good bad right wrong decide decides \
-decided change changes changed turn turned turns read reads write writes written writing call calls calling get keep keeps kept";
+fn says_more_than_a_name(literal: &str) -> bool {
+    let trimmed = literal.trim();
+    trimmed.contains(char::is_alphanumeric)
+        && trimmed.contains(|character: char| !character.is_alphanumeric() && !"_$:.".contains(character))
+}
+
+fn quotes(text: &str, sign: char, fits: impl Fn(Option<char>, Option<char>) -> bool) -> Vec<usize> {
+    let around = text.match_indices(sign).filter(|(position, _)| {
+        let before = text[..*position].chars().next_back();
+        let after = text[position + sign.len_utf8()..].chars().next();
+        fits(before, after)
+    });
+    around.map(|(position, _)| position).collect()
+}
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn first_stems(text: &str) -> Vec<String> {
-        read_question(text)
-            .notions
-            .into_iter()
-            .map(|notion| notion.stems[0].0.clone())
-            .collect()
+    fn stems(text: &str) -> Vec<String> {
+        read_question(text).terms.into_iter().map(|term| term.stem).collect()
+    }
+
+    fn names(text: &str) -> Vec<String> {
+        read_question(text).names.into_iter().map(|name| name.text).collect()
     }
 
     #[test]
     fn glue_is_left_out() {
-        assert_eq!(
-            first_stems("How does a crashed actor come back?"),
-            ["crash", "actor", "comeback", "back"]
-        );
+        assert_eq!(stems("How does a crashed actor come back?"), ["crash", "actor", "come", "back"]);
     }
 
     #[test]
-    fn a_phrase_stands_for_words_of_code() {
-        let question = read_question("come back");
-        assert!(
-            question.notions[0]
-                .stems
-                .iter()
-                .any(|(stem, _)| stem == "restart")
-        );
-    }
-
-    #[test]
-    fn kin_counts_less_than_the_word_itself() {
-        let question = read_question("crash");
-        let panic = question.notions[0].stems.iter().find(|(stem, _)| stem == "panic");
-        assert!(panic.is_some_and(|(_, weight)| *weight < 1.0));
+    fn a_long_task_counts_to_its_last_word() {
+        let long = format!("{} zebra", "retry the queue. ".repeat(20_000));
+        assert_eq!(stems(&long), ["retri", "queue", "zebra"]);
+        assert!(read_question(&long).terms[0].weight > 1.0);
     }
 
     #[test]
     fn identifiers_are_noticed() {
-        let question = read_question("Where is `WalkBuilder::max_depth` used in src/walk.rs?");
-        for name in [
-            "walkbuilder::max_depth",
-            "max_depth",
-            "walkbuilder",
-            "src/walk.rs",
-            "walk",
-        ] {
-            assert!(question.names.contains(name), "{name} in {:?}", question.names);
-        }
+        assert_eq!(
+            names("Where is `WalkBuilder::max_depth` used with readAll and `x1`, e.g. in src/walk.rs?"),
+            ["max_depth", "readAll", "x1"]
+        );
+        let name = &read_question("What is Pool.open?").names[0];
+        assert_eq!((name.text.as_str(), name.owner.as_deref()), ("open", Some("Pool")));
     }
 
     #[test]
-    fn a_question_of_any_length_and_script_is_read() {
-        assert!(read_question("").notions.is_empty());
-        assert!(read_question(&"größe ".repeat(5_000)).notions.len() <= NOTIONS_MAX);
+    fn in_a_short_question_for_a_definition_any_word_may_be_the_name() {
+        assert_eq!(names("Where is open defined?"), ["open"]);
+        assert!(names("How are the limits of a window defined while a child runs?").is_empty());
+        assert!(!read_question("Where is open called?").asks_for_definition);
+    }
+
+    #[test]
+    fn quoted_texts_are_kept_letter_for_letter() {
+        let question = read_question("Where does the message 'can't open {}: 5 left' come from?");
+        assert_eq!(question.literals[0], "can't open {}: 5 left");
+        assert_eq!(read_question("it says \"a b\" and \"c d\"").literals.iter().filter(|each| each.len() == 3).count(), 2);
+        assert!(read_question("What is `open`?").literals.is_empty());
+    }
+
+    #[test]
+    fn a_pasted_line_may_be_a_text() {
+        let question = read_question("error: no such way");
+        assert_eq!(question.literals, ["error: no such way", "no such way"]);
+    }
+
+    #[test]
+    fn a_question_of_any_script_is_read() {
+        assert_eq!(read_question(""), Question::default());
+        assert_eq!(stems("größe 重启"), ["größe", "重", "启", "重启"]);
     }
 }

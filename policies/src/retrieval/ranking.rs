@@ -1,250 +1,333 @@
-//! Which passages of a set of files answer a question best.
+//! Which passages answer a question best.
 //!
-//! The words of a question are counted in every passage (BM25 with fields: names weigh more than prose, prose more
-//! than code), kin of a word count less than the word, and a notion counts once however many of its words appear. A
-//! passage is judged together with its file, because the file that is about the matter is usually the answer.
+//! BM25 over what a passage says, what it defines and where it stands, a share for what the rest of its file says, and a
+//! prior for its kind of file. What is found letter for letter comes first.
 
-use super::counting::{CountedFile, Counter, Vocabulary};
-use super::file_kind::telling_name;
-use super::question::Question;
-use super::scoring::Scorer;
-use std::collections::BTreeSet;
+use super::file_kind::{FileKind, weigh_kind};
+use super::question::{Question, Term};
+use super::words::{Stems, Token, for_each_token, whole};
+use std::collections::BTreeMap;
 
-/// A file as it was read.
+/// A passage that may answer.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct SourceFile {
-    /// Relative to the workspace, `/` between the parts.
+pub struct Candidate {
+    /// Of its file.
     pub path: String,
-    /// Its text.
+    /// Of its file.
+    pub kind: FileKind,
+    /// First line, from 0.
+    pub start: usize,
+    /// Its lines.
     pub text: String,
+    /// What it defines.
+    pub names: String,
+    /// What it is part of.
+    pub within: String,
+    /// It checks rather than does.
+    pub is_test: bool,
+    /// What was found in it letter for letter.
+    pub exact: Exact,
 }
 
-/// A passage and how well it answers.
+/// What was found letter for letter, the weakest first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Exact {
+    /// Nothing.
+    No,
+    /// It declares a name that is asked for.
+    Declares,
+    /// It defines one.
+    Defines,
+    /// It defines one, in what the question says it is part of.
+    DefinesWithin,
+    /// It holds a text that is quoted.
+    Quotes,
+}
+
+/// How telling a term is: from the passages of the workspace that have it.
 #[derive(Debug, Clone, PartialEq)]
-pub struct RankedPassage {
-    /// Which of the files.
-    pub file: usize,
-    /// First line, from 1.
-    pub line_start: usize,
-    /// Last line, inclusive.
-    pub line_end: usize,
-    /// Higher is better.
-    pub score: f64,
+pub struct WeighedTerm {
+    /// Stems that stand for it, with what each counts.
+    pub stems: Vec<(String, f64)>,
+    /// Its weight, above zero.
+    pub weight: f64,
 }
 
-/// The weights of the ranking.
+/// The weight of a term that stands in `having` of `all` passages.
+pub fn weigh_term(term: &Term, having: u64, all: u64) -> f64 {
+    let (having, all) = (having as f64, all.max(having) as f64);
+    term.weight * (1.0 + (all - having + 0.5) / (having + 0.5)).ln()
+}
+
+/// What counts how much.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RankingSettings {
-    /// At most so many passages.
-    pub passages_max: usize,
-    /// At most so many of one file.
-    pub passages_of_a_file_max: usize,
-    /// What a word in a defined name adds to its passage, whatever else is there.
-    pub name_share: f64,
-    /// What a word in a comment counts.
-    pub prose_weight: f64,
-    /// What a word in an import counts.
-    pub import_weight: f64,
-    /// What a word in the name of the surrounding container or heading counts, against a name of the passage's own.
-    pub within_share: f64,
-    /// What a word in the name of a file adds to the file, whatever else is there.
-    pub path_share: f64,
-    /// What a word in the name of a directory counts, against the name of the file.
-    pub directory_share: f64,
-    /// What a word in the prose at the head of a file counts, for the file.
-    pub about_weight: f64,
-    /// How soon more of the same word stops counting.
+    /// A word in a name, against one in the text.
+    pub names: f64,
+    /// A word in the path or in what holds the passage.
+    pub place: f64,
+    /// From here on a further mention counts half.
     pub saturation: f64,
-    /// How much long passages are held back, from 0 to 1.
-    pub length_penalty: f64,
-    /// How much long files are held back, from 0 to 1.
-    pub file_length_penalty: f64,
-    /// How much the file adds to each of its passages.
-    pub file_share: f64,
-    /// How much of a score depends on how many notions are covered.
-    pub coverage_share: f64,
-    /// What each further word of a notion adds.
-    pub further_share: f64,
-    /// What neighbouring notions add.
-    pub neighbour_share: f64,
-    /// What a test inside a source file counts.
-    pub inner_test_weight: f64,
-    /// What a file counts that mostly gathers others: `lib.rs`, `mod.rs`, `__init__.py`.
-    pub gathering_weight: f64,
-    /// What each further passage of one file counts of the one before.
-    pub further_passage_weight: f64,
-    /// The first so many places are in files of different names, so that who looks at few places sees more of the
-    /// tree: `client/async_connection.rs` says what `client/connection.rs` says.
-    pub different_first: usize,
+    /// How much a long passage has to say to count as much as a short one, from 0 to 1.
+    pub length: f64,
+    /// A word that only another passage of the file has.
+    pub file: f64,
+    /// Two words of the question side by side, as in the question.
+    pub neighbours: f64,
+    /// A further passage of a file that was cited before.
+    pub further: f64,
+    /// A test inside a source file.
+    pub inner_test: f64,
 }
 
 impl Default for RankingSettings {
     fn default() -> Self {
         Self {
-            passages_max: 8,
-            passages_of_a_file_max: 2,
-            name_share: 0.2,
-            prose_weight: 0.8,
-            import_weight: 0.1,
-            within_share: 0.5,
-            path_share: 2.2,
-            directory_share: 0.4,
-            about_weight: 1.5,
-            saturation: 3.0,
-            length_penalty: 0.4,
-            file_length_penalty: 0.9,
-            file_share: 1.8,
-            coverage_share: 0.4,
-            further_share: 0.3,
-            neighbour_share: 0.2,
-            inner_test_weight: 0.4,
-            gathering_weight: 0.85,
-            further_passage_weight: 0.5,
-            different_first: 3,
+            names: 2.0,
+            place: 2.0,
+            saturation: 1.2,
+            length: 0.4,
+            file: 0.5,
+            neighbours: 0.3,
+            further: 0.6,
+            inner_test: 0.4,
         }
     }
 }
 
-/// Ranks the passages of `files`, best first. Same input, same order.
+/// The numbers of the candidates with their scores, best first. Same input, same order.
 pub fn rank_passages(
-    files: &[SourceFile],
+    candidates: &[Candidate],
+    terms: &[WeighedTerm],
     question: &Question,
     settings: &RankingSettings,
-) -> Vec<RankedPassage> {
-    let vocabulary = Vocabulary::new(question);
-    if vocabulary.stems.is_empty() {
-        return Vec::new();
+) -> Vec<(usize, f64)> {
+    let mut counter = Counter::new(terms);
+    let counted: Vec<Counted> = candidates.iter().map(|candidate| counter.count(candidate)).collect();
+    let scorer = Scorer {
+        terms,
+        settings,
+        mean_words: counted.iter().map(|each| each.words).sum::<f64>() / counted.len().max(1) as f64,
+    };
+    let mut files: BTreeMap<&str, Vec<f64>> = BTreeMap::new();
+    for (candidate, counted) in candidates.iter().zip(&counted) {
+        let best = files.entry(&candidate.path).or_insert_with(|| vec![0.0; terms.len()]);
+        for (best, found) in best.iter_mut().zip(scorer.saturated(counted)) {
+            *best = best.max(found);
+        }
     }
-    let mut counter = Counter::new(&vocabulary, settings);
-    let counted: Vec<CountedFile> = files.iter().map(|file| counter.count(file)).collect();
-    let scorer = Scorer::new(question, &vocabulary, settings, &counted);
-    let mut ranked = Vec::new();
-    for (index, file) in counted.iter().enumerate() {
-        ranked.extend(scorer.rank_file(index, file, question));
+    let mut ranked: Vec<(usize, f64)> = Vec::new();
+    for (number, (candidate, counted)) in candidates.iter().zip(&counted).enumerate() {
+        let in_file = files.get(candidate.path.as_str()).map_or(&[] as &[f64], Vec::as_slice);
+        let score = scorer.score(counted, in_file) * prior(candidate, question, settings);
+        ranked.push((number, score));
     }
+    let key = |number: usize| (&candidates[number].path, candidates[number].start);
     ranked.sort_by(|one, other| {
-        let by_score = other.score.total_cmp(&one.score);
-        by_score
-            .then(files[one.file].path.cmp(&files[other.file].path))
-            .then(one.line_start.cmp(&other.line_start))
+        let exact = candidates[other.0].exact.cmp(&candidates[one.0].exact);
+        exact.then(other.1.total_cmp(&one.1)).then_with(|| key(one.0).cmp(&key(other.0)))
     });
-    let telling: Vec<String> = files.iter().map(|file| telling_name(&file.path)).collect();
-    put_different_first(&mut ranked, &telling, settings.different_first);
-    ranked.truncate(settings.passages_max);
-    ranked
+    different_files_first(&ranked, candidates, settings.further)
 }
 
-/// Moves the best passage of each of the first `count` differently named files to the front. Otherwise the order stays.
-fn put_different_first(ranked: &mut Vec<RankedPassage>, telling: &[String], count: usize) {
-    let mut met = BTreeSet::new();
-    let (mut first, rest): (Vec<_>, Vec<_>) = ranked
-        .drain(..)
-        .partition(|passage| met.len() < count && met.insert(telling[passage.file].as_str()));
-    first.extend(rest);
-    *ranked = first;
+fn prior(candidate: &Candidate, question: &Question, settings: &RankingSettings) -> f64 {
+    let asks_for_tests = question.kinds.contains(&FileKind::Test);
+    let inner = if candidate.is_test && !asks_for_tests && candidate.kind != FileKind::Test {
+        settings.inner_test
+    } else {
+        1.0
+    };
+    weigh_kind(candidate.kind, &question.kinds) * inner
+}
+
+/// A further passage of a file counts less, so that what is read first shows several files.
+fn different_files_first(ranked: &[(usize, f64)], candidates: &[Candidate], further: f64) -> Vec<(usize, f64)> {
+    let mut seen: BTreeMap<&str, i32> = BTreeMap::new();
+    let mut spread: Vec<(usize, f64)> = Vec::with_capacity(ranked.len());
+    for (number, score) in ranked {
+        let count = seen.entry(&candidates[*number].path).or_insert(0);
+        spread.push((*number, score * further.powi(*count)));
+        *count += 1;
+    }
+    spread.sort_by(|one, other| {
+        let exact = candidates[other.0].exact.cmp(&candidates[one.0].exact);
+        exact.then(other.1.total_cmp(&one.1)).then(one.0.cmp(&other.0))
+    });
+    spread
+}
+
+/// How often the terms stand in a passage.
+struct Counted {
+    body: Vec<f64>,
+    names: Vec<f64>,
+    place: Vec<f64>,
+    neighbours: f64,
+    words: f64,
+}
+
+struct Counter<'t> {
+    terms: &'t [WeighedTerm],
+    numbers: BTreeMap<&'t str, Vec<(usize, f64)>>,
+    stems: Stems,
+}
+
+impl<'t> Counter<'t> {
+    fn new(terms: &'t [WeighedTerm]) -> Self {
+        let mut numbers: BTreeMap<&str, Vec<(usize, f64)>> = BTreeMap::new();
+        for (number, term) in terms.iter().enumerate() {
+            for (stem, share) in &term.stems {
+                numbers.entry(stem).or_default().push((number, *share));
+            }
+        }
+        Self {
+            terms,
+            numbers,
+            stems: Stems::default(),
+        }
+    }
+
+    fn count(&mut self, candidate: &Candidate) -> Counted {
+        let place = format!("{} {}", candidate.path, candidate.within);
+        let (body, neighbours, words) = self.count_text(&candidate.text);
+        Counted {
+            body,
+            neighbours,
+            words,
+            names: self.count_text(&candidate.names).0,
+            place: self.count_text(&place).0,
+        }
+    }
+
+    /// How often each term stands in a text, the weight of the neighbours, and the number of words.
+    fn count_text(&mut self, text: &str) -> (Vec<f64>, f64, f64) {
+        let mut counts = vec![0.0; self.terms.len()];
+        let mut together = vec![false; self.terms.len()];
+        let mut before: Option<usize> = None;
+        let mut words = 0.0;
+        let (numbers, stems) = (&self.numbers, &mut self.stems);
+        for_each_token(text, |token| {
+            let found = match token {
+                Token::Word(word) => {
+                    words += 1.0;
+                    numbers.get(stems.stem(word))
+                }
+                Token::Whole(name) => numbers.get(whole(name).as_str()),
+            };
+            let is_word = matches!(token, Token::Word(_));
+            for (number, share) in found.into_iter().flatten() {
+                counts[*number] += share;
+                if is_word && before.is_some_and(|before| before + 1 == *number) {
+                    together[*number] = true;
+                }
+            }
+            if is_word {
+                before = found.and_then(|found| found.first()).map(|(number, _)| *number);
+            }
+        });
+        let near = (0..together.len()).filter(|number| together[*number]);
+        let neighbours = near.map(|number| self.terms[number].weight.min(self.terms[number - 1].weight)).sum();
+        (counts, neighbours, words)
+    }
+}
+
+struct Scorer<'t> {
+    terms: &'t [WeighedTerm],
+    settings: &'t RankingSettings,
+    mean_words: f64,
+}
+
+impl Scorer<'_> {
+    /// For every term, from 0 to 1, how much the passage says of it.
+    fn saturated(&self, counted: &Counted) -> Vec<f64> {
+        let settings = self.settings;
+        let length = 1.0 - settings.length + settings.length * counted.words / self.mean_words.max(1.0);
+        let found = (0..self.terms.len()).map(|term| {
+            let count = counted.body[term] / length
+                + settings.names * counted.names[term].min(2.0)
+                + settings.place * counted.place[term].min(1.0);
+            count / (count + settings.saturation)
+        });
+        found.collect()
+    }
+
+    fn score(&self, counted: &Counted, in_file: &[f64]) -> f64 {
+        let own = self.saturated(counted);
+        let mut score = self.settings.neighbours * counted.neighbours;
+        for ((term, own), in_file) in self.terms.iter().zip(own).zip(in_file) {
+            score += term.weight * (own + self.settings.file * in_file);
+        }
+        score
+    }
 }
 
 #[cfg(test)]
 mod tests {
+    use super::super::question::read_question;
     use super::*;
-    use crate::retrieval::question::read_question;
 
-    fn best_path(files: &[(&str, &str)], question: &str) -> String {
-        let files: Vec<SourceFile> = files
+    fn candidate(path: &str, text: &str) -> Candidate {
+        Candidate {
+            path: path.to_string(),
+            kind: super::super::file_kind::classify_path(path),
+            start: 0,
+            text: text.to_string(),
+            names: String::new(),
+            within: String::new(),
+            is_test: false,
+            exact: Exact::No,
+        }
+    }
+
+    fn first(candidates: &[Candidate], question: &str) -> String {
+        let question = read_question(question);
+        let terms: Vec<WeighedTerm> = question
+            .terms
             .iter()
-            .map(|(path, text)| SourceFile {
-                path: path.to_string(),
-                text: text.to_string(),
+            .map(|term| WeighedTerm {
+                stems: vec![(term.stem.clone(), 1.0)],
+                weight: weigh_term(term, 1, 10),
             })
             .collect();
-        let ranked = rank_passages(&files, &read_question(question), &RankingSettings::default());
-        ranked
-            .first()
-            .map_or(String::new(), |best| files[best.file].path.clone())
+        let ranked = rank_passages(candidates, &terms, &question, &RankingSettings::default());
+        candidates[ranked[0].0].path.clone()
     }
 
     #[test]
-    fn kin_of_a_word_is_found() {
-        let files = [
-            (
-                "src/a.rs",
-                "/// Starts a child again after a panic.\nfn restart(child: &Child) {}\n",
-            ),
-            ("src/b.rs", "/// Draws an actor.\nfn draw() {}\n"),
-        ];
-        assert_eq!(
-            best_path(&files, "How does something crashed come back?"),
-            "src/a.rs"
-        );
+    fn the_program_comes_before_its_tests_unless_they_are_asked_for() {
+        let both = [candidate("tests/pool.rs", "open the pool"), candidate("src/pool.rs", "open the pool")];
+        assert_eq!(first(&both, "open a pool"), "src/pool.rs");
+        assert_eq!(first(&both, "tests that open a pool"), "tests/pool.rs");
     }
 
     #[test]
-    fn code_comes_before_tests_of_it_unless_tests_are_asked_for() {
-        let text = "/// Parses a date.\nfn parse_date(text: &str) {}\n";
-        let files = [("src/date.rs", text), ("tests/date.rs", text)];
-        assert_eq!(best_path(&files, "how are dates parsed"), "src/date.rs");
-        assert_eq!(
-            best_path(&files, "where is the test that dates are parsed"),
-            "tests/date.rs"
-        );
+    fn what_is_found_letter_for_letter_comes_first() {
+        let mut quoting = candidate("a.rs", "x");
+        quoting.exact = Exact::Quotes;
+        assert_eq!(first(&[candidate("b.rs", "open open open"), quoting], "open"), "a.rs");
     }
 
     #[test]
-    fn a_name_spelled_out_leads_to_its_definition() {
-        let files = [
-            (
-                "src/a.rs",
-                "fn a() {\n    walk(max_depth);\n    max_depth(max_depth);\n}\n",
-            ),
-            ("src/b.rs", "fn max_depth() {\n}\n"),
-        ];
-        assert_eq!(best_path(&files, "What does `max_depth` do?"), "src/b.rs");
+    fn what_defines_a_word_comes_before_what_mentions_it() {
+        let mut defining = candidate("b.rs", "fn drain()");
+        defining.names = "drain".to_string();
+        assert_eq!(first(&[candidate("a.rs", "call drain"), defining], "what drains it"), "b.rs");
     }
 
     #[test]
-    fn a_licence_at_the_head_is_not_what_a_file_is_about() {
-        let files = [
-            (
-                "src/a.rs",
-                "// Copyright the authors. Warranty of permission to copy.\n\nfn a() {}\n",
-            ),
-            ("src/b.rs", "/// Asks for permission to copy.\nfn b() {}\n"),
-        ];
-        assert_eq!(
-            best_path(&files, "where is permission to copy asked for"),
-            "src/b.rs"
-        );
+    fn several_files_are_shown_before_one_is_shown_twice() {
+        let mut twice = candidate("a.rs", "pool pool");
+        twice.start = 9;
+        let all = [candidate("a.rs", "pool pool"), twice, candidate("b.rs", "pool of a")];
+        let question = read_question("pool");
+        let terms = [WeighedTerm { stems: vec![("pool".to_string(), 1.0)], weight: 1.0 }];
+        let ranked = rank_passages(&all, &terms, &question, &RankingSettings::default());
+        assert_eq!(ranked.iter().map(|(number, _)| *number).collect::<Vec<_>>(), [0, 2, 1]);
     }
 
     #[test]
-    fn nothing_in_common_gives_nothing() {
-        assert_eq!(best_path(&[("a.rs", "fn a() {}")], "zebra"), "");
-        assert_eq!(best_path(&[("a.rs", "fn a() {}")], ""), "");
-        assert_eq!(best_path(&[], "anything"), "");
-    }
-
-    #[test]
-    fn a_file_that_gathers_others_gives_way_to_the_file_itself() {
-        let text = "/// Rotates the tree.\npub fn rotate() {}\n";
-        let files = [("src/a/mod.rs", text), ("src/a/one.rs", text)];
-        assert_eq!(best_path(&files, "how is the tree rotated"), "src/a/one.rs");
-    }
-
-    #[test]
-    fn the_first_places_are_in_differently_named_files() {
-        let passages = [(0, 5.0), (0, 4.0), (1, 3.0), (2, 2.0), (3, 1.0)];
-        let mut ranked: Vec<RankedPassage> = passages
-            .into_iter()
-            .map(|(file, score)| RankedPassage {
-                file,
-                line_start: 1,
-                line_end: 2,
-                score,
-            })
-            .collect();
-        let names = ["connection", "connection", "pool", "tls"].map(str::to_string);
-        put_different_first(&mut ranked, &names, 3);
-        let files: Vec<usize> = ranked.iter().map(|passage| passage.file).collect();
-        assert_eq!(files, [0, 2, 3, 0, 1]);
+    fn rare_words_weigh_more() {
+        let term = Term { stem: "a".to_string(), weight: 1.0 };
+        assert!(weigh_term(&term, 1, 100) > weigh_term(&term, 50, 100));
+        assert!(weigh_term(&term, 100, 100) > 0.0);
     }
 }

@@ -1,231 +1,154 @@
 //! Which words stand in a text: identifiers taken apart, endings taken off.
 
 use rust_stemmers::{Algorithm, Stemmer};
+use std::collections::HashMap;
 
-/// Calls `found` with every word of `text`: `readHTTPHeader_v2` gives `read`, `HTTP`, `Header`, `v2`.
+/// So many stems are remembered; then it begins anew.
+const REMEMBERED_MAX: usize = 50_000;
+/// Longer runs of letters are no words: keys, hashes, data.
+const RUN_BYTES_MAX: usize = 120;
+
+/// What a text is made of, for a search.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Token<'a> {
+    /// A word, or a part of an identifier.
+    Word(&'a str),
+    /// An identifier of several parts, whole.
+    Whole(&'a str),
+}
+
+/// Calls `found` with every token: `readHTTPHeader_v2` gives `read`, `HTTP`, `Header`, `v`, `2`, and itself.
 ///
-/// Words are slices of the text, not yet lower-cased; every script is taken, ideographs one by one.
+/// Tokens are slices of the text, not yet lower-cased; every script is taken, ideographs one by one.
+pub fn for_each_token<'a>(text: &'a str, mut found: impl FnMut(Token<'a>)) {
+    for run in text.split(|character: char| !character.is_alphanumeric() && character != '_') {
+        if run.is_empty() || run.len() > RUN_BYTES_MAX {
+            continue;
+        }
+        let mut parts = 0;
+        for_each_part(run, |part| {
+            parts += 1;
+            found(Token::Word(part));
+        });
+        if parts > 1 {
+            found(Token::Whole(run));
+        }
+    }
+}
+
+/// Calls `found` with every word of `text`; identifiers are taken apart.
 pub fn for_each_word<'a>(text: &'a str, mut found: impl FnMut(&'a str)) {
-    let bytes = text.as_bytes();
-    let mut position = 0;
-    while position < bytes.len() {
-        let byte = bytes[position];
-        if byte.is_ascii_alphanumeric() {
-            position = take_word(text, position, &mut found);
-        } else if byte.is_ascii() {
-            position += 1;
-        } else {
-            position = take_foreign_word(text, position, position, &mut found);
+    for_each_token(text, |token| {
+        if let Token::Word(word) = token {
+            found(word);
+        }
+    });
+}
+
+fn for_each_part<'a>(run: &'a str, mut found: impl FnMut(&'a str)) {
+    let mut start = 0;
+    let mut before = Shape::Other;
+    let mut characters = run.char_indices().peekable();
+    while let Some((position, character)) = characters.next() {
+        let shape = Shape::of(character);
+        let next = characters.peek().map(|(_, next)| Shape::of(*next));
+        if shape.begins_a_part(before, next) {
+            let part = &run[start..position];
+            if !part.is_empty() && before != Shape::Other {
+                found(part);
+            }
+            start = position;
+        }
+        before = shape;
+    }
+    if before != Shape::Other {
+        found(&run[start..]);
+    }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Shape {
+    Upper,
+    Lower,
+    Digit,
+    Ideograph,
+    Other,
+}
+
+impl Shape {
+    fn of(character: char) -> Self {
+        match character {
+            '_' => Self::Other,
+            '\u{3040}'..='\u{30ff}' | '\u{3400}'..='\u{9fff}' | '\u{ac00}'..='\u{d7af}' => Self::Ideograph,
+            _ if character.is_numeric() => Self::Digit,
+            _ if character.is_uppercase() => Self::Upper,
+            _ => Self::Lower,
+        }
+    }
+
+    /// `aB` begins a part at B, and so does `ABc`; digits and letters are apart, and every ideograph stands alone.
+    fn begins_a_part(self, before: Self, next: Option<Self>) -> bool {
+        match (before, self) {
+            (Self::Upper, Self::Upper) => next == Some(Self::Lower),
+            (Self::Upper, Self::Lower) => false,
+            (Self::Ideograph, Self::Ideograph) => true,
+            _ => before != self,
         }
     }
 }
 
-/// Takes the parts of the word that begins at `start`; returns where it ends.
-fn take_word<'a>(text: &'a str, start: usize, found: &mut impl FnMut(&'a str)) -> usize {
-    let bytes = text.as_bytes();
-    let mut part_start = start;
-    let mut position = start + 1;
-    while position < bytes.len() && bytes[position].is_ascii_alphanumeric() {
-        if begins_a_part(bytes, position) {
-            found(&text[part_start..position]);
-            part_start = position;
-        }
-        position += 1;
-    }
-    if bytes.get(position).is_some_and(|byte| !byte.is_ascii()) {
-        return take_foreign_word(text, part_start, position, found);
-    }
-    found(&text[part_start..position]);
-    position
+/// Takes the endings off English words, and remembers what it did: words repeat.
+pub struct Stems {
+    english: Stemmer,
+    known: HashMap<Box<str>, Box<str>>,
 }
 
-/// `aB` begins a part at B, and so does `ABc`. A digit belongs to what stands before it.
-fn begins_a_part(bytes: &[u8], position: usize) -> bool {
-    if !bytes[position].is_ascii_uppercase() {
-        return false;
-    }
-    let next_is_lower = bytes.get(position + 1).is_some_and(u8::is_ascii_lowercase);
-    !bytes[position - 1].is_ascii_uppercase() || next_is_lower
-}
-
-/// Takes the word that began at `start` and has letters beyond ASCII from `position`; returns where it ends.
-fn take_foreign_word<'a>(
-    text: &'a str,
-    start: usize,
-    position: usize,
-    found: &mut impl FnMut(&'a str),
-) -> usize {
-    let mut end = position;
-    for character in text[position..].chars() {
-        if !character.is_alphanumeric() || (is_ideograph(character) && end > start) {
-            break;
-        }
-        end += character.len_utf8();
-        if is_ideograph(character) {
-            break;
+impl Default for Stems {
+    fn default() -> Self {
+        Self {
+            english: Stemmer::create(Algorithm::English),
+            known: HashMap::new(),
         }
     }
-    if end > start {
-        found(&text[start..end]);
-        return end;
-    }
-    text[position..]
-        .chars()
-        .next()
-        .map_or(text.len(), |skipped| position + skipped.len_utf8())
 }
 
-/// Scripts written without spaces between the words.
-fn is_ideograph(character: char) -> bool {
-    matches!(character, '\u{3040}'..='\u{30ff}' | '\u{3400}'..='\u{9fff}' | '\u{ac00}'..='\u{d7af}')
+impl Stems {
+    /// The lower-case stem of a word: `retries` and `Retried` are `retri`.
+    pub fn stem(&mut self, word: &str) -> &str {
+        if self.known.len() >= REMEMBERED_MAX {
+            self.known.clear();
+        }
+        if !self.known.contains_key(word) {
+            let lower = word.to_lowercase();
+            let stem = self.english.stem(&lower).into_owned();
+            self.known.insert(word.into(), stem.into());
+        }
+        self.known.get(word).map_or("", |stem| stem)
+    }
+
+    /// Writes the tokens of a text as an index keeps them: stems, and identifiers in lower case without their `_`.
+    pub fn write(&mut self, text: &str, to: &mut String) {
+        for_each_token(text, |token| {
+            match token {
+                Token::Word(word) if word.len() == 1 => return,
+                Token::Word(word) => to.push_str(self.stem(word)),
+                Token::Whole(name) => push_whole(name, to),
+            }
+            to.push(' ');
+        });
+    }
 }
 
-/// The lower-case stem of a word: `panics` and `panicked` are `panic`, `parser` and `parsing` are `pars`.
-pub fn stem(word: &str) -> String {
-    let lower = word.to_lowercase();
-    if lower.len() < 3 || !lower.bytes().all(|byte| byte.is_ascii_lowercase()) {
-        return lower;
-    }
-    if let Some(base) = base_form(&lower) {
-        return stem(base);
-    }
-    let stemmer = Stemmer::create(Algorithm::English);
-    let mut stem = stemmer.stem(&lower).into_owned();
-    if names_a_doer(&lower, &stem) {
-        stem.truncate(stem.len() - 2);
-    }
-    if stem.len() > 3 && stem.ends_with('e') {
-        stem.pop();
-    }
-    stem
+fn push_whole(name: &str, to: &mut String) {
+    let letters = name.chars().filter(|character| *character != '_');
+    to.extend(letters.flat_map(char::to_lowercase));
 }
 
-/// `walker`, `supervisor`: whoever walks or supervises.
-fn names_a_doer(word: &str, stem: &str) -> bool {
-    let ends_like_one = stem.ends_with("er") || stem.ends_with("or");
-    ends_like_one && stem.len() > 4 && !NO_DOERS.contains(&word.trim_end_matches('s'))
-}
-
-/// Words that end like a doer and are none.
-const NO_DOERS: [&str; 67] = [
-    "actor",
-    "after",
-    "alter",
-    "anchor",
-    "answer",
-    "author",
-    "border",
-    "buffer",
-    "center",
-    "chapter",
-    "character",
-    "clear",
-    "cluster",
-    "color",
-    "consider",
-    "corner",
-    "cover",
-    "cursor",
-    "deliver",
-    "discover",
-    "enter",
-    "error",
-    "ever",
-    "factor",
-    "filter",
-    "finger",
-    "folder",
-    "header",
-    "helper",
-    "inner",
-    "integer",
-    "later",
-    "layer",
-    "letter",
-    "lower",
-    "major",
-    "master",
-    "matter",
-    "member",
-    "meter",
-    "minor",
-    "mirror",
-    "monitor",
-    "never",
-    "number",
-    "offer",
-    "order",
-    "other",
-    "outer",
-    "over",
-    "parameter",
-    "pointer",
-    "power",
-    "prefer",
-    "proper",
-    "quarter",
-    "recover",
-    "refer",
-    "register",
-    "render",
-    "sector",
-    "super",
-    "timer",
-    "trigger",
-    "upper",
-    "vector",
-    "worker",
-];
-
-/// What the stemmer cannot know: irregular verbs and plurals.
-fn base_form(word: &str) -> Option<&'static str> {
-    let base = match word {
-        "broke" | "broken" => "break",
-        "brought" => "bring",
-        "built" => "build",
-        "came" => "come",
-        "caught" => "catch",
-        "children" => "child",
-        "chose" | "chosen" => "choose",
-        "dead" | "death" => "die",
-        "done" | "did" | "does" => "do",
-        "drew" | "drawn" => "draw",
-        "fell" | "fallen" => "fall",
-        "forgot" | "forgotten" => "forget",
-        "found" => "find",
-        "froze" | "frozen" => "freeze",
-        "gave" | "given" => "give",
-        "gone" | "went" => "go",
-        "grew" | "grown" => "grow",
-        "held" => "hold",
-        "hid" | "hidden" => "hide",
-        "indices" | "indexes" => "index",
-        "kept" => "keep",
-        "knew" | "known" => "know",
-        "laid" => "lay",
-        "left" => "leave",
-        "lost" => "lose",
-        "made" => "make",
-        "meant" => "mean",
-        "panicked" | "panicking" => "panic",
-        "ran" => "run",
-        "reread" => "read",
-        "said" => "say",
-        "sent" => "send",
-        "shown" => "show",
-        "slept" => "sleep",
-        "stolen" | "stole" => "steal",
-        "stood" => "stand",
-        "stuck" => "stick",
-        "told" => "tell",
-        "took" | "taken" => "take",
-        "threw" | "thrown" => "throw",
-        "understood" => "understand",
-        "woke" | "woken" => "wake",
-        "wrote" | "written" => "write",
-        _ => return None,
-    };
-    Some(base)
+/// An identifier as an index keeps it whole.
+pub fn whole(name: &str) -> String {
+    let mut written = String::new();
+    push_whole(name, &mut written);
+    written
 }
 
 #[cfg(test)]
@@ -241,48 +164,41 @@ mod tests {
     #[test]
     fn identifiers_are_taken_apart() {
         assert_eq!(
-            words("readHTTPHeader_v2(x)"),
-            ["read", "HTTP", "Header", "v2", "x"]
+            words("readHTTPHeader_v2(x) __init__"),
+            ["read", "HTTP", "Header", "v", "2", "x", "init"]
         );
     }
 
     #[test]
     fn words_of_other_scripts_are_words() {
         assert_eq!(words("größe = zurück; 重启"), ["größe", "zurück", "重", "启"]);
-    }
-
-    #[test]
-    fn signs_are_no_words() {
         assert_eq!(words("a→b ©"), ["a", "b"]);
     }
 
     #[test]
+    fn an_index_keeps_stems_and_whole_names() {
+        let mut written = String::new();
+        Stems::default().write("cancelled max_depth x", &mut written);
+        assert_eq!(written, "cancel max depth maxdepth ");
+        assert_eq!(whole("maxDepth"), "maxdepth");
+    }
+
+    #[test]
     fn forms_of_one_word_share_a_stem() {
-        let families: [&[&str]; 7] = [
-            &["panic", "panics", "panicked", "panicking"],
-            &["parse", "parser", "parsers", "parsing", "parsed"],
-            &["write", "writer", "writes", "written", "wrote"],
-            &["supervise", "supervisor", "supervision"],
-            &["cancel", "cancelled", "cancelling"],
-            &["retry", "retries", "retried"],
-            &["cache", "cached", "caches", "caching"],
-        ];
-        for family in families {
+        let mut stems = Stems::default();
+        for family in [
+            ["panic", "panics", "PANIC"],
+            ["cache", "cached", "caching"],
+            ["retry", "retries", "retried"],
+        ] {
             for word in family {
-                assert_eq!(stem(word), stem(family[0]), "{word}");
+                assert_eq!(stems.stem(word).to_string(), stems.stem(family[0]).to_string(), "{word}");
             }
         }
     }
 
     #[test]
-    fn words_that_only_look_alike_stay_apart() {
-        for (one, other) in [
-            ("header", "head"),
-            ("folder", "fold"),
-            ("pointer", "point"),
-            ("number", "numb"),
-        ] {
-            assert_ne!(stem(one), stem(other));
-        }
+    fn keys_are_no_words() {
+        assert!(words(&"a1".repeat(100)).is_empty());
     }
 }

@@ -1,19 +1,34 @@
-//! The `local` context engine: reads the workspace and ranks its passages. No index file, no network, no model.
+//! The `local` context engine: keeps an index of the workspace in the user's cache and ranks its passages. No network, no
+//! model.
 
+mod index;
+mod search;
+#[cfg(test)]
+mod tests;
 mod walk;
 
-pub use walk::{SearchLimits, list_workspace, read_workspace};
+pub use walk::{SearchLimits, read_workspace, walk_workspace};
 
-use crate::gateways::{ContextEngine, RetrievalError, RetrievalRequest, RetrievalResult, Retrieved};
+use crate::derived::{forget_unused, is_damaged, is_unwritable, open_file, open_in_memory, remove};
+use crate::gateways::{ContextEngine, RetrievalError, RetrievalRequest, Retrieved};
 use async_trait::async_trait;
 use impresario_policies::domain::Proof;
-use impresario_policies::retrieval::question::read_question;
-use impresario_policies::retrieval::ranking::{RankingSettings, SourceFile, rank_passages};
-use std::path::Path;
-use std::sync::Arc;
+use impresario_policies::retrieval::left_out::describe_coverage;
+use index::LAYOUT;
+use rusqlite::Connection;
+use search::Answer;
+use sha2::{Digest, Sha256};
+use std::fmt::Write;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 use tokio::time::timeout;
-use walk::read_while;
+use walk::Pace;
+
+/// Indexes of so many workspaces are kept, the ones used last …
+const INDEXES_MAX: usize = 24;
+/// … as long as they are no larger together.
+const INDEXES_BYTES_MAX: u64 = 4_000_000_000;
 
 /// Whether long computations leave the thread of the actors.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -46,34 +61,29 @@ pub struct LocalContextEngine {
     limits: SearchLimits,
     heavy_work: HeavyWork,
     answer_within: Duration,
-}
-
-impl Default for LocalContextEngine {
-    fn default() -> Self {
-        Self::new(SearchLimits::default(), HeavyWork::default())
-    }
+    indexes: Indexes,
 }
 
 impl LocalContextEngine {
-    /// An engine with its limits.
-    pub fn new(limits: SearchLimits, heavy_work: HeavyWork) -> Self {
+    /// An engine with its limits, and the directory where it keeps its indexes; in memory without one.
+    pub fn new(limits: SearchLimits, heavy_work: HeavyWork, directory: Option<PathBuf>) -> Self {
         Self {
             answer_within: limits.within * 2,
             limits,
             heavy_work,
+            indexes: Indexes::new(directory),
         }
     }
 
     /// One that answers within this time: two thirds of it for reading, what is left for ranking what was read.
-    pub fn within(answer_within: Duration) -> Self {
+    pub fn within(answer_within: Duration, directory: Option<PathBuf>) -> Self {
         let limits = SearchLimits {
             within: answer_within * 2 / 3,
             ..SearchLimits::default()
         };
         Self {
-            limits,
-            heavy_work: HeavyWork::default(),
             answer_within,
+            ..Self::new(limits, HeavyWork::default(), directory)
         }
     }
 }
@@ -85,25 +95,20 @@ impl ContextEngine for LocalContextEngine {
     }
 
     async fn retrieve(&self, request: RetrievalRequest) -> Result<Retrieved, RetrievalError> {
-        let limits = self.limits.clone();
+        let (limits, indexes) = (self.limits.clone(), self.indexes.clone());
         // Whoever stops waiting drops this, and the search ends at its next file.
         let waiting = Arc::new(());
         let waited_for = Arc::downgrade(&waiting);
         let found = self.heavy_work.run(move || {
-            let RetrievalRequest {
-                query,
-                workspace,
-                passages_max,
-            } = request;
-            let files = read_while(&workspace, &limits, &|| waited_for.strong_count() > 0)?;
-            Ok(rank(&files, &query, passages_max))
+            let wanted = || waited_for.strong_count() > 0;
+            indexes.answer(&request, &Pace::begin(&limits, &wanted))
         });
         let unavailable = |why| RetrievalError::Unavailable {
             engine: self.name().to_string(),
             why,
         };
         match timeout(self.answer_within, found).await {
-            Ok(Ok(results)) => results.map(Retrieved::Passages),
+            Ok(Ok(results)) => results,
             Ok(Err(why)) => Err(unavailable(why)),
             Err(_) => Err(unavailable(format!(
                 "no answer within {} s",
@@ -117,36 +122,161 @@ impl ContextEngine for LocalContextEngine {
     }
 }
 
-/// Finds the passages under `workspace` that answer `query`, best first.
-pub fn search(
-    workspace: &Path,
-    query: &str,
-    passages_max: usize,
+/// Finds the passages of a workspace that answer a question, best first, with an index in this directory.
+pub fn search_workspace(
+    request: &RetrievalRequest,
     limits: &SearchLimits,
-) -> Result<Vec<RetrievalResult>, RetrievalError> {
-    Ok(rank(&read_workspace(workspace, limits)?, query, passages_max))
+    directory: Option<PathBuf>,
+) -> Result<Retrieved, RetrievalError> {
+    Indexes::new(directory).answer(request, &Pace::begin(limits, &|| true))
 }
 
-fn rank(files: &[SourceFile], query: &str, passages_max: usize) -> Vec<RetrievalResult> {
-    let question = read_question(query);
-    let settings = RankingSettings {
-        passages_max,
-        ..RankingSettings::default()
+/// Where the indexes are.
+#[derive(Debug, Clone)]
+struct Indexes {
+    directory: Option<PathBuf>,
+    /// What stands in for a file that cannot be written, for as long as the engine lives.
+    in_memory: Arc<Mutex<Option<InMemory>>>,
+}
+
+#[derive(Debug)]
+struct InMemory {
+    connection: Connection,
+    of: PathBuf,
+}
+
+/// Why a file cannot be used.
+enum Fault {
+    Damaged,
+    Unwritable(String),
+    Other(String),
+}
+
+impl From<rusqlite::Error> for Fault {
+    fn from(error: rusqlite::Error) -> Self {
+        match error {
+            error if is_damaged(&error) => Self::Damaged,
+            error if is_unwritable(&error) => Self::Unwritable(error.to_string()),
+            error => Self::Other(error.to_string()),
+        }
+    }
+}
+
+impl Indexes {
+    fn new(directory: Option<PathBuf>) -> Self {
+        Self {
+            directory,
+            in_memory: Arc::default(),
+        }
+    }
+
+    fn answer(&self, request: &RetrievalRequest, pace: &Pace<'_>) -> Result<Retrieved, RetrievalError> {
+        let mut remark = None;
+        let root = request.workspace.canonicalize().unwrap_or_else(|_| request.workspace.clone());
+        if let Some(directory) = self.directory.as_ref().filter(|_| !self.is_in_memory(&root)) {
+            let file = directory.join(format!("{}.sqlite", name_of(&root)));
+            let why = match answer_from(&file, request, pace)? {
+                Ok(retrieved) => return Ok(retrieved),
+                // Whoever damaged it, it is made anew, once.
+                Err(Fault::Damaged) => match remove(&file).map(|()| answer_from(&file, request, pace)) {
+                    Ok(again) => match again? {
+                        Ok(retrieved) => return Ok(retrieved),
+                        Err(Fault::Unwritable(why) | Fault::Other(why)) => why,
+                        Err(Fault::Damaged) => "damaged again".to_string(),
+                    },
+                    Err(error) => error.to_string(),
+                },
+                Err(Fault::Unwritable(why) | Fault::Other(why)) => why,
+            };
+            tracing::warn!(why, "the index of the workspace cannot be kept; searching in memory");
+            remark = Some(format!("The index cannot be kept, so that this search was in memory ({why})."));
+        }
+        self.answer_in_memory(root, request, pace, remark)
+    }
+
+    fn is_in_memory(&self, root: &Path) -> bool {
+        let in_memory = self.in_memory.lock().unwrap_or_else(PoisonError::into_inner);
+        in_memory.as_ref().is_some_and(|index| index.of == root)
+    }
+
+    fn answer_in_memory(
+        &self,
+        root: PathBuf,
+        request: &RetrievalRequest,
+        pace: &Pace<'_>,
+        remark: Option<String>,
+    ) -> Result<Retrieved, RetrievalError> {
+        let unavailable = |why| RetrievalError::Unavailable {
+            engine: "local".to_string(),
+            why,
+        };
+        let mut in_memory = self.in_memory.lock().unwrap_or_else(PoisonError::into_inner);
+        if in_memory.as_ref().is_none_or(|index| index.of != root) {
+            let connection = open_in_memory(&LAYOUT).map_err(unavailable)?;
+            *in_memory = Some(InMemory { connection, of: root });
+        }
+        let Some(index) = in_memory.as_mut() else {
+            return Err(unavailable("no index".to_string()));
+        };
+        let answered = refresh_and_search(&mut index.connection, request, pace, pace.limits.bytes_in_memory_max)?;
+        match answered {
+            Ok(mut answer) => {
+                answer.remarks.extend(remark);
+                Ok(retrieved(answer))
+            }
+            Err(error) => {
+                *in_memory = None;
+                Err(unavailable(error.to_string()))
+            }
+        }
+    }
+}
+
+fn name_of(root: &Path) -> String {
+    let digest = Sha256::digest(root.as_os_str().as_encoded_bytes());
+    let mut name = String::new();
+    for byte in &digest[..16] {
+        let _ = write!(name, "{byte:02x}");
+    }
+    name
+}
+
+fn answer_from(
+    file: &Path,
+    request: &RetrievalRequest,
+    pace: &Pace<'_>,
+) -> Result<Result<Retrieved, Fault>, RetrievalError> {
+    let mut connection = match open_file(file, &LAYOUT) {
+        Ok(connection) => connection,
+        Err(why) => return Ok(Err(Fault::Unwritable(why))),
     };
-    let ranked = rank_passages(files, &question, &settings);
-    ranked
-        .into_iter()
-        .map(|passage| RetrievalResult {
-            path: files[passage.file].path.clone(),
-            line_start: passage.line_start as u32,
-            line_end: passage.line_end as u32,
-            text: lines_of(&files[passage.file], passage.line_start, passage.line_end),
-            score: passage.score,
-        })
-        .collect()
+    forget_unused(file, INDEXES_MAX, INDEXES_BYTES_MAX);
+    let answered = refresh_and_search(&mut connection, request, pace, pace.limits.bytes_max)?;
+    Ok(answered.map(retrieved).map_err(Fault::from))
 }
 
-fn lines_of(file: &SourceFile, first: usize, last: usize) -> String {
-    let lines: Vec<&str> = file.text.lines().skip(first - 1).take(last + 1 - first).collect();
-    lines.join("\n")
+/// The outer error is about the workspace, the inner one about the index.
+fn refresh_and_search(
+    connection: &mut Connection,
+    request: &RetrievalRequest,
+    pace: &Pace<'_>,
+    bytes_max: u64,
+) -> Result<Result<Answer, rusqlite::Error>, RetrievalError> {
+    let walk = walk::walk(&request.workspace, pace)?;
+    let coverage = match index::refresh(connection, &request.workspace, walk, bytes_max, pace) {
+        Ok(coverage) => coverage,
+        Err(error) => return Ok(Err(error)),
+    };
+    let answered = search::search(connection, &request.workspace, &request.query, request.passages_max);
+    Ok(answered.map(|mut answer| {
+        answer.remarks.extend(describe_coverage(coverage.files, &coverage.left_out));
+        answer
+    }))
+}
+
+fn retrieved(answer: Answer) -> Retrieved {
+    Retrieved::Passages {
+        passages: answer.passages,
+        remarks: answer.remarks,
+    }
 }

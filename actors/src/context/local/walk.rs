@@ -1,24 +1,30 @@
-//! Which files of a workspace are searched: what git would show, text only, within limits.
+//! Which files of a workspace are searched: what git would show, text only, nothing secret, within limits.
 
 use crate::gateways::RetrievalError;
 use ignore::{DirEntry, WalkBuilder};
 use impresario_policies::retrieval::file_kind::{FileKind, classify_path};
-use impresario_policies::retrieval::ranking::SourceFile;
-use std::collections::BTreeSet;
-use std::fs::File;
+use impresario_policies::retrieval::left_out::{
+    Beside, LeftOut, MANIFESTS, SOURCES, begins_like_a_key, is_build_output, is_made_by_tools, may_be_build_output,
+    reason_in_name,
+};
+use std::fs::{File, Metadata};
 use std::io::Read;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-/// How much of a workspace is read at most.
+/// How much of a workspace is looked at, at most.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SearchLimits {
     /// Larger files are left out.
     pub file_bytes_max: u64,
-    /// Files looked at, the most promising kinds first.
+    /// Files of an index, the most promising kinds first.
     pub files_max: usize,
-    /// Bytes read over all files.
+    /// Bytes of text in an index on disk.
     pub bytes_max: u64,
+    /// Bytes of text that are searched without one.
+    pub bytes_in_memory_max: u64,
     /// Entries of directories seen.
     pub entries_max: usize,
     /// Reading ends after this long with what there is.
@@ -29,38 +35,24 @@ impl Default for SearchLimits {
     fn default() -> Self {
         Self {
             file_bytes_max: 1_500_000,
-            files_max: 20_000,
-            bytes_max: 96_000_000,
-            entries_max: 200_000,
+            files_max: 100_000,
+            bytes_max: 1_000_000_000,
+            bytes_in_memory_max: 48_000_000,
+            entries_max: 500_000,
             within: Duration::from_secs(20),
         }
     }
 }
 
-/// Reads the text files of a workspace, in the order of their paths.
-pub fn read_workspace(workspace: &Path, limits: &SearchLimits) -> Result<Vec<SourceFile>, RetrievalError> {
-    read_while(workspace, limits, &|| true)
-}
-
-/// The same, as long as somebody wants it.
-pub(super) fn read_while(
-    workspace: &Path,
-    limits: &SearchLimits,
-    wanted: &dyn Fn() -> bool,
-) -> Result<Vec<SourceFile>, RetrievalError> {
-    let pace = Pace::begin(limits, wanted);
-    Ok(read_files(candidates(workspace, &pace)?, &pace))
-}
-
 /// When to stop looking.
-struct Pace<'a> {
+pub(super) struct Pace<'a> {
     begun: Instant,
-    limits: &'a SearchLimits,
+    pub(super) limits: &'a SearchLimits,
     wanted: &'a dyn Fn() -> bool,
 }
 
 impl<'a> Pace<'a> {
-    fn begin(limits: &'a SearchLimits, wanted: &'a dyn Fn() -> bool) -> Self {
+    pub(super) fn begin(limits: &'a SearchLimits, wanted: &'a dyn Fn() -> bool) -> Self {
         Self {
             begun: Instant::now(),
             limits,
@@ -68,24 +60,64 @@ impl<'a> Pace<'a> {
         }
     }
 
-    fn is_over(&self) -> bool {
-        let late = self.begun.elapsed() >= self.limits.within;
-        if late {
-            tracing::warn!("stopped looking through the workspace at the time limit");
-        }
-        late || !(self.wanted)()
+    pub(super) fn is_over(&self) -> bool {
+        self.begun.elapsed() >= self.limits.within || !(self.wanted)()
     }
 }
 
-/// The paths of the files that would be read, in order.
-pub fn list_workspace(workspace: &Path, limits: &SearchLimits) -> Result<Vec<String>, RetrievalError> {
-    let found = candidates(workspace, &Pace::begin(limits, &|| true))?;
-    let mut paths: Vec<String> = found.into_iter().map(|candidate| candidate.path).collect();
-    paths.sort();
-    Ok(paths)
+/// What there is in a workspace.
+#[derive(Debug, Default)]
+pub struct Walk {
+    /// The files that may be searched, in the order of their paths.
+    pub files: Vec<Found>,
+    /// What is not, and why.
+    pub left_out: Vec<(LeftOut, String)>,
+    /// Everything was seen.
+    pub is_complete: bool,
 }
 
-fn candidates(workspace: &Path, pace: &Pace<'_>) -> Result<Vec<Candidate>, RetrievalError> {
+/// A file that may be searched.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Found {
+    /// Relative to the workspace, `/` between the parts.
+    pub path: String,
+    /// Bytes.
+    pub size: u64,
+    /// When it was changed, in nanoseconds since 1970.
+    pub changed: i64,
+}
+
+/// Lists the files of a workspace.
+pub fn walk_workspace(workspace: &Path, limits: &SearchLimits) -> Result<Walk, RetrievalError> {
+    walk(workspace, &Pace::begin(limits, &|| true))
+}
+
+/// Calls `read` with the path and the text of every file that may be searched, the most promising kinds first, until it
+/// has had enough. Returns what was not read, and why.
+pub fn read_workspace(
+    workspace: &Path,
+    limits: &SearchLimits,
+    mut read: impl FnMut(&str, &str) -> bool,
+) -> Result<Vec<(LeftOut, String)>, RetrievalError> {
+    let pace = Pace::begin(limits, &|| true);
+    let mut walk = walk(workspace, &pace)?;
+    walk.files.sort_by_cached_key(|found| (reading_rank(&found.path), found.path.clone()));
+    let mut left_out = walk.left_out;
+    for found in walk.files {
+        if pace.is_over() {
+            left_out.push((LeftOut::NoTime, found.path));
+            continue;
+        }
+        match read_text(&workspace.join(&found.path), limits) {
+            Ok(text) if !read(&found.path, &text) => break,
+            Ok(_) => {}
+            Err(why) => left_out.push((why, found.path)),
+        }
+    }
+    Ok(left_out)
+}
+
+pub(super) fn walk(workspace: &Path, pace: &Pace<'_>) -> Result<Walk, RetrievalError> {
     let unreadable = |why: std::io::Error| RetrievalError::Workspace {
         path: workspace.display().to_string(),
         why: why.to_string(),
@@ -93,24 +125,19 @@ fn candidates(workspace: &Path, pace: &Pace<'_>) -> Result<Vec<Candidate>, Retri
     let root = workspace.canonicalize().map_err(unreadable)?;
     std::fs::read_dir(&root).map_err(unreadable)?;
     let found = list_files(&root, true, pace);
-    if !found.is_empty() {
+    if !found.files.is_empty() {
         return Ok(found);
     }
     // The ignore rules of a directory above (a home kept in git, say) may hide everything here.
     Ok(list_files(&root, false, pace))
 }
 
-/// A file that may be searched.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-struct Candidate {
-    rank: u8,
-    path: String,
-    full: PathBuf,
-}
-
-fn list_files(root: &Path, parents: bool, pace: &Pace<'_>) -> Vec<Candidate> {
-    let mut walk = WalkBuilder::new(root);
-    walk.hidden(true)
+fn list_files(root: &Path, parents: bool, pace: &Pace<'_>) -> Walk {
+    let built: Arc<Mutex<Vec<PathBuf>>> = Arc::default();
+    let seen_built = built.clone();
+    let mut builder = WalkBuilder::new(root);
+    builder
+        .hidden(true)
         .follow_links(false)
         .parents(parents)
         .git_ignore(true)
@@ -118,54 +145,94 @@ fn list_files(root: &Path, parents: bool, pace: &Pace<'_>) -> Vec<Candidate> {
         .git_global(false)
         .ignore(true)
         .require_git(false)
-        .sort_by_file_name(|one, other| one.cmp(other))
-        .filter_entry(is_worth_entering);
-    let mut found = Vec::new();
-    for entry in walk.build().take(pace.limits.entries_max) {
-        if pace.is_over() {
+        .filter_entry(move |entry| is_worth_entering(entry, &seen_built));
+    let mut walk = Walk {
+        is_complete: true,
+        ..Walk::default()
+    };
+    for (number, entry) in builder.build().enumerate() {
+        if number >= pace.limits.entries_max || (number % 64 == 0 && pace.is_over()) {
+            walk.is_complete = false;
             break;
         }
-        let Ok(entry) = entry else { continue };
-        if let Some(candidate) = candidate(root, &entry, pace.limits) {
-            found.push(candidate);
+        let Ok(entry) = entry else {
+            // What cannot be seen now may still be there.
+            walk.is_complete = false;
+            continue;
+        };
+        walk.add(root, &entry, pace.limits);
+    }
+    let built = std::mem::take(&mut *built.lock().unwrap_or_else(PoisonError::into_inner));
+    let built = built.iter().filter_map(|path| Some((LeftOut::BuildOutput, relative(root, path)?)));
+    walk.left_out.extend(built);
+    walk.left_out.sort();
+    walk.files.sort_by(|one, other| one.path.cmp(&other.path));
+    walk
+}
+
+impl Walk {
+    fn add(&mut self, root: &Path, entry: &DirEntry, limits: &SearchLimits) {
+        if !entry.file_type().is_some_and(|kind| kind.is_file()) {
+            return;
+        }
+        let Some(path) = relative(root, entry.path()) else { return };
+        if let Some(why) = reason_in_name(&path) {
+            self.left_out.push((why, path));
+            return;
+        }
+        let Ok(metadata) = entry.metadata() else {
+            self.left_out.push((LeftOut::Unreadable, path));
+            return;
+        };
+        if metadata.len() > limits.file_bytes_max {
+            self.left_out.push((LeftOut::TooLarge, path));
+        } else if metadata.len() > 0 && classify_path(&path) != FileKind::Lock {
+            self.files.push(Found {
+                path,
+                size: metadata.len(),
+                changed: changed(&metadata),
+            });
         }
     }
-    found
+}
+
+fn changed(metadata: &Metadata) -> i64 {
+    metadata.mtime().saturating_mul(1_000_000_000).saturating_add(metadata.mtime_nsec())
+}
+
+fn relative(root: &Path, path: &Path) -> Option<String> {
+    Some(path.strip_prefix(root).ok()?.to_str()?.replace('\\', "/"))
 }
 
 /// What tools put into a workspace and nobody wrote, even where no ignore rule says so.
-fn is_worth_entering(entry: &DirEntry) -> bool {
+fn is_worth_entering(entry: &DirEntry, built: &Mutex<Vec<PathBuf>>) -> bool {
     let is_directory = entry.file_type().is_some_and(|kind| kind.is_dir());
     if !is_directory || entry.depth() == 0 {
         return true;
     }
     let name = entry.file_name().to_string_lossy();
-    let made_by_tools =
-        ["node_modules", "bower_components", "__pycache__", "site-packages"].contains(&name.as_ref());
     let tagged = || entry.path().join("CACHEDIR.TAG").exists() || entry.path().join("pyvenv.cfg").exists();
-    !made_by_tools && !tagged()
+    if is_made_by_tools(&name) || tagged() {
+        return false;
+    }
+    if may_be_build_output(&name) && is_build_output(&name, beside(entry.path())) {
+        built.lock().unwrap_or_else(PoisonError::into_inner).push(entry.path().to_path_buf());
+        return false;
+    }
+    true
 }
 
-fn candidate(root: &Path, entry: &DirEntry, limits: &SearchLimits) -> Option<Candidate> {
-    if !entry.file_type().is_some_and(|kind| kind.is_file()) {
-        return None;
+fn beside(directory: &Path) -> Beside {
+    let has = |names: &[&str]| names.iter().any(|name| directory.with_file_name(name).exists());
+    Beside {
+        manifest: has(&MANIFESTS),
+        sources: has(&SOURCES),
     }
-    let relative = entry.path().strip_prefix(root).ok()?;
-    let path = relative.to_str()?.replace('\\', "/");
-    let size = entry.metadata().ok()?.len();
-    let kind = classify_path(&path);
-    let wanted =
-        size > 0 && size <= limits.file_bytes_max && kind != FileKind::Lock && !is_binary_name(&path);
-    wanted.then(|| Candidate {
-        rank: reading_rank(kind),
-        path,
-        full: entry.path().to_path_buf(),
-    })
 }
 
 /// What is read first when not everything can be read.
-fn reading_rank(kind: FileKind) -> u8 {
-    match kind {
+pub(super) fn reading_rank(path: &str) -> u8 {
+    match classify_path(path) {
         FileKind::Code | FileKind::Documentation => 0,
         FileKind::Configuration | FileKind::Example | FileKind::Test | FileKind::Benchmark => 1,
         FileKind::Data | FileKind::Vendored | FileKind::Changelog | FileKind::Legal => 2,
@@ -173,58 +240,29 @@ fn reading_rank(kind: FileKind) -> u8 {
     }
 }
 
-/// Names that never hold text; a content check would only cost a read.
-fn is_binary_name(path: &str) -> bool {
-    let extension = path.rsplit_once('.').map_or("", |(_, extension)| extension);
-    let binary = [
-        "png", "jpg", "jpeg", "gif", "webp", "ico", "pdf", "zip", "gz", "xz", "zst", "bz2", "7z", "tar",
-        "jar", "class", "o", "a", "so", "dylib", "dll", "exe", "wasm", "rlib", "rmeta", "pyc", "woff",
-        "woff2", "ttf", "otf", "mp3", "mp4", "ogg", "wav", "sqlite", "db", "bin",
-    ];
-    binary.contains(&extension.to_ascii_lowercase().as_str())
-}
-
-fn read_files(mut candidates: Vec<Candidate>, pace: &Pace<'_>) -> Vec<SourceFile> {
-    let limits = pace.limits;
-    candidates.sort();
-    candidates.truncate(limits.files_max);
-    let mut files = Vec::with_capacity(candidates.len());
-    let mut bytes_left = limits.bytes_max;
-    let mut seen = BTreeSet::new();
-    for candidate in candidates {
-        if pace.is_over() {
-            break;
-        }
-        if !seen.insert(candidate.path.clone()) {
-            continue;
-        }
-        let Some(text) = read_text(&candidate.full, limits.file_bytes_max.min(bytes_left)) else {
-            continue;
-        };
-        bytes_left -= text.len() as u64;
-        files.push(SourceFile {
-            path: candidate.path,
-            text,
-        });
-        if bytes_left == 0 {
-            break;
-        }
-    }
-    files.sort_by(|one, other| one.path.cmp(&other.path));
-    files
-}
-
-/// The text of a file, or nothing when it is binary, unreadable or longer than allowed.
-fn read_text(path: &Path, bytes_max: u64) -> Option<String> {
+/// The text of a file, or why it is not searched.
+pub(super) fn read_text(path: &Path, limits: &SearchLimits) -> Result<String, LeftOut> {
     let mut bytes = Vec::new();
-    let file = File::open(path).ok()?;
-    file.take(bytes_max + 1).read_to_end(&mut bytes).ok()?;
-    let is_binary = bytes.iter().take(8_000).any(|byte| *byte == 0);
-    if is_binary || bytes.len() as u64 > bytes_max {
-        return None;
+    let file = File::open(path).map_err(|_| LeftOut::Unreadable)?;
+    let read = file.take(limits.file_bytes_max + 1).read_to_end(&mut bytes);
+    read.map_err(|_| LeftOut::Unreadable)?;
+    if bytes.len() as u64 > limits.file_bytes_max {
+        return Err(LeftOut::TooLarge);
     }
-    match String::from_utf8(bytes) {
-        Ok(text) => Some(text),
-        Err(error) => Some(String::from_utf8_lossy(error.as_bytes()).into_owned()),
+    if bytes.iter().take(8_000).any(|byte| *byte == 0) {
+        return Err(LeftOut::Binary);
     }
+    let text = as_text(bytes);
+    if begins_like_a_key(&text) {
+        return Err(LeftOut::Secret);
+    }
+    Ok(text)
+}
+
+/// What is no UTF-8 becomes `?`, byte for byte, so that places in the text are places in the file.
+pub(super) fn as_text(bytes: Vec<u8>) -> String {
+    String::from_utf8(bytes).unwrap_or_else(|error| {
+        let chunks = error.as_bytes().utf8_chunks();
+        chunks.map(|chunk| format!("{}{}", chunk.valid(), "?".repeat(chunk.invalid().len()))).collect()
+    })
 }

@@ -1,7 +1,7 @@
 //! `find`: files by glob.
 
 use super::place::Workspace;
-use crate::context::local::{SearchLimits, list_workspace};
+use crate::context::local::{SearchLimits, walk_workspace};
 use globset::{GlobBuilder, GlobMatcher};
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -34,10 +34,12 @@ pub(super) fn run(workspace: &Workspace, arguments: &FindArguments) -> Result<St
         Some(path) => workspace.show(&workspace.resolve(path)?),
         None => String::new(),
     };
-    let paths =
-        list_workspace(workspace.root(), &SearchLimits::default()).map_err(|error| error.to_string())?;
-    let found: Vec<&String> = paths
+    let walk =
+        walk_workspace(workspace.root(), &SearchLimits::default()).map_err(|error| error.to_string())?;
+    let found: Vec<&String> = walk
+        .files
         .iter()
+        .map(|found| &found.path)
         .filter(|path| is_below(path, &below) && globs.is_match(path))
         .collect();
     if found.is_empty() {

@@ -3,6 +3,7 @@
 use super::find::{glob_set, is_below};
 use super::place::Workspace;
 use crate::context::local::{SearchLimits, read_workspace};
+use impresario_policies::retrieval::left_out::LeftOut;
 use regex::{Regex, RegexBuilder};
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -50,33 +51,34 @@ pub(super) fn run(workspace: &Workspace, arguments: &GrepArguments) -> Result<St
         Some(path) => workspace.show(&workspace.resolve(path)?),
         None => String::new(),
     };
-    let files =
-        read_workspace(workspace.root(), &SearchLimits::default()).map_err(|error| error.to_string())?;
     let hits_max = arguments.hits_max.unwrap_or(HITS_DEFAULT).clamp(1, HITS_MAX);
     let mut shown = String::new();
     let mut hits = 0;
-    for file in files
-        .iter()
-        .filter(|file| is_below(&file.path, &below) && globs.is_match(&file.path))
-    {
-        let matching = (1..)
-            .zip(file.text.lines())
-            .filter(|(_, line)| pattern.is_match(line));
-        for (number, line) in matching.take(HITS_OF_A_FILE_MAX) {
-            if hits == hits_max || shown.len() > SHOWN_BYTES_MAX {
-                let _ = writeln!(
-                    shown,
-                    "(more lines match; narrow the pattern, the glob or the path)"
-                );
-                return Ok(shown);
+    let mut is_full = false;
+    let left_out = read_workspace(workspace.root(), &SearchLimits::default(), |path, text| {
+        if is_below(path, &below) && globs.is_match(path) {
+            let matching = (1..).zip(text.lines()).filter(|(_, line)| pattern.is_match(line));
+            for (number, line) in matching.take(HITS_OF_A_FILE_MAX) {
+                is_full = hits == hits_max || shown.len() > SHOWN_BYTES_MAX;
+                if is_full {
+                    break;
+                }
+                let line: &str = &line[..line.floor_char_boundary(LINE_BYTES_MAX.min(line.len()))];
+                let _ = writeln!(shown, "{path}#L{number}-L{number}\n{number:>5}| {line}");
+                hits += 1;
             }
-            let line: &str = &line[..line.floor_char_boundary(LINE_BYTES_MAX.min(line.len()))];
-            let _ = writeln!(shown, "{}#L{number}-L{number}\n{number:>5}| {line}", file.path);
-            hits += 1;
         }
+        !is_full
+    });
+    let left_out = left_out.map_err(|error| error.to_string())?;
+    if is_full {
+        shown.push_str("(more lines match; narrow the pattern, the glob or the path)\n");
+    } else if hits == 0 {
+        shown.push_str("No line matches.\n");
     }
-    if hits == 0 {
-        return Ok("No line matches.".to_string());
+    let late = left_out.iter().filter(|(why, _)| *why == LeftOut::NoTime).count();
+    if late > 0 {
+        let _ = writeln!(shown, "({late} files were not reached in time; narrow the glob or the path)");
     }
     Ok(shown)
 }

@@ -1,0 +1,328 @@
+//! From a question to ranked passages: the index proposes, the files are read, the policies rank.
+
+use super::walk::as_text;
+use crate::gateways::RetrievalResult;
+use impresario_policies::retrieval::file_kind::{classify_path, weigh_kind};
+use impresario_policies::retrieval::languages::Sort;
+use impresario_policies::retrieval::outline::{Definition, read_outline};
+use impresario_policies::retrieval::question::{Name, Question, Term, read_question};
+use impresario_policies::retrieval::ranking::{
+    Candidate, Exact, RankingSettings, WeighedTerm, rank_passages, weigh_term,
+};
+use impresario_policies::retrieval::words::{Stems, Token, for_each_token, whole};
+use rusqlite::{Connection, OptionalExtension, params};
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs::File;
+use std::io::{Read, Seek, SeekFrom};
+use std::path::Path;
+
+/// So many passages are read and ranked for the words of a question.
+const CANDIDATES_MAX: usize = 300;
+/// The words that are looked for stand in so many passages together; the most telling ones are looked for in any case.
+const ROWS_MAX: u64 = 60_000;
+/// So many of the words of a long task are looked for.
+const TERMS_MAX: usize = 48;
+/// So many passages are opened to see whether they define a name, or hold a text.
+const NAMED_MAX: usize = 200;
+const QUOTING_MAX: usize = 1_000;
+/// A definition is shown up to this length.
+const SHOWN_LINES_MAX: usize = 80;
+/// Words in names and in the place, against those in the text, where the index proposes.
+const PROPOSING: &str = "bm25(words, 1.0, 2.0, 2.0)";
+
+/// What was found, and what has to be said about it.
+#[derive(Debug, Default)]
+pub(super) struct Answer {
+    pub(super) passages: Vec<RetrievalResult>,
+    pub(super) remarks: Vec<String>,
+}
+
+/// Finds the passages that answer best.
+pub(super) fn search(
+    connection: &Connection,
+    root: &Path,
+    query: &str,
+    passages_max: usize,
+) -> Result<Answer, rusqlite::Error> {
+    let question = read_question(query);
+    let mut searcher = Searcher {
+        connection,
+        root,
+        candidates: BTreeMap::new(),
+    };
+    let all: Option<u64> = connection.query_row("SELECT max(id) FROM passages", [], |row| row.get(0))?;
+    let mut terms = weigh(connection, &question.terms, all.unwrap_or(0))?;
+    let mut answer = Answer::default();
+    if terms.len() > TERMS_MAX {
+        answer.remarks.push(format!(
+            "The question has {} words that can be looked for; the {TERMS_MAX} most telling ones were.",
+            terms.len()
+        ));
+        terms = most_telling(terms);
+    }
+    searcher.propose(&terms)?;
+    for name in &question.names {
+        searcher.look_for_name(name, &question)?;
+    }
+    for literal in &question.literals {
+        if searcher.look_for_text(literal)? {
+            break;
+        }
+    }
+    let candidates: Vec<Candidate> = searcher.candidates.into_values().collect();
+    let terms: Vec<WeighedTerm> = terms.into_iter().map(|(term, _)| term).collect();
+    for (number, score) in rank_passages(&candidates, &terms, &question, &RankingSettings::default()) {
+        if answer.passages.len() == passages_max {
+            break;
+        }
+        answer.add(&candidates[number], score);
+    }
+    Ok(answer)
+}
+
+impl Answer {
+    /// Adds a passage, unless its lines were added before.
+    fn add(&mut self, candidate: &Candidate, score: f64) {
+        let lines = candidate.text.lines().count().max(1);
+        let (first, last) = (candidate.start as u32 + 1, (candidate.start + lines) as u32);
+        let overlaps = |shown: &RetrievalResult| {
+            shown.path == candidate.path && shown.line_start <= last && first <= shown.line_end
+        };
+        if !self.passages.iter().any(overlaps) {
+            self.passages.push(RetrievalResult {
+                path: candidate.path.clone(),
+                line_start: first,
+                line_end: last,
+                text: candidate.text.clone(),
+                score,
+            });
+        }
+    }
+}
+
+/// A term with the number of passages that have it.
+type Weighed = (WeighedTerm, u64);
+
+fn weigh(connection: &Connection, terms: &[Term], all: u64) -> Result<Vec<Weighed>, rusqlite::Error> {
+    let mut having = connection.prepare_cached("SELECT doc FROM vocabulary WHERE term = ?1")?;
+    let mut weighed = Vec::new();
+    for term in terms {
+        let count: u64 = having.query_row([&term.stem], |row| row.get(0)).optional()?.unwrap_or(0);
+        let term = WeighedTerm {
+            stems: vec![(term.stem.clone(), 1.0)],
+            weight: weigh_term(term, count, all),
+        };
+        weighed.push((term, count));
+    }
+    Ok(weighed)
+}
+
+/// The most telling terms that stand somewhere, in the order of the question.
+fn most_telling(terms: Vec<Weighed>) -> Vec<Weighed> {
+    let mut ranked: Vec<(usize, Weighed)> = terms.into_iter().enumerate().filter(|(_, (_, count))| *count > 0).collect();
+    ranked.sort_by(|(_, (one, _)), (_, (other, _))| other.weight.total_cmp(&one.weight));
+    ranked.truncate(TERMS_MAX);
+    ranked.sort_by_key(|(order, _)| *order);
+    ranked.into_iter().map(|(_, term)| term).collect()
+}
+
+/// A row of the index.
+struct Row {
+    id: i64,
+    path: String,
+    line: usize,
+    start: u64,
+    end: u64,
+    is_test: bool,
+    names: String,
+    within: String,
+}
+
+struct Searcher<'a> {
+    connection: &'a Connection,
+    root: &'a Path,
+    /// By file and line, so that the order is the same however the index was made.
+    candidates: BTreeMap<(String, usize), Candidate>,
+}
+
+impl Searcher<'_> {
+    /// What the words of the question propose.
+    fn propose(&mut self, terms: &[Weighed]) -> Result<(), rusqlite::Error> {
+        let mut telling: Vec<&Weighed> = terms.iter().filter(|(_, count)| *count > 0).collect();
+        telling.sort_by_key(|(_, count)| *count);
+        let mut rows = 0;
+        let mut words: Vec<String> = Vec::new();
+        for (term, count) in telling {
+            rows += count;
+            if rows > ROWS_MAX && words.len() >= 2 {
+                break;
+            }
+            words.extend(term.stems.iter().map(|(stem, _)| quoted(stem)));
+        }
+        for row in self.rows(&words.join(" OR "), CANDIDATES_MAX)? {
+            if let Some(text) = read_part(&self.root.join(&row.path), row.start, row.end) {
+                self.add(&row, text, Exact::No);
+            }
+        }
+        Ok(())
+    }
+
+    fn add(&mut self, row: &Row, text: String, exact: Exact) {
+        let candidate = Candidate {
+            path: row.path.clone(),
+            kind: classify_path(&row.path),
+            start: row.line,
+            text,
+            names: row.names.clone(),
+            within: row.within.clone(),
+            is_test: row.is_test,
+            exact,
+        };
+        self.add_candidate(candidate);
+    }
+
+    fn add_candidate(&mut self, candidate: Candidate) {
+        let place = (candidate.path.clone(), candidate.start);
+        let is_better = self.candidates.get(&place).is_none_or(|before| before.exact <= candidate.exact);
+        if is_better {
+            self.candidates.insert(place, candidate);
+        }
+    }
+
+    /// Definitions of a name, each from its comment to its end.
+    fn look_for_name(&mut self, name: &Name, question: &Question) -> Result<(), rusqlite::Error> {
+        let mut rows = self.rows(&format!("names : {}", quoted(&whole(&name.text))), NAMED_MAX)?;
+        rows.retain(|row| row.names.split(' ').any(|each| each == name.text));
+        let mut files: BTreeSet<String> = BTreeSet::new();
+        for row in &rows {
+            if files.insert(row.path.clone())
+                && let Some(text) = read_part(&self.root.join(&row.path), 0, u64::MAX)
+            {
+                self.add_definitions(row, &text, name, question);
+            }
+        }
+        Ok(())
+    }
+
+    fn add_definitions(&mut self, row: &Row, text: &str, name: &Name, question: &Question) {
+        let outline = read_outline(&row.path, text);
+        let all = &outline.definitions;
+        for definition in all.iter().filter(|each| each.name == name.text) {
+            let within: Vec<&Definition<'_>> = all.iter().filter(|each| each.holds(definition)).collect();
+            let is_owned = name.owner.as_ref().is_some_and(|owner| {
+                within.iter().any(|each| each.name == owner) || row.path.contains(owner.as_str())
+            });
+            let exact = match definition.sort {
+                Sort::Container => continue,
+                _ if !question.asks_for_definition && definition.sort == Sort::Declaration => Exact::No,
+                Sort::Declaration => Exact::Declares,
+                Sort::Definition if is_owned => Exact::DefinesWithin,
+                Sort::Definition => Exact::Defines,
+            };
+            // Elsewhere than in the program it is not what is asked for, unless there is nothing else.
+            let exact = match weigh_kind(classify_path(&row.path), &question.kinds) < 0.6 {
+                true => exact.min(Exact::Declares),
+                false => exact,
+            };
+            let (start, end) = (definition.start, definition.end.min(definition.line + SHOWN_LINES_MAX).min(definition.start + SHOWN_LINES_MAX));
+            let lines: Vec<&str> = text.lines().skip(start).take(end.saturating_sub(start)).collect();
+            self.add_candidate(Candidate {
+                path: row.path.clone(),
+                kind: classify_path(&row.path),
+                start,
+                text: lines.join("\n"),
+                names: definition.name.to_string(),
+                within: within.iter().map(|each| each.name).collect::<Vec<_>>().join(" "),
+                is_test: row.is_test,
+                exact,
+            });
+        }
+    }
+
+    /// Passages that hold a text letter for letter; whether there are any.
+    fn look_for_text(&mut self, literal: &str) -> Result<bool, rusqlite::Error> {
+        let words = whole_words(literal);
+        if words.is_empty() {
+            return Ok(false);
+        }
+        let written: Vec<String> = words.iter().map(|word| quoted(word)).collect();
+        let mut found = false;
+        for row in self.rows(&format!("body : ({})", written.join(" AND ")), QUOTING_MAX)? {
+            let Some(text) = read_part(&self.root.join(&row.path), row.start, row.end) else { continue };
+            if text.contains(literal) {
+                found = true;
+                self.add(&row, text, Exact::Quotes);
+            }
+        }
+        Ok(found)
+    }
+
+    /// The best rows for an expression of FTS5.
+    fn rows(&self, expression: &str, rows_max: usize) -> Result<Vec<Row>, rusqlite::Error> {
+        if expression.is_empty() {
+            return Ok(Vec::new());
+        }
+        let proposed = format!("SELECT rowid, {PROPOSING} FROM words WHERE words MATCH ?1 ORDER BY 2, 1 LIMIT ?2");
+        let proposed: Vec<i64> = self
+            .connection
+            .prepare_cached(&proposed)?
+            .query_map(params![expression, rows_max as i64], |row| row.get(0))?
+            .collect::<Result<_, _>>()?;
+        let mut statement = self.connection.prepare_cached(
+            "SELECT passages.id, path, line, start, end, is_test, names, within
+             FROM passages JOIN files ON files.id = passages.file WHERE passages.id = ?1",
+        )?;
+        let mut rows = Vec::new();
+        for id in proposed {
+            let row = statement.query_row([id], |row| {
+                Ok(Row {
+                    id: row.get(0)?,
+                    path: row.get(1)?,
+                    line: row.get(2)?,
+                    start: row.get(3)?,
+                    end: row.get(4)?,
+                    is_test: row.get(5)?,
+                    names: row.get(6)?,
+                    within: row.get(7)?,
+                })
+            });
+            rows.extend(row.optional()?);
+        }
+        rows.dedup_by_key(|row| row.id);
+        Ok(rows)
+    }
+}
+
+/// Each word of a text that is whole in it: the first and the last may be parts of longer ones.
+fn whole_words(literal: &str) -> Vec<String> {
+    let mut stems = Stems::default();
+    let inside = |character: char| character.is_alphanumeric() || character == '_';
+    let trimmed = match literal.find(|character| !inside(character)) {
+        Some(first) => &literal[first..],
+        None => "",
+    };
+    let trimmed = &trimmed[..trimmed.rfind(|character| !inside(character)).map_or(0, |last| last)];
+    let mut words = BTreeSet::new();
+    let text = if trimmed.split(|character| !inside(character)).all(|word| word.len() < 2) { literal } else { trimmed };
+    for_each_token(text, |token| {
+        if let Token::Word(word) = token
+            && word.len() > 1
+        {
+            words.insert(stems.stem(word).to_string());
+        }
+    });
+    words.into_iter().collect()
+}
+
+fn quoted(word: &str) -> String {
+    format!("\"{}\"", word.replace('"', ""))
+}
+
+/// A part of a file, if it is still there.
+fn read_part(path: &Path, start: u64, end: u64) -> Option<String> {
+    let mut file = File::open(path).ok()?;
+    file.seek(SeekFrom::Start(start)).ok()?;
+    let mut bytes = Vec::new();
+    file.take(end.saturating_sub(start)).read_to_end(&mut bytes).ok()?;
+    Some(as_text(bytes))
+}
