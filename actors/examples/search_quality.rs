@@ -85,7 +85,9 @@ fn main() -> Result<(), Box<dyn Error>> {
     let cache = tempfile::tempdir()?;
     let (mut ours_all, mut plain_all) = (Score::default(), Score::default());
     for pair in arguments.chunks(2) {
-        let [tree, questions] = pair else { return Err("a tree and its questions".into()) };
+        let [tree, questions] = pair else {
+            return Err("a tree and its questions".into());
+        };
         let (ours, plain) = measure(Path::new(tree), Path::new(questions), cache.path(), shows_misses)?;
         ours_all = ours_all.and(ours);
         plain_all = plain_all.and(plain);
@@ -96,7 +98,12 @@ fn main() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-fn measure(tree: &Path, questions: &Path, cache: &Path, shows_misses: bool) -> Result<(Score, Score), Box<dyn Error>> {
+fn measure(
+    tree: &Path,
+    questions: &Path,
+    cache: &Path,
+    shows_misses: bool,
+) -> Result<(Score, Score), Box<dyn Error>> {
     let plain = Plain::read(tree)?;
     let questions = read_questions(tree, questions)?;
     let (mut ours_score, mut plain_score) = (Score::default(), Score::default());
@@ -108,7 +115,9 @@ fn measure(tree: &Path, questions: &Path, cache: &Path, shows_misses: bool) -> R
         let begun = Instant::now();
         let found = ask(tree, &question.text, cache)?;
         times.push(begun.elapsed());
-        let rank = found.iter().position(|passage| question.paths.contains(&passage.path));
+        let rank = found
+            .iter()
+            .position(|passage| question.paths.contains(&passage.path));
         ours_score.add(rank);
         if let Some(line) = question.line {
             let holds = |passage: &RetrievalResult| {
@@ -117,11 +126,25 @@ fn measure(tree: &Path, questions: &Path, cache: &Path, shows_misses: bool) -> R
             let line_rank = found.iter().position(holds);
             ours_score.add_line(line_rank);
             if shows_misses && line_rank.is_none_or(|rank| rank >= 3) {
-                let places: Vec<String> = found.iter().take(4).map(|each| format!("{}:{}-{}", each.path, each.line_start, each.line_end)).collect();
-                println!("  miss: {} (wanted {}:{line}, line at {line_rank:?}, file at {rank:?}): {}", question.text, question.paths[0], places.join(" "));
+                let places: Vec<String> = found
+                    .iter()
+                    .take(4)
+                    .map(|each| format!("{}:{}-{}", each.path, each.line_start, each.line_end))
+                    .collect();
+                println!(
+                    "  miss: {} (wanted {}:{line}, line at {line_rank:?}, file at {rank:?}): {}",
+                    question.text,
+                    question.paths[0],
+                    places.join(" ")
+                );
             }
         }
-        plain_score.add(plain.rank(&question.text).iter().position(|path| question.paths.contains(path)));
+        plain_score.add(
+            plain
+                .rank(&question.text)
+                .iter()
+                .position(|path| question.paths.contains(path)),
+        );
     }
     times.sort();
     println!(
@@ -151,11 +174,17 @@ fn ask(tree: &Path, question: &str, cache: &Path) -> Result<Vec<RetrievalResult>
 
 fn read_questions(tree: &Path, file: &Path) -> Result<Vec<Question>, Box<dyn Error>> {
     let mut questions = Vec::new();
-    for row in std::fs::read_to_string(file)?.lines().filter(|line| !line.starts_with('#') && !line.is_empty()) {
+    for row in std::fs::read_to_string(file)?
+        .lines()
+        .filter(|line| !line.starts_with('#') && !line.is_empty())
+    {
         let fields: Vec<&str> = row.split('\t').collect();
-        let [text, paths, rest @ ..] = fields.as_slice() else { return Err(format!("no question: {row}").into()) };
+        let [text, paths, rest @ ..] = fields.as_slice() else {
+            return Err(format!("no question: {row}").into());
+        };
         let paths: Vec<String> = paths.split(' ').map(str::to_string).collect();
-        let content = std::fs::read_to_string(tree.join(&paths[0])).map_err(|error| format!("{}: {error}", paths[0]))?;
+        let content = std::fs::read_to_string(tree.join(&paths[0]))
+            .map_err(|error| format!("{}: {error}", paths[0]))?;
         let line = match rest.first().filter(|place| !place.is_empty()) {
             None => None,
             Some(place) => match place.parse() {
@@ -217,7 +246,11 @@ impl Plain {
             ranked.push((scores.sum(), path));
         }
         ranked.sort_by(|one, other| other.0.total_cmp(&one.0).then(one.1.cmp(other.1)));
-        ranked.into_iter().take(PLACES).map(|(_, path)| path.clone()).collect()
+        ranked
+            .into_iter()
+            .take(PLACES)
+            .map(|(_, path)| path.clone())
+            .collect()
     }
 }
 

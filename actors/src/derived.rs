@@ -32,9 +32,12 @@ const COMPANIONS: [&str; 3] = ["", "-wal", "-shm"];
 /// Opens the file, or makes it; whatever stands in its place and cannot be used is removed.
 pub fn open_file(file: &Path, layout: &Layout) -> Result<Connection, String> {
     let said = |error: io::Error| format!("{}: {error}", file.display());
-    let directory = file.parent().ok_or_else(|| format!("{} is no place", file.display()))?;
+    let directory = file
+        .parent()
+        .ok_or_else(|| format!("{} is no place", file.display()))?;
     let made = DirBuilder::new().recursive(true).mode(0o700).create(directory);
-    made.and_then(|()| std::fs::set_permissions(directory, Permissions::from_mode(0o700))).map_err(said)?;
+    made.and_then(|()| std::fs::set_permissions(directory, Permissions::from_mode(0o700)))
+        .map_err(said)?;
     let _opening = lock_opening(directory).map_err(said)?;
     if let Ok(connection) = open_as_it_is(file, layout) {
         return Ok(connection);
@@ -46,7 +49,9 @@ pub fn open_file(file: &Path, layout: &Layout) -> Result<Connection, String> {
 /// The same tables, kept nowhere.
 pub fn open_in_memory(layout: &Layout) -> Result<Connection, String> {
     let connection = Connection::open_in_memory().map_err(|error| error.to_string())?;
-    connection.execute_batch(layout.schema).map_err(|error| error.to_string())?;
+    connection
+        .execute_batch(layout.schema)
+        .map_err(|error| error.to_string())?;
     Ok(connection)
 }
 
@@ -65,7 +70,10 @@ pub fn remove(file: &Path) -> io::Result<()> {
 
 /// The file has to be made anew.
 pub fn is_damaged(error: &rusqlite::Error) -> bool {
-    matches!(error.sqlite_error_code(), Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase))
+    matches!(
+        error.sqlite_error_code(),
+        Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase)
+    )
 }
 
 /// Nothing can be written where the file is.
@@ -91,7 +99,11 @@ pub fn forget_unused(used: &Path, files_max: usize, bytes_max: u64) {
         let path = entry.path();
         let is_ours = path.extension().is_some_and(|ending| ending == "sqlite") && path != used;
         if let (true, Ok(metadata)) = (is_ours, entry.metadata()) {
-            others.push((metadata.modified().unwrap_or(SystemTime::UNIX_EPOCH), path, metadata.len()));
+            others.push((
+                metadata.modified().unwrap_or(SystemTime::UNIX_EPOCH),
+                path,
+                metadata.len(),
+            ));
         }
     }
     others.sort();
@@ -122,7 +134,12 @@ fn touch(file: &File) -> io::Result<()> {
 
 /// Freed when dropped: two that find a file damaged do not remove each other's new one.
 fn lock_opening(directory: &Path) -> io::Result<File> {
-    let options = OpenOptions::new().write(true).create(true).truncate(false).mode(0o600).open(directory.join("opening.lock"));
+    let options = OpenOptions::new()
+        .write(true)
+        .create(true)
+        .truncate(false)
+        .mode(0o600)
+        .open(directory.join("opening.lock"));
     let file = options?;
     file.lock()?;
     Ok(file)
@@ -130,8 +147,15 @@ fn lock_opening(directory: &Path) -> io::Result<File> {
 
 fn open_as_it_is(file: &Path, layout: &Layout) -> Result<Connection, rusqlite::Error> {
     let cannot = |_| rusqlite::Error::InvalidPath(file.to_path_buf());
-    let made = OpenOptions::new().write(true).create(true).truncate(false).mode(0o600).open(file).map_err(cannot)?;
-    made.set_permissions(Permissions::from_mode(0o600)).map_err(cannot)?;
+    let made = OpenOptions::new()
+        .write(true)
+        .create(true)
+        .truncate(false)
+        .mode(0o600)
+        .open(file)
+        .map_err(cannot)?;
+    made.set_permissions(Permissions::from_mode(0o600))
+        .map_err(cannot)?;
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let mut connection = Connection::open_with_flags(file, flags)?;
     connection.busy_timeout(BUSY_TIMEOUT)?;
@@ -142,7 +166,9 @@ fn open_as_it_is(file: &Path, layout: &Layout) -> Result<Connection, rusqlite::E
     connection.pragma_update(None, "cell_size_check", true)?;
     connection.pragma_update(None, "trusted_schema", false)?;
     let transaction = connection.transaction_with_behavior(rusqlite::TransactionBehavior::Immediate)?;
-    let is_new = transaction.query_row("SELECT count(*) FROM sqlite_schema", [], |row| row.get::<_, i64>(0))? == 0;
+    let is_new = transaction.query_row("SELECT count(*) FROM sqlite_schema", [], |row| {
+        row.get::<_, i64>(0)
+    })? == 0;
     if is_new {
         transaction.execute_batch(layout.schema)?;
         transaction.pragma_update(None, "application_id", layout.application)?;
@@ -167,11 +193,15 @@ mod tests {
     };
 
     fn count(connection: &Connection) -> i64 {
-        connection.query_row("SELECT count(*) FROM words", [], |row| row.get(0)).expect("a number")
+        connection
+            .query_row("SELECT count(*) FROM words", [], |row| row.get(0))
+            .expect("a number")
     }
 
     fn say(connection: &Connection) {
-        connection.execute("INSERT INTO words(rowid, said) VALUES (1, 'a')", []).expect("written");
+        connection
+            .execute("INSERT INTO words(rowid, said) VALUES (1, 'a')", [])
+            .expect("written");
     }
 
     #[test]
@@ -192,7 +222,11 @@ mod tests {
         let newer = Layout { version: 2, ..LAYOUT };
         assert_eq!(count(&open_file(&file, &newer).expect("open")), 0);
         say(&open_file(&file, &newer).expect("open"));
-        std::fs::write(&file, "no database at all, and long enough to be looked at closely").expect("written");
+        std::fs::write(
+            &file,
+            "no database at all, and long enough to be looked at closely",
+        )
+        .expect("written");
         assert_eq!(count(&open_file(&file, &newer).expect("open")), 0);
     }
 
@@ -204,7 +238,10 @@ mod tests {
             std::fs::write(path(name), name).expect("written");
         }
         let old = std::fs::FileTimes::new().set_modified(SystemTime::UNIX_EPOCH);
-        let file = OpenOptions::new().write(true).open(path("c.sqlite")).expect("there");
+        let file = OpenOptions::new()
+            .write(true)
+            .open(path("c.sqlite"))
+            .expect("there");
         file.set_times(old).expect("older");
         forget_unused(&path("a.sqlite"), 2, 1_000);
         assert!(path("a.sqlite").exists() && path("b.sqlite").exists());

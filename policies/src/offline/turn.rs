@@ -108,7 +108,12 @@ fn places(results: &[(&str, &str)]) -> Vec<Citation> {
 
 /// The telling words of a question as alternatives.
 fn grep_pattern(question: &Question) -> String {
-    let stems: Vec<&str> = question.terms.iter().map(|term| term.stem.as_str()).take(8).collect();
+    let stems: Vec<&str> = question
+        .terms
+        .iter()
+        .map(|term| term.stem.as_str())
+        .take(8)
+        .collect();
     stems.join("|")
 }
 

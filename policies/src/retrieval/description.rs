@@ -42,7 +42,11 @@ struct Nearness<'q> {
 impl<'q> Nearness<'q> {
     fn new(question: &'q Question) -> Self {
         Self {
-            weights: question.terms.iter().map(|term| (term.stem.as_str(), term.weight)).collect(),
+            weights: question
+                .terms
+                .iter()
+                .map(|term| (term.stem.as_str(), term.weight))
+                .collect(),
             stems: Stems::default(),
         }
     }
@@ -61,15 +65,26 @@ impl<'q> Nearness<'q> {
 /// The definition or heading nearest to the question; the first one when none is near.
 fn what_is_defined(outline: &Outline<'_>, is_prose: bool, nearness: &mut Nearness<'_>) -> String {
     let mut best: Option<(f64, &str)> = None;
-    for each in outline.definitions.iter().filter(|each| each.sort != Sort::Declaration) {
+    for each in outline
+        .definitions
+        .iter()
+        .filter(|each| each.sort != Sort::Declaration)
+    {
         let near = nearness.of(each.name);
-        let shown = if is_prose { each.name } else { outline.lines[each.line].text };
+        let shown = if is_prose {
+            each.name
+        } else {
+            outline.lines[each.line].text
+        };
         if best.is_none_or(|(before, _)| near > before) {
             best = Some((near, shown));
         }
     }
     let shown = best.map_or("", |(_, shown)| shown);
-    cut(shown.trim_end_matches(['{', ':', '(', ' ']), DEFINES_CHARACTERS_MAX)
+    cut(
+        shown.trim_end_matches(['{', ':', '(', ' ']),
+        DEFINES_CHARACTERS_MAX,
+    )
 }
 
 fn nearest_sentence(lines: &[Line<'_>], nearness: &mut Nearness<'_>) -> String {
@@ -131,13 +146,23 @@ fn without_marks(text: &str) -> &str {
 }
 
 /// The lines of code that touch the question most, in the order of the passage.
-fn nearest_lines(text: &str, outline: &Outline<'_>, nearness: &mut Nearness<'_>, lines_max: usize) -> Vec<String> {
+fn nearest_lines(
+    text: &str,
+    outline: &Outline<'_>,
+    nearness: &mut Nearness<'_>,
+    lines_max: usize,
+) -> Vec<String> {
     let begins = |index: usize| {
         let mut definitions = outline.definitions.iter();
         definitions.any(|each| each.line == index && each.sort != Sort::Declaration)
     };
     let mut ranked: Vec<(usize, f64)> = Vec::new();
-    for (index, line) in outline.lines.iter().enumerate().filter(|(_, line)| line.role == Role::Code) {
+    for (index, line) in outline
+        .lines
+        .iter()
+        .enumerate()
+        .filter(|(_, line)| line.role == Role::Code)
+    {
         let near = nearness.of(line.text) + if begins(index) { 1.0 } else { 0.0 };
         if near > 0.0 {
             ranked.push((index, near));
@@ -168,7 +193,12 @@ mod tests {
     #[test]
     fn a_passage_is_described_by_its_definition_and_the_sentence_that_is_asked_for() {
         let text = "/// Keeps a child. A child that panicked is\n/// started again.\npub fn restart(child: &Child) {\n    wait();\n}\n";
-        let described = describe_passage("a.rs", text, &read_question("how is a child started again after panics"), 2);
+        let described = describe_passage(
+            "a.rs",
+            text,
+            &read_question("how is a child started again after panics"),
+            2,
+        );
         assert_eq!(described.defines, "pub fn restart(child: &Child)");
         assert_eq!(described.says, "A child that panicked is started again.");
         assert_eq!(described.quote, ["pub fn restart(child: &Child) {"]);

@@ -204,7 +204,7 @@ pub fn weigh_kind(kind: FileKind, asked_for: &BTreeSet<FileKind>) -> f64 {
     }
     match kind {
         FileKind::Code => 1.0,
-        FileKind::Documentation => 0.8,
+        FileKind::Documentation => 0.5,
         FileKind::Configuration => 0.4,
         FileKind::Example => 0.55,
         FileKind::Test => 0.45,

@@ -132,9 +132,44 @@ fn compile(patterns: &[&str]) -> Option<Regex> {
 
 /// Words that stand before parentheses and a brace, and are no names.
 pub(super) const KEYWORDS: [&str; 38] = [
-    "if", "for", "while", "switch", "catch", "return", "else", "do", "case", "sizeof", "function", "with", "new",
-    "throw", "await", "yield", "typeof", "delete", "in", "of", "and", "or", "not", "elif", "except", "assert", "foreach",
-    "synchronized", "using", "lock", "defined", "when", "match", "loop", "until", "unless", "super", "go",
+    "if",
+    "for",
+    "while",
+    "switch",
+    "catch",
+    "return",
+    "else",
+    "do",
+    "case",
+    "sizeof",
+    "function",
+    "with",
+    "new",
+    "throw",
+    "await",
+    "yield",
+    "typeof",
+    "delete",
+    "in",
+    "of",
+    "and",
+    "or",
+    "not",
+    "elif",
+    "except",
+    "assert",
+    "foreach",
+    "synchronized",
+    "using",
+    "lock",
+    "defined",
+    "when",
+    "match",
+    "loop",
+    "until",
+    "unless",
+    "super",
+    "go",
 ];
 
 /// The language of a file.
@@ -189,7 +224,11 @@ static ROWS: [Row; 29] = [
             r"\s+(?:self\.|cls\.)?@\s*(?::[^=\n]+)?=(?:[^=]|$)",
             r"\s*@\s*:\s*[A-Za-z\x22\x27][^\n]*$",
         ],
-        ..Row::new(&["py", "pyi", "pyx", "pxd", "bzl", "sconstruct"], Comments::HashesAndQuotes, Blocks::Indentation)
+        ..Row::new(
+            &["py", "pyi", "pyx", "pxd", "bzl", "sconstruct"],
+            Comments::HashesAndQuotes,
+            Blocks::Indentation,
+        )
     },
     Row {
         definitions: &[
@@ -212,7 +251,13 @@ static ROWS: [Row; 29] = [
             r"\s+(?:readonly\s+)?@\??\s*:",
             r"\s*(?:this|exports|self)\.@\s*=[^=]",
         ],
-        ..Row::new(&["js", "mjs", "cjs", "jsx", "ts", "mts", "cts", "tsx", "vue", "svelte"], Comments::Slashes, Blocks::Braces)
+        ..Row::new(
+            &[
+                "js", "mjs", "cjs", "jsx", "ts", "mts", "cts", "tsx", "vue", "svelte",
+            ],
+            Comments::Slashes,
+            Blocks::Braces,
+        )
     },
     Row {
         definitions: &[
@@ -238,7 +283,14 @@ static ROWS: [Row; 29] = [
             r"\s+(?:[A-Za-z_][\w:<>]*\s+)+\(\s*\*\s*@\s*\)",
             r"(?:struct|union|enum|class)\s+@\s*;",
         ],
-        ..Row::new(&["c", "h", "cc", "cpp", "cxx", "hpp", "hh", "hxx", "inl", "ipp", "cu", "m", "mm", "ino", "glsl", "l", "y"], Comments::Slashes, Blocks::Braces)
+        ..Row::new(
+            &[
+                "c", "h", "cc", "cpp", "cxx", "hpp", "hh", "hxx", "inl", "ipp", "cu", "m", "mm", "ino",
+                "glsl", "l", "y",
+            ],
+            Comments::Slashes,
+            Blocks::Braces,
+        )
     },
     Row {
         definitions: &[
@@ -257,7 +309,11 @@ static ROWS: [Row; 29] = [
             r"\s+[A-Z][\w.<>\[\],?]*\s+@\s*;",
             r"\s+va[lr]\s+@",
         ],
-        ..Row::new(&["java", "kt", "kts", "cs", "scala", "groovy", "gradle", "dart"], Comments::Slashes, Blocks::Braces)
+        ..Row::new(
+            &["java", "kt", "kts", "cs", "scala", "groovy", "gradle", "dart"],
+            Comments::Slashes,
+            Blocks::Braces,
+        )
     },
     Row {
         definitions: &[
@@ -287,7 +343,11 @@ static ROWS: [Row; 29] = [
             r"\s*(?:mattr|cattr|attr)_(?:reader|writer|accessor)\s+:@",
             r"\s*\x40\x40?@\s*(?:\|\|)?=[^=~]",
         ],
-        ..Row::new(&["rb", "rake", "gemspec", "ru", "rakefile", "gemfile", "cr"], Comments::Hashes, Blocks::Ends)
+        ..Row::new(
+            &["rb", "rake", "gemspec", "ru", "rakefile", "gemfile", "cr"],
+            Comments::Hashes,
+            Blocks::Ends,
+        )
     },
     Row {
         definitions: &[
@@ -301,7 +361,11 @@ static ROWS: [Row; 29] = [
             r"@\(",
             r"-(?:define|record|type|opaque|callback|module)\s*\(?\s*@",
         ],
-        ..Row::new(&["erl", "hrl", "escript", "yrl", "xrl"], Comments::Percents, Blocks::FullStops)
+        ..Row::new(
+            &["erl", "hrl", "escript", "yrl", "xrl"],
+            Comments::Percents,
+            Blocks::FullStops,
+        )
     },
     Row {
         definitions: &[
@@ -310,7 +374,22 @@ static ROWS: [Row; 29] = [
             r"(?:(?:export|readonly|local|declare|typeset)\s+(?:-\w+\s+)*)?@\+?=",
             r"alias\s+@=",
         ],
-        ..Row::new(&["sh", "bash", "zsh", "ksh", "fish", "bats", "configure", "bashrc", "zshrc", "profile"], Comments::Hashes, Blocks::Braces)
+        ..Row::new(
+            &[
+                "sh",
+                "bash",
+                "zsh",
+                "ksh",
+                "fish",
+                "bats",
+                "configure",
+                "bashrc",
+                "zshrc",
+                "profile",
+            ],
+            Comments::Hashes,
+            Blocks::Braces,
+        )
     },
     Row {
         definitions: &[
@@ -337,7 +416,11 @@ static ROWS: [Row; 29] = [
         ..Row::new(&["swift"], Comments::Slashes, Blocks::Braces)
     },
     Row {
-        definitions: &[r"\s*sub\s+@", r"\s*package\s+(?:\w+::)*@", r"(?:our|my)\s+[$%\x40]?@"],
+        definitions: &[
+            r"\s*sub\s+@",
+            r"\s*package\s+(?:\w+::)*@",
+            r"(?:our|my)\s+[$%\x40]?@",
+        ],
         ..Row::new(&["pl", "pm", "t"], Comments::Hashes, Blocks::Braces)
     },
     Row {
@@ -348,20 +431,40 @@ static ROWS: [Row; 29] = [
         ..Row::new(&["hs", "elm", "purs"], Comments::Dashes, Blocks::Indentation)
     },
     Row {
-        definitions: &[r"\s*(?:let|and|type|module|exception|val|external|class|method)\s+(?:rec\s+|nonrec\s+|mutable\s+|inline\s+|type\s+)*@"],
-        ..Row::new(&["ml", "mli", "fs", "fsi", "fsx"], Comments::Slashes, Blocks::Indentation)
+        definitions: &[
+            r"\s*(?:let|and|type|module|exception|val|external|class|method)\s+(?:rec\s+|nonrec\s+|mutable\s+|inline\s+|type\s+)*@",
+        ],
+        ..Row::new(
+            &["ml", "mli", "fs", "fsi", "fsx"],
+            Comments::Slashes,
+            Blocks::Indentation,
+        )
     },
     Row {
-        definitions: &[r"\s*(?i:create)\s+(?i:or\s+replace\s+|temp\s+|temporary\s+|unique\s+|virtual\s+)*(?i:table|view|function|procedure|trigger|index|type)\s+(?i:if\s+not\s+exists\s+)?(?:\w+\.)?[\x22\x60]?@"],
+        definitions: &[
+            r"\s*(?i:create)\s+(?i:or\s+replace\s+|temp\s+|temporary\s+|unique\s+|virtual\s+)*(?i:table|view|function|procedure|trigger|index|type)\s+(?i:if\s+not\s+exists\s+)?(?:\w+\.)?[\x22\x60]?@",
+        ],
         ..Row::new(&["sql"], Comments::Dashes, Blocks::Indentation)
     },
     Row {
-        definitions: &[r"\s*\((?:def[a-z*-]*|define[a-z*-]*)\s+\(?([A-Za-z*+!?<>=/_-][A-Za-z0-9*+!?<>=/_.-]*)"],
-        ..Row::new(&["el", "lisp", "cl", "clj", "cljs", "cljc", "scm", "rkt"], Comments::Semicolons, Blocks::Indentation)
+        definitions: &[
+            r"\s*\((?:def[a-z*-]*|define[a-z*-]*)\s+\(?([A-Za-z*+!?<>=/_-][A-Za-z0-9*+!?<>=/_.-]*)",
+        ],
+        ..Row::new(
+            &["el", "lisp", "cl", "clj", "cljs", "cljc", "scm", "rkt"],
+            Comments::Semicolons,
+            Blocks::Indentation,
+        )
     },
     Row {
-        definitions: &[r"\s*(?:message|service|enum|rpc|type|input|interface|union|scalar|directive|extend\s+type)\s+@"],
-        ..Row::new(&["proto", "graphql", "gql", "thrift"], Comments::Slashes, Blocks::Braces)
+        definitions: &[
+            r"\s*(?:message|service|enum|rpc|type|input|interface|union|scalar|directive|extend\s+type)\s+@",
+        ],
+        ..Row::new(
+            &["proto", "graphql", "gql", "thrift"],
+            Comments::Slashes,
+            Blocks::Braces,
+        )
     },
     Row {
         definitions: &[
@@ -371,28 +474,80 @@ static ROWS: [Row; 29] = [
         ..Row::new(&["zig"], Comments::Slashes, Blocks::Braces)
     },
     Row {
-        definitions: &[r"\s*(?:proc|func|method|iterator|macro|template|converter|type|const|let|var)\s+@", r"\s+@\*?\s*=\s*(?:ref\s+)?(?:object|enum)\b"],
+        definitions: &[
+            r"\s*(?:proc|func|method|iterator|macro|template|converter|type|const|let|var)\s+@",
+            r"\s+@\*?\s*=\s*(?:ref\s+)?(?:object|enum)\b",
+        ],
         ..Row::new(&["nim", "nims"], Comments::Hashes, Blocks::Indentation)
     },
     Row {
-        definitions: &[r"\s*(?:function|macro|struct|mutable\s+struct|module|abstract\s+type|const)\s+(?:\w+\.)*@", r"@\([^\n]*\)\s*="],
+        definitions: &[
+            r"\s*(?:function|macro|struct|mutable\s+struct|module|abstract\s+type|const)\s+(?:\w+\.)*@",
+            r"@\([^\n]*\)\s*=",
+        ],
         ..Row::new(&["jl"], Comments::HashesAndQuotes, Blocks::Ends)
     },
     Row {
-        definitions: &[r"\s*([A-Za-z.][A-Za-z0-9_.]*)\s*(?:<-|=)\s*function\b", r"([A-Za-z.][A-Za-z0-9_.]*)\s*<-"],
+        definitions: &[
+            r"\s*([A-Za-z.][A-Za-z0-9_.]*)\s*(?:<-|=)\s*function\b",
+            r"([A-Za-z.][A-Za-z0-9_.]*)\s*<-",
+        ],
         ..Row::new(&["r"], Comments::Hashes, Blocks::Braces)
     },
     Row {
-        definitions: &[r"([A-Za-z0-9_./-]+)\s*:(?:[^=]|$)", r"(?:export\s+|override\s+)?@\s*[:+?]?=", r"define\s+@", r"\s*(?i:function|macro)\s*\(\s*@"],
-        ..Row::new(&["makefile", "gnumakefile", "mk", "am", "cmake", "cmakelists.txt", "yaml", "yml", "justfile"], Comments::Hashes, Blocks::Indentation)
+        definitions: &[
+            r"([A-Za-z0-9_./-]+)\s*:(?:[^=]|$)",
+            r"(?:export\s+|override\s+)?@\s*[:+?]?=",
+            r"define\s+@",
+            r"\s*(?i:function|macro)\s*\(\s*@",
+        ],
+        ..Row::new(
+            &[
+                "makefile",
+                "gnumakefile",
+                "mk",
+                "am",
+                "cmake",
+                "cmakelists.txt",
+                "yaml",
+                "yml",
+                "justfile",
+            ],
+            Comments::Hashes,
+            Blocks::Indentation,
+        )
     },
     Row {
         definitions: &[r"\[+([^\]\n]+)\]+"],
-        ..Row::new(&["toml", "ini", "cfg", "conf", "properties", "env", "dockerfile", "tf", "hcl", "nix"], Comments::Hashes, Blocks::Indentation)
+        ..Row::new(
+            &[
+                "toml",
+                "ini",
+                "cfg",
+                "conf",
+                "properties",
+                "env",
+                "dockerfile",
+                "tf",
+                "hcl",
+                "nix",
+            ],
+            Comments::Hashes,
+            Blocks::Indentation,
+        )
     },
-    Row::new(&["md", "markdown", "mdx", "rst", "adoc", "asciidoc", "org", "dbk", "po4a"], Comments::Headings, Blocks::Indentation),
     Row::new(
-        &["txt", "text", "log", "csv", "tsv", "svg", "xml", "html", "htm", "tex", "json", "jsonl", "diff", "patch", "po", "pot", "pod", "css"],
+        &[
+            "md", "markdown", "mdx", "rst", "adoc", "asciidoc", "org", "dbk", "po4a",
+        ],
+        Comments::Headings,
+        Blocks::Indentation,
+    ),
+    Row::new(
+        &[
+            "txt", "text", "log", "csv", "tsv", "svg", "xml", "html", "htm", "tex", "json", "jsonl", "diff",
+            "patch", "po", "pot", "pod", "css",
+        ],
         Comments::Prose,
         Blocks::Indentation,
     ),
@@ -407,7 +562,12 @@ mod tests {
         for row in &ROWS {
             let kinds = [row.definitions, row.callables, row.containers, row.declarations];
             for patterns in kinds {
-                assert_eq!(patterns.is_empty(), compile(patterns).is_none(), "{:?}", row.endings);
+                assert_eq!(
+                    patterns.is_empty(),
+                    compile(patterns).is_none(),
+                    "{:?}",
+                    row.endings
+                );
             }
         }
     }

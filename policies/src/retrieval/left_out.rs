@@ -36,8 +36,12 @@ impl LeftOut {
             (Self::Unreadable, _) => "files that cannot be read",
             (Self::NoRoom, 1) => "file for which the index has no room",
             (Self::NoRoom, _) => "files for which the index has no room",
-            (Self::NoTime, 1) => "file that was not reached in time (ask again: the index goes on where it stopped)",
-            (Self::NoTime, _) => "files that were not reached in time (ask again: the index goes on where it stopped)",
+            (Self::NoTime, 1) => {
+                "file that was not reached in time (ask again: the index goes on where it stopped)"
+            }
+            (Self::NoTime, _) => {
+                "files that were not reached in time (ask again: the index goes on where it stopped)"
+            }
         }
     }
 
@@ -60,12 +64,20 @@ pub fn describe_coverage(searched: usize, left_out: &[(LeftOut, String)]) -> Opt
     sorts.sort();
     sorts.dedup();
     for (rank, why) in sorts.iter().enumerate() {
-        let names: Vec<&str> = left_out.iter().filter(|(other, _)| other == why).map(|(_, path)| path.as_str()).collect();
+        let names: Vec<&str> = left_out
+            .iter()
+            .filter(|(other, _)| other == why)
+            .map(|(_, path)| path.as_str())
+            .collect();
         let separator = if rank == 0 { "" } else { ";" };
         let _ = write!(said, "{separator} {} {}", names.len(), why.words(names.len()));
         if why.is_named() {
             let more = if names.len() > NAMED_MAX { ", …" } else { "" };
-            let _ = write!(said, " ({}{more})", names[..names.len().min(NAMED_MAX)].join(", "));
+            let _ = write!(
+                said,
+                " ({}{more})",
+                names[..names.len().min(NAMED_MAX)].join(", ")
+            );
         }
     }
     said.push('.');
@@ -84,7 +96,9 @@ pub fn reason_in_name(path: &str) -> Option<LeftOut> {
 }
 
 fn is_secret(directories: &str, name: &str, stem: &str, ending: &str) -> bool {
-    let is_template = ["example", "sample", "template", "dist", "defaults"].iter().any(|each| name.ends_with(each));
+    let is_template = ["example", "sample", "template", "dist", "defaults"]
+        .iter()
+        .any(|each| name.ends_with(each));
     let by_ending = SECRET_ENDINGS.contains(&ending) && !stem.is_empty();
     let in_environment = (name == ".env" || name.starts_with(".env.") || ending == "env") && !is_template;
     let by_name = SECRET_NAMES.contains(&name) || (name.starts_with("id_") && SSH_KEYS.contains(&name));
@@ -99,22 +113,35 @@ pub fn begins_like_a_key(text: &str) -> bool {
 }
 
 const SECRET_ENDINGS: [&str; 13] = [
-    "pem", "key", "p12", "pfx", "p8", "jks", "keystore", "kdbx", "ppk", "keytab", "tfstate", "ovpn", "htpasswd",
+    "pem", "key", "p12", "pfx", "p8", "jks", "keystore", "kdbx", "ppk", "keytab", "tfstate", "ovpn",
+    "htpasswd",
 ];
 
 const SECRET_NAMES: [&str; 14] = [
-    ".netrc", "_netrc", ".npmrc", ".pypirc", ".htpasswd", ".pgpass", ".my.cnf", ".git-credentials", ".dockercfg",
-    "credentials.json", "service-account.json", "service_account.json", "secrets.yml", "secrets.yaml",
+    ".netrc",
+    "_netrc",
+    ".npmrc",
+    ".pypirc",
+    ".htpasswd",
+    ".pgpass",
+    ".my.cnf",
+    ".git-credentials",
+    ".dockercfg",
+    "credentials.json",
+    "service-account.json",
+    "service_account.json",
+    "secrets.yml",
+    "secrets.yaml",
 ];
 
 const SSH_KEYS: [&str; 4] = ["id_rsa", "id_dsa", "id_ecdsa", "id_ed25519"];
 
 /// Names that never hold text; a look inside would only cost a read.
 const BINARY_ENDINGS: [&str; 52] = [
-    "png", "jpg", "jpeg", "gif", "webp", "ico", "bmp", "tiff", "pdf", "zip", "gz", "tgz", "xz", "zst", "bz2", "7z",
-    "tar", "jar", "war", "class", "o", "a", "so", "dylib", "dll", "exe", "wasm", "rlib", "rmeta", "pyc", "pyo", "woff",
-    "woff2", "ttf", "otf", "eot", "mp3", "mp4", "ogg", "wav", "webm", "avi", "mov", "sqlite", "sqlite3", "db", "bin",
-    "dat", "beam", "der", "node", "parquet",
+    "png", "jpg", "jpeg", "gif", "webp", "ico", "bmp", "tiff", "pdf", "zip", "gz", "tgz", "xz", "zst", "bz2",
+    "7z", "tar", "jar", "war", "class", "o", "a", "so", "dylib", "dll", "exe", "wasm", "rlib", "rmeta",
+    "pyc", "pyo", "woff", "woff2", "ttf", "otf", "eot", "mp3", "mp4", "ogg", "wav", "webm", "avi", "mov",
+    "sqlite", "sqlite3", "db", "bin", "dat", "beam", "der", "node", "parquet",
 ];
 
 /// What stands beside a directory, as far as it tells what the directory is.
@@ -128,7 +155,14 @@ pub struct Beside {
 
 /// Files that say that a directory is built.
 pub const MANIFESTS: [&str; 8] = [
-    "package.json", "Cargo.toml", "pom.xml", "build.gradle", "build.gradle.kts", "pyproject.toml", "setup.py", "build.sbt",
+    "package.json",
+    "Cargo.toml",
+    "pom.xml",
+    "build.gradle",
+    "build.gradle.kts",
+    "pyproject.toml",
+    "setup.py",
+    "build.sbt",
 ];
 
 /// Directories of what is built.
@@ -156,11 +190,26 @@ mod tests {
     #[test]
     fn keys_and_passwords_are_not_searched() {
         for path in [
-            "server.key", "certs/a.PEM", "id_rsa", ".env", "app/.env.local", "prod.env", ".netrc", ".aws/credentials", "a.p12",
+            "server.key",
+            "certs/a.PEM",
+            "id_rsa",
+            ".env",
+            "app/.env.local",
+            "prod.env",
+            ".netrc",
+            ".aws/credentials",
+            "a.p12",
         ] {
             assert_eq!(reason_in_name(path), Some(LeftOut::Secret), "{path}");
         }
-        for path in [".env.example", "src/key.rs", "id_rsa.pub", "keys.md", "src/env.ts", "pem.c"] {
+        for path in [
+            ".env.example",
+            "src/key.rs",
+            "id_rsa.pub",
+            "keys.md",
+            "src/env.ts",
+            "pem.c",
+        ] {
             assert_eq!(reason_in_name(path), None, "{path}");
         }
         assert!(begins_like_a_key("\n-----BEGIN RSA PRIVATE KEY-----\nMII"));
@@ -169,9 +218,27 @@ mod tests {
 
     #[test]
     fn what_a_build_made_is_told_from_what_is_called_like_it() {
-        let built = Beside { manifest: true, sources: true };
-        assert!(is_build_output("dist", built) && is_build_output("target", Beside { manifest: true, sources: false }));
-        assert!(!is_build_output("dist", Beside { manifest: true, sources: false }));
+        let built = Beside {
+            manifest: true,
+            sources: true,
+        };
+        assert!(
+            is_build_output("dist", built)
+                && is_build_output(
+                    "target",
+                    Beside {
+                        manifest: true,
+                        sources: false
+                    }
+                )
+        );
+        assert!(!is_build_output(
+            "dist",
+            Beside {
+                manifest: true,
+                sources: false
+            }
+        ));
         assert!(!is_build_output("build", Beside::default()) && !is_build_output("src", built));
     }
 
@@ -185,9 +252,14 @@ mod tests {
         ];
         assert_eq!(
             describe_coverage(3, &left_out).as_deref(),
-            Some("Searched 3 files. Left out: 1 file that holds keys or passwords (server.key); 2 binary files.")
+            Some(
+                "Searched 3 files. Left out: 1 file that holds keys or passwords (server.key); 2 binary files."
+            )
         );
         let late: Vec<_> = (0..7).map(|at| (LeftOut::NoTime, at.to_string())).collect();
-        assert!(describe_coverage(1, &late).is_some_and(|said| said.contains("7 files that were not reached in time")));
+        assert!(
+            describe_coverage(1, &late)
+                .is_some_and(|said| said.contains("7 files that were not reached in time"))
+        );
     }
 }

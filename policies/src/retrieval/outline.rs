@@ -145,7 +145,10 @@ fn opened(text: &str, comments: Comments) -> Option<&'static str> {
     };
     let mut rest = text;
     loop {
-        let first = signs.iter().filter_map(|(begin, end)| Some((rest.find(begin)?, *begin, *end))).min()?;
+        let first = signs
+            .iter()
+            .filter_map(|(begin, end)| Some((rest.find(begin)?, *begin, *end)))
+            .min()?;
         let (position, begin, end) = first;
         if is_commented(&rest[..position], comments) {
             return None;
@@ -195,13 +198,16 @@ fn read_headings<'a>(lines: &[Line<'a>]) -> Vec<Definition<'a>> {
         let next = headings[at + 1..].iter().find(|(_, other, _)| *other <= depth);
         next.map_or(lines.len(), |(line, _, _)| *line)
     };
-    let sections = headings.iter().enumerate().map(|(at, (line, depth, name))| Definition {
-        name,
-        sort: Sort::Definition,
-        line: *line,
-        start: *line,
-        end: end_of(at, *depth),
-    });
+    let sections = headings
+        .iter()
+        .enumerate()
+        .map(|(at, (line, depth, name))| Definition {
+            name,
+            sort: Sort::Definition,
+            line: *line,
+            start: *line,
+            end: end_of(at, *depth),
+        });
     sections.collect()
 }
 
@@ -246,7 +252,13 @@ impl<'a> Reader<'a, '_> {
             };
             let floor = definitions.last().map_or(0, |before| before.line + 1);
             let start = self.start_of(line, floor);
-            definitions.push(Definition { name, sort, line, start, end });
+            definitions.push(Definition {
+                name,
+                sort,
+                line,
+                start,
+                end,
+            });
         }
         definitions
     }
@@ -264,13 +276,18 @@ impl<'a> Reader<'a, '_> {
         for (regex, sort, needs_body) in all {
             let Some(regex) = regex else { continue };
             for found in regex.captures_iter(self.text) {
-                let Some(name) = found.iter().skip(1).flatten().next() else { continue };
+                let Some(name) = found.iter().skip(1).flatten().next() else {
+                    continue;
+                };
                 let line = self.lines.partition_point(|line| line.offset <= name.start()) - 1;
                 let is_code = self.lines.get(line).is_some_and(|line| line.role == Role::Code);
                 if !is_code || KEYWORDS.contains(&name.as_str()) {
                     continue;
                 }
-                let first_word = self.lines[line].text.split(|each: char| !each.is_alphanumeric()).next();
+                let first_word = self.lines[line]
+                    .text
+                    .split(|each: char| !each.is_alphanumeric())
+                    .next();
                 if needs_body && first_word.is_some_and(|word| KEYWORDS.contains(&word)) {
                     continue;
                 }
@@ -301,7 +318,10 @@ impl<'a> Reader<'a, '_> {
         let indent = self.lines[head].indent;
         let count = |sign: char| {
             let heads = &self.lines[head..=opened];
-            heads.iter().map(|line| line.text.matches(sign).count()).sum::<usize>()
+            heads
+                .iter()
+                .map(|line| line.text.matches(sign).count())
+                .sum::<usize>()
         };
         if count('{') <= count('}') {
             return self.statement_end(opened);
@@ -309,7 +329,8 @@ impl<'a> Reader<'a, '_> {
         let last = self.lines.len().min(head + BLOCK_LINES_MAX);
         for index in opened + 1..last {
             let line = &self.lines[index];
-            let is_passed_over = line.role != Role::Code || line.text.starts_with('#') || line.text.ends_with(':');
+            let is_passed_over =
+                line.role != Role::Code || line.text.starts_with('#') || line.text.ends_with(':');
             if line.indent > indent || is_passed_over {
                 continue;
             }
@@ -388,7 +409,11 @@ impl<'a> Reader<'a, '_> {
                 continue;
             }
             let closes = line.text.starts_with("end") || line.text.starts_with([')', ']', '}']);
-            return if closes { index + 1 } else { self.without_what_follows(head + 1, index) };
+            return if closes {
+                index + 1
+            } else {
+                self.without_what_follows(head + 1, index)
+            };
         }
         last
     }
@@ -397,7 +422,14 @@ impl<'a> Reader<'a, '_> {
         let last = self.lines.len().min(head + BLOCK_LINES_MAX);
         let stop = (head..last).find(|index| {
             let line = &self.lines[*index];
-            line.role == Role::Code && line.text.split('%').next().unwrap_or("").trim_end().ends_with('.')
+            line.role == Role::Code
+                && line
+                    .text
+                    .split('%')
+                    .next()
+                    .unwrap_or("")
+                    .trim_end()
+                    .ends_with('.')
         });
         stop.map_or(last, |index| index + 1)
     }
@@ -431,12 +463,17 @@ impl<'a> Reader<'a, '_> {
             let opens = |line: &Line<'_>| {
                 line.role == Role::Code && line.indent == indent && line.text.starts_with(char::is_alphabetic)
             };
-            start = (0..head).rev().find(|index| opens(&self.lines[*index])).unwrap_or(head);
+            start = (0..head)
+                .rev()
+                .find(|index| opens(&self.lines[*index]))
+                .unwrap_or(head);
         }
         let floor = floor.min(start).max(start.saturating_sub(COMMENT_LINES_MAX));
         while start > floor {
             let above = &self.lines[start - 1];
-            let is_attribute = above.text.starts_with(['@', '[']) || above.text.starts_with("#[") || above.text.starts_with("-spec");
+            let is_attribute = above.text.starts_with(['@', '['])
+                || above.text.starts_with("#[")
+                || above.text.starts_with("-spec");
             let belongs = match above.role {
                 Role::Prose => self.is_comment(above) && above.indent + 1 >= indent,
                 Role::Code => is_attribute && above.indent == indent,
@@ -456,7 +493,9 @@ fn has_body(text: &str, name_end: usize) -> bool {
     let Some(open) = text[name_end..].find('(').map(|position| name_end + position) else {
         return false;
     };
-    let Some(close) = closing(text, open) else { return false };
+    let Some(close) = closing(text, open) else {
+        return false;
+    };
     let after = &text[close + 1..];
     let on_its_line = !after.trim_start_matches([' ', '\t', '\r']).starts_with('\n');
     let after = after.trim_start();
@@ -472,7 +511,9 @@ fn body_follows(after: &str, on_its_line: bool) -> bool {
     for (number, line) in after.lines().take(HEAD_LINES_MAX).enumerate() {
         let line = line.trim_end();
         let brace = line.find('{');
-        let stop = line.find(';').filter(|_| (number == 0 && on_its_line) || !line.ends_with(';'));
+        let stop = line
+            .find(';')
+            .filter(|_| (number == 0 && on_its_line) || !line.ends_with(';'));
         match (brace, stop) {
             (Some(brace), Some(stop)) => return brace < stop,
             (Some(_), None) => return true,
@@ -511,7 +552,10 @@ mod tests {
     /// `name first-last` of every definition, lines from 1.
     fn outline(path: &str, text: &str) -> Vec<String> {
         let outline = read_outline(path, text);
-        let definitions = outline.definitions.iter().filter(|each| each.sort != Sort::Declaration);
+        let definitions = outline
+            .definitions
+            .iter()
+            .filter(|each| each.sort != Sort::Declaration);
         definitions
             .map(|each| format!("{} {}-{}", each.name, each.start + 1, each.end))
             .collect()
@@ -541,7 +585,13 @@ mod tests {
         assert_eq!(
             outline("a.js", text),
             [
-                "open 1-3", "close 4-8", "Pool 9-18", "take 10-14", "size 15-17", "give 19-20", "run 22-23"
+                "open 1-3",
+                "close 4-8",
+                "Pool 9-18",
+                "take 10-14",
+                "size 15-17",
+                "give 19-20",
+                "run 22-23"
             ]
         );
     }
@@ -560,7 +610,14 @@ mod tests {
         let text = "#define MAX(a) \\\n  (a)\nint open(int a);\n/* Opens. */\nstatic int\nopen (int a)\n{\n  if (a) {\nout:\n    x();\n  }\n}\nint old(a, b)\n    int a;\n    char *b;\n{\n}\ntypedef struct pool {\n  int size;\n} pool_t;\nstruct node {\n  struct node *next;\n};\n";
         assert_eq!(
             outline("a.c", text),
-            ["MAX 1-2", "open 6-12", "old 13-17", "pool 18-20", "pool_t 18-20", "node 21-23"]
+            [
+                "MAX 1-2",
+                "open 6-12",
+                "old 13-17",
+                "pool 18-20",
+                "pool_t 18-20",
+                "node 21-23"
+            ]
         );
     }
 
@@ -581,7 +638,8 @@ mod tests {
 
     #[test]
     fn ruby_erlang_shell_and_lua() {
-        let ruby = "module Rack\n  class Pool\n    def open?(a)\n      if a\n      end\n    end\n  end\nend\n";
+        let ruby =
+            "module Rack\n  class Pool\n    def open?(a)\n      if a\n      end\n    end\n  end\nend\n";
         assert_eq!(outline("a.rb", ruby), ["Rack 1-8", "Pool 2-7", "open? 3-6"]);
         let erlang = "%% Opens.\n-spec open(a()) -> b().\nopen(A) ->\n    close(A),\n    {ok, A}.\n\n-record(pool, {size = 1}).\n";
         assert_eq!(outline("a.erl", erlang), ["open 1-5", "pool 7-7"]);

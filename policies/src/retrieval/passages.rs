@@ -43,7 +43,10 @@ pub fn cut_file(outline: &Outline<'_>) -> Vec<Passage> {
     cutter.cut(0, outline.lines.len(), &cut, &[], false);
     let mut passages = cutter.passages;
     for passage in &mut passages {
-        let defined = outline.definitions.iter().filter(|each| (passage.start..passage.end).contains(&each.line));
+        let defined = outline
+            .definitions
+            .iter()
+            .filter(|each| (passage.start..passage.end).contains(&each.line));
         passage.names = defined.map(|each| each.name.to_string()).collect();
     }
     passages
@@ -56,7 +59,14 @@ struct Cutter<'o, 'a> {
 
 impl Cutter<'_, '_> {
     /// Cuts the lines from `start` to `end`, in which these definitions stand.
-    fn cut(&mut self, start: usize, end: usize, inside: &[&Definition<'_>], within: &[String], is_test: bool) {
+    fn cut(
+        &mut self,
+        start: usize,
+        end: usize,
+        inside: &[&Definition<'_>],
+        within: &[String],
+        is_test: bool,
+    ) {
         let mut position = start;
         let mut rest = inside;
         while let [first, others @ ..] = rest {
@@ -87,7 +97,10 @@ impl Cutter<'_, '_> {
         let above = &self.outline.lines[definition.start..definition.line];
         let marked = above.iter().any(|line| {
             let is_mark = line.text.starts_with("#[") || line.text.starts_with('@');
-            is_mark && (line.text.contains("test]") || line.text.contains("(test)") || line.text.starts_with("@Test"))
+            is_mark
+                && (line.text.contains("test]")
+                    || line.text.contains("(test)")
+                    || line.text.starts_with("@Test"))
         });
         marked || definition.name == "tests" || definition.name.starts_with("test_")
     }
@@ -120,7 +133,9 @@ impl Cutter<'_, '_> {
     fn best_cut(&self, start: usize, end: usize, lines_max: usize) -> usize {
         let lines = &self.outline.lines;
         let furthest = (start + lines_max).min(end - 1);
-        let candidates = (start + lines_max / 2..=furthest).rev().filter(|index| lines[*index].role != Role::Blank);
+        let candidates = (start + lines_max / 2..=furthest)
+            .rev()
+            .filter(|index| lines[*index].role != Role::Blank);
         let cost = |index: &usize| {
             let after_blank = lines[index - 1].role == Role::Blank;
             lines[*index].indent * 2 + if after_blank { 0 } else { 9 }
@@ -132,7 +147,8 @@ impl Cutter<'_, '_> {
     fn push(&mut self, start: usize, end: usize, within: &[String], is_test: bool) {
         if let Some(before) = self.passages.last_mut() {
             let near = start - before.end <= 1 && before.within == within && before.is_test == is_test;
-            let small = end - start < SMALL_LINES && before.end - before.start < MERGED_LINES_MAX - SMALL_LINES;
+            let small =
+                end - start < SMALL_LINES && before.end - before.start < MERGED_LINES_MAX - SMALL_LINES;
             if near && small && end - before.start <= MERGED_LINES_MAX {
                 before.end = end;
                 return;
@@ -159,20 +175,27 @@ mod tests {
 
     fn ranges(path: &str, text: &str) -> Vec<(usize, usize)> {
         let passages = passages(path, text);
-        passages.iter().map(|passage| (passage.start + 1, passage.end)).collect()
+        passages
+            .iter()
+            .map(|passage| (passage.start + 1, passage.end))
+            .collect()
     }
 
     #[test]
     fn a_function_keeps_its_comment_and_ends_at_its_brace() {
         let body = "    step();\n".repeat(7);
-        let text = format!("use a::b;\n\n\n/// Opens.\n#[inline]\nfn open() {{\n{body}}}\n\nfn close() {{\n{body}}}\n");
+        let text = format!(
+            "use a::b;\n\n\n/// Opens.\n#[inline]\nfn open() {{\n{body}}}\n\nfn close() {{\n{body}}}\n"
+        );
         assert_eq!(ranges("a.rs", &text), [(1, 1), (4, 14), (16, 24)]);
     }
 
     #[test]
     fn members_of_a_long_class_are_passages_within_it() {
         let body: String = (0..12).map(|at| format!("        step({at})\n")).collect();
-        let text = format!("class Pool:\n    \"\"\"Keeps.\"\"\"\n\n    def open(self):\n{body}\n    def close(self):\n{body}");
+        let text = format!(
+            "class Pool:\n    \"\"\"Keeps.\"\"\"\n\n    def open(self):\n{body}\n    def close(self):\n{body}"
+        );
         let cut = passages("a.py", &text);
         let within: Vec<&[String]> = cut.iter().map(|passage| passage.within.as_slice()).collect();
         let pool = &["Pool".to_string()] as &[String];
@@ -183,8 +206,13 @@ mod tests {
     #[test]
     fn tests_inside_a_source_file_are_known() {
         let body = "    a();\n".repeat(7);
-        let text = format!("fn open() {{\n{body}}}\n\n#[cfg(test)]\nmod tests {{\n    #[test]\n    fn opens() {{\n{body}    }}\n}}\n");
-        let tests: Vec<bool> = passages("a.rs", &text).iter().map(|passage| passage.is_test).collect();
+        let text = format!(
+            "fn open() {{\n{body}}}\n\n#[cfg(test)]\nmod tests {{\n    #[test]\n    fn opens() {{\n{body}    }}\n}}\n"
+        );
+        let tests: Vec<bool> = passages("a.rs", &text)
+            .iter()
+            .map(|passage| passage.is_test)
+            .collect();
         assert_eq!(tests, [false, true]);
     }
 
@@ -192,7 +220,8 @@ mod tests {
     fn no_passage_is_too_long_and_none_overlaps() {
         let long: String = (0..700).map(|at| format!("    step({at});\n")).collect();
         for path in ["a.rs", "a.py", "a.md", "a.txt", "Makefile", "a.js", "a.c", "a.rb"] {
-            let text = format!("# heading\nfn long() {{\n{long}}}\n{long}def a(b):\n  c\nclass D {{\n{long}}}");
+            let text =
+                format!("# heading\nfn long() {{\n{long}}}\n{long}def a(b):\n  c\nclass D {{\n{long}}}");
             let mut before = 0;
             for passage in passages(path, &text) {
                 assert!(

@@ -3,6 +3,7 @@
 use super::file_kind::{FileKind, kinds_asked_for};
 use super::words::{Stems, Token, for_each_token, whole};
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::LazyLock;
 
 /// A word of the question that is looked for.
 #[derive(Debug, Clone, PartialEq)]
@@ -45,6 +46,8 @@ const LITERAL_BYTES_MIN: usize = 4;
 const LITERAL_BYTES_MAX: usize = 400;
 const LITERALS_MAX: usize = 8;
 const NAMES_MAX: usize = 32;
+/// What one of the most common words of English counts, against a telling one.
+const COMMON_SHARE: f64 = 0.4;
 /// A question for a definition has so few words beside the name.
 const FURTHER_WORDS_MAX: usize = 3;
 
@@ -69,7 +72,11 @@ pub fn read_question(text: &str) -> Question {
 }
 
 fn terms(text: &str, stems: &mut Stems) -> Vec<Term> {
-    let text = text.replace("n't", " not").replace("n’t", " not").replace("'s", "").replace("’s", "");
+    let text = text
+        .replace("n't", " not")
+        .replace("n’t", " not")
+        .replace("'s", "")
+        .replace("’s", "");
     let mut counted: BTreeMap<String, (usize, f64)> = BTreeMap::new();
     let mut order = 0;
     for_each_token(&text, |token| {
@@ -84,8 +91,8 @@ fn terms(text: &str, stems: &mut Stems) -> Vec<Term> {
     let mut counted: Vec<(String, (usize, f64))> = counted.into_iter().collect();
     counted.sort_by_key(|(_, (order, _))| *order);
     let terms = counted.into_iter().map(|(stem, (_, count))| Term {
+        weight: count.min(REPEATS_MAX).sqrt() * if is_common(&stem) { COMMON_SHARE } else { 1.0 },
         stem,
-        weight: count.min(REPEATS_MAX).sqrt(),
     });
     terms.collect()
 }
@@ -95,6 +102,27 @@ fn is_glue(word: &str) -> bool {
     let lower = word.to_lowercase();
     GLUE.split_whitespace().any(|glue| glue == lower)
 }
+
+fn is_common(stem: &str) -> bool {
+    static STEMS: LazyLock<BTreeSet<String>> = LazyLock::new(|| {
+        let mut stems = Stems::default();
+        COMMON
+            .split_whitespace()
+            .map(|word| stems.stem(word).to_string())
+            .collect()
+    });
+    STEMS.contains(stem)
+}
+
+/// The most common English nouns, verbs, adjectives and adverbs.
+const COMMON: &str = "time person year way day thing man world life hand part child eye woman place work week case point \
+company number group problem fact be have do say get make go know take see come think look want give use find tell ask \
+seem feel try leave call good new first last long great little own other old right big high different small large next \
+early young important few public bad same able many much one two still also well even back now only then like need \
+become put mean keep let begin help show hear play run move live believe bring happen write provide sit stand lose pay \
+meet include continue set learn change lead understand watch follow stop create speak read allow add spend grow open \
+walk win offer remember love consider appear buy wait serve die send expect build stay fall cut reach kill remain several \
+every another already without within together";
 
 /// The English stop words of the Snowball project, as `rust-stemmers` has its stemmer.
 const GLUE: &str = "i me my myself we our ours ourselves you your yours yourself yourselves he him his himself she her \
@@ -117,17 +145,28 @@ fn asks_for_definition(text: &str, stems: &mut Stems) -> bool {
 /// Identifiers: what has an underscore, an inner capital, `::`, `.` or `#` between its parts, or is quoted.
 fn spelled_names(text: &str) -> Vec<Name> {
     let mut names = Vec::new();
-    for token in text.split(|character: char| character.is_whitespace() || "(){}[],;\"<>=".contains(character)) {
+    for token in
+        text.split(|character: char| character.is_whitespace() || "(){}[],;\"<>=".contains(character))
+    {
         let is_quoted = token.len() > 2 && token.starts_with(['`', '\'', '‘', '“']);
-        let token = token.trim_matches(|character: char| !character.is_alphanumeric() && !"_$".contains(character));
+        let token =
+            token.trim_matches(|character: char| !character.is_alphanumeric() && !"_$".contains(character));
         let inner_capital = token.chars().skip(1).any(char::is_uppercase);
-        let has_shape = inner_capital || token.contains(['_', '$']) || token.contains("::") || has_inner(token, ".#");
-        if token.len() < 2 || token == "e.g" || token == "i.e" || !(is_quoted || has_shape) || token.contains('/') {
+        let has_shape =
+            inner_capital || token.contains(['_', '$']) || token.contains("::") || has_inner(token, ".#");
+        if token.len() < 2
+            || token == "e.g"
+            || token == "i.e"
+            || !(is_quoted || has_shape)
+            || token.contains('/')
+        {
             continue;
         }
         let mut parts = token.rsplit([':', '.', '#']).filter(|part| !part.is_empty());
         let Some(last) = parts.next() else { continue };
-        let is_name = last.chars().all(|character| character.is_alphanumeric() || "_$-?!".contains(character));
+        let is_name = last
+            .chars()
+            .all(|character| character.is_alphanumeric() || "_$-?!".contains(character));
         let name = Name {
             text: last.to_string(),
             owner: parts.next().map(str::to_string),
@@ -141,9 +180,9 @@ fn spelled_names(text: &str) -> Vec<Name> {
 
 fn has_inner(token: &str, signs: &str) -> bool {
     let characters: Vec<char> = token.chars().collect();
-    characters.windows(3).any(|each| {
-        signs.contains(each[1]) && each[0].is_alphanumeric() && each[2].is_alphabetic()
-    })
+    characters
+        .windows(3)
+        .any(|each| signs.contains(each[1]) && each[0].is_alphanumeric() && each[2].is_alphabetic())
 }
 
 /// The words of a short question that may be names although they look like any word: `Where is open defined?`
@@ -167,7 +206,14 @@ fn plain_names(text: &str, stems: &mut Stems) -> Vec<Name> {
 /// Texts in quotes of any kind, after a colon, or a whole line that may have been pasted.
 fn quoted_texts(text: &str) -> Vec<String> {
     let mut found: Vec<&str> = Vec::new();
-    for (open, close) in [('"', '"'), ('\'', '\''), ('`', '`'), ('“', '”'), ('‘', '’'), ('«', '»')] {
+    for (open, close) in [
+        ('"', '"'),
+        ('\'', '\''),
+        ('`', '`'),
+        ('“', '”'),
+        ('‘', '’'),
+        ('«', '»'),
+    ] {
         let begins = quotes(text, open, |before, _| !before.is_some_and(char::is_alphanumeric));
         let ends = quotes(text, close, |_, after| !after.is_some_and(char::is_alphanumeric));
         for begin in begins.iter().take(LITERALS_MAX) {
@@ -179,8 +225,14 @@ fn quoted_texts(text: &str) -> Vec<String> {
     }
     let pasted = text.lines().map(str::trim).filter(|line| !line.ends_with('?'));
     found.extend(pasted.clone().take(LITERALS_MAX / 2));
-    found.extend(pasted.filter_map(|line| Some(line.split_once(": ")?.1)).take(LITERALS_MAX / 2));
-    found.retain(|literal| (LITERAL_BYTES_MIN..=LITERAL_BYTES_MAX).contains(&literal.len()) && says_more_than_a_name(literal));
+    found.extend(
+        pasted
+            .filter_map(|line| Some(line.split_once(": ")?.1))
+            .take(LITERALS_MAX / 2),
+    );
+    found.retain(|literal| {
+        (LITERAL_BYTES_MIN..=LITERAL_BYTES_MAX).contains(&literal.len()) && says_more_than_a_name(literal)
+    });
     let mut literals: Vec<String> = found.into_iter().map(str::to_string).collect();
     literals.sort_by_key(|literal| std::cmp::Reverse(literal.len()));
     literals.dedup();
@@ -208,16 +260,27 @@ mod tests {
     use super::*;
 
     fn stems(text: &str) -> Vec<String> {
-        read_question(text).terms.into_iter().map(|term| term.stem).collect()
+        read_question(text)
+            .terms
+            .into_iter()
+            .map(|term| term.stem)
+            .collect()
     }
 
     fn names(text: &str) -> Vec<String> {
-        read_question(text).names.into_iter().map(|name| name.text).collect()
+        read_question(text)
+            .names
+            .into_iter()
+            .map(|name| name.text)
+            .collect()
     }
 
     #[test]
     fn glue_is_left_out() {
-        assert_eq!(stems("How does a crashed actor come back?"), ["crash", "actor", "come", "back"]);
+        assert_eq!(
+            stems("How does a crashed actor come back?"),
+            ["crash", "actor", "come", "back"]
+        );
     }
 
     #[test]
@@ -234,7 +297,10 @@ mod tests {
             ["max_depth", "readAll", "x1"]
         );
         let name = &read_question("What is Pool.open?").names[0];
-        assert_eq!((name.text.as_str(), name.owner.as_deref()), ("open", Some("Pool")));
+        assert_eq!(
+            (name.text.as_str(), name.owner.as_deref()),
+            ("open", Some("Pool"))
+        );
     }
 
     #[test]
@@ -248,7 +314,14 @@ mod tests {
     fn quoted_texts_are_kept_letter_for_letter() {
         let question = read_question("Where does the message 'can't open {}: 5 left' come from?");
         assert_eq!(question.literals[0], "can't open {}: 5 left");
-        assert_eq!(read_question("it says \"a b\" and \"c d\"").literals.iter().filter(|each| each.len() == 3).count(), 2);
+        assert_eq!(
+            read_question("it says \"a b\" and \"c d\"")
+                .literals
+                .iter()
+                .filter(|each| each.len() == 3)
+                .count(),
+            2
+        );
         assert!(read_question("What is `open`?").literals.is_empty());
     }
 

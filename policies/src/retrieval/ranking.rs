@@ -1,12 +1,12 @@
 //! Which passages answer a question best.
 //!
-//! BM25 over what a passage says, what it defines and where it stands, a share for what the rest of its file says, and a
-//! prior for its kind of file. What is found letter for letter comes first.
+//! BM25 over what a passage says, what it defines and where it stands, once more with the words that the best names share,
+//! and a prior for its kind of file. What is found letter for letter comes first.
 
 use super::file_kind::{FileKind, weigh_kind};
 use super::question::{Question, Term};
-use super::words::{Stems, Token, for_each_token, whole};
-use std::collections::BTreeMap;
+use super::words::{Stems, Token, for_each_token, for_each_word, whole};
+use std::collections::{BTreeMap, BTreeSet};
 
 /// A passage that may answer.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -59,21 +59,21 @@ pub fn weigh_term(term: &Term, having: u64, all: u64) -> f64 {
     term.weight * (1.0 + (all - having + 0.5) / (having + 0.5)).ln()
 }
 
-/// What counts how much.
+/// What counts how much, against a word that a passage says again and again.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RankingSettings {
-    /// A word in a name, against one in the text.
+    /// A word in the name of what is defined.
     pub names: f64,
-    /// A word in the path or in what holds the passage.
-    pub place: f64,
+    /// A word in the path.
+    pub path: f64,
+    /// A word in the name of what holds the passage.
+    pub within: f64,
+    /// The words that the names and paths of the first passages share, against the most telling word of the question.
+    pub feedback: f64,
     /// From here on a further mention counts half.
     pub saturation: f64,
-    /// How much a long passage has to say to count as much as a short one, from 0 to 1.
+    /// How much more a long passage has to say to count as much as a short one, from 0 to 1.
     pub length: f64,
-    /// A word that only another passage of the file has.
-    pub file: f64,
-    /// Two words of the question side by side, as in the question.
-    pub neighbours: f64,
     /// A further passage of a file that was cited before.
     pub further: f64,
     /// A test inside a source file.
@@ -83,12 +83,12 @@ pub struct RankingSettings {
 impl Default for RankingSettings {
     fn default() -> Self {
         Self {
-            names: 2.0,
-            place: 2.0,
-            saturation: 1.2,
-            length: 0.4,
-            file: 0.5,
-            neighbours: 0.3,
+            names: 0.5,
+            path: 1.5,
+            within: 0.6,
+            saturation: 2.0,
+            length: 0.3,
+            feedback: 0.3,
             further: 0.6,
             inner_test: 0.4,
         }
@@ -103,31 +103,81 @@ pub fn rank_passages(
     settings: &RankingSettings,
 ) -> Vec<(usize, f64)> {
     let mut counter = Counter::new(terms);
-    let counted: Vec<Counted> = candidates.iter().map(|candidate| counter.count(candidate)).collect();
+    let counted: Vec<Counted> = candidates
+        .iter()
+        .map(|candidate| counter.count(candidate))
+        .collect();
     let scorer = Scorer {
         terms,
         settings,
         mean_words: counted.iter().map(|each| each.words).sum::<f64>() / counted.len().max(1) as f64,
     };
-    let mut files: BTreeMap<&str, Vec<f64>> = BTreeMap::new();
-    for (candidate, counted) in candidates.iter().zip(&counted) {
-        let best = files.entry(&candidate.path).or_insert_with(|| vec![0.0; terms.len()]);
-        for (best, found) in best.iter_mut().zip(scorer.saturated(counted)) {
-            *best = best.max(found);
-        }
-    }
     let mut ranked: Vec<(usize, f64)> = Vec::new();
     for (number, (candidate, counted)) in candidates.iter().zip(&counted).enumerate() {
-        let in_file = files.get(candidate.path.as_str()).map_or(&[] as &[f64], Vec::as_slice);
-        let score = scorer.score(counted, in_file) * prior(candidate, question, settings);
+        let score = scorer.score(counted) * prior(candidate, question, settings);
         ranked.push((number, score));
     }
     let key = |number: usize| (&candidates[number].path, candidates[number].start);
     ranked.sort_by(|one, other| {
         let exact = candidates[other.0].exact.cmp(&candidates[one.0].exact);
-        exact.then(other.1.total_cmp(&one.1)).then_with(|| key(one.0).cmp(&key(other.0)))
+        exact
+            .then(other.1.total_cmp(&one.1))
+            .then_with(|| key(one.0).cmp(&key(other.0)))
     });
     different_files_first(&ranked, candidates, settings.further)
+}
+
+/// The passages that are trusted to know further words, and how many words they give.
+const TRUSTED: usize = 6;
+const FURTHER_TERMS: usize = 6;
+
+/// Words in the names and paths of the passages that were ranked first, with what they count before it is known how telling
+/// they are. Who asks in plain words finds by them what is called otherwise.
+pub fn further_words(
+    candidates: &[Candidate],
+    ranked: &[(usize, f64)],
+    terms: &[WeighedTerm],
+) -> Vec<(String, f64)> {
+    let known = |stem: &str| {
+        terms
+            .iter()
+            .flat_map(|term| &term.stems)
+            .any(|(other, _)| other == stem)
+    };
+    let mut stems = Stems::default();
+    let mut counted: BTreeMap<String, f64> = BTreeMap::new();
+    for (number, score) in ranked.iter().take(TRUSTED) {
+        let mut found: BTreeSet<String> = BTreeSet::new();
+        for text in [&candidates[*number].names, &candidates[*number].path] {
+            for_each_word(text, |word| {
+                if word.len() > 2 {
+                    found.insert(stems.stem(word).to_string());
+                }
+            });
+        }
+        for stem in found {
+            *counted.entry(stem).or_insert(0.0) += score;
+        }
+    }
+    counted.into_iter().filter(|(stem, _)| !known(stem)).collect()
+}
+
+/// The most telling of the further words as terms; `words` have their count and, from the index, how telling they are.
+pub fn weigh_further_words(
+    words: Vec<(String, f64)>,
+    terms: &[WeighedTerm],
+    settings: &RankingSettings,
+) -> Vec<WeighedTerm> {
+    let mut words = words;
+    words.sort_by(|one, other| other.1.total_cmp(&one.1).then(one.0.cmp(&other.0)));
+    words.truncate(FURTHER_TERMS);
+    let most = words.first().map_or(1.0, |(_, value)| *value);
+    let telling = terms.iter().map(|term| term.weight).fold(0.0, f64::max);
+    let weighed = words.into_iter().map(|(stem, value)| WeighedTerm {
+        stems: vec![(stem, 1.0)],
+        weight: settings.feedback * telling * value / most,
+    });
+    weighed.collect()
 }
 
 fn prior(candidate: &Candidate, question: &Question, settings: &RankingSettings) -> f64 {
@@ -141,7 +191,11 @@ fn prior(candidate: &Candidate, question: &Question, settings: &RankingSettings)
 }
 
 /// A further passage of a file counts less, so that what is read first shows several files.
-fn different_files_first(ranked: &[(usize, f64)], candidates: &[Candidate], further: f64) -> Vec<(usize, f64)> {
+fn different_files_first(
+    ranked: &[(usize, f64)],
+    candidates: &[Candidate],
+    further: f64,
+) -> Vec<(usize, f64)> {
     let mut seen: BTreeMap<&str, i32> = BTreeMap::new();
     let mut spread: Vec<(usize, f64)> = Vec::with_capacity(ranked.len());
     for (number, score) in ranked {
@@ -160,13 +214,13 @@ fn different_files_first(ranked: &[(usize, f64)], candidates: &[Candidate], furt
 struct Counted {
     body: Vec<f64>,
     names: Vec<f64>,
-    place: Vec<f64>,
-    neighbours: f64,
+    path: Vec<f64>,
+    within: Vec<f64>,
     words: f64,
 }
 
 struct Counter<'t> {
-    terms: &'t [WeighedTerm],
+    terms: usize,
     numbers: BTreeMap<&'t str, Vec<(usize, f64)>>,
     stems: Stems,
 }
@@ -180,53 +234,40 @@ impl<'t> Counter<'t> {
             }
         }
         Self {
-            terms,
+            terms: terms.len(),
             numbers,
             stems: Stems::default(),
         }
     }
 
     fn count(&mut self, candidate: &Candidate) -> Counted {
-        let place = format!("{} {}", candidate.path, candidate.within);
-        let (body, neighbours, words) = self.count_text(&candidate.text);
+        let (body, words) = self.count_text(&candidate.text);
         Counted {
             body,
-            neighbours,
             words,
             names: self.count_text(&candidate.names).0,
-            place: self.count_text(&place).0,
+            path: self.count_text(&candidate.path).0,
+            within: self.count_text(&candidate.within).0,
         }
     }
 
-    /// How often each term stands in a text, the weight of the neighbours, and the number of words.
-    fn count_text(&mut self, text: &str) -> (Vec<f64>, f64, f64) {
-        let mut counts = vec![0.0; self.terms.len()];
-        let mut together = vec![false; self.terms.len()];
-        let mut before: Option<usize> = None;
+    /// How often each term stands in a text, and the number of words.
+    fn count_text(&mut self, text: &str) -> (Vec<f64>, f64) {
+        let mut counts = vec![0.0; self.terms];
         let mut words = 0.0;
-        let (numbers, stems) = (&self.numbers, &mut self.stems);
         for_each_token(text, |token| {
             let found = match token {
                 Token::Word(word) => {
                     words += 1.0;
-                    numbers.get(stems.stem(word))
+                    self.numbers.get(self.stems.stem(word))
                 }
-                Token::Whole(name) => numbers.get(whole(name).as_str()),
+                Token::Whole(name) => self.numbers.get(whole(name).as_str()),
             };
-            let is_word = matches!(token, Token::Word(_));
             for (number, share) in found.into_iter().flatten() {
                 counts[*number] += share;
-                if is_word && before.is_some_and(|before| before + 1 == *number) {
-                    together[*number] = true;
-                }
-            }
-            if is_word {
-                before = found.and_then(|found| found.first()).map(|(number, _)| *number);
             }
         });
-        let near = (0..together.len()).filter(|number| together[*number]);
-        let neighbours = near.map(|number| self.terms[number].weight.min(self.terms[number - 1].weight)).sum();
-        (counts, neighbours, words)
+        (counts, words)
     }
 }
 
@@ -237,26 +278,19 @@ struct Scorer<'t> {
 }
 
 impl Scorer<'_> {
-    /// For every term, from 0 to 1, how much the passage says of it.
-    fn saturated(&self, counted: &Counted) -> Vec<f64> {
+    /// How much a passage says of each term, 1 for its text at most, and what names and places add.
+    fn score(&self, counted: &Counted) -> f64 {
         let settings = self.settings;
         let length = 1.0 - settings.length + settings.length * counted.words / self.mean_words.max(1.0);
-        let found = (0..self.terms.len()).map(|term| {
-            let count = counted.body[term] / length
-                + settings.names * counted.names[term].min(2.0)
-                + settings.place * counted.place[term].min(1.0);
-            count / (count + settings.saturation)
+        let terms = self.terms.iter().enumerate().map(|(number, term)| {
+            let said = counted.body[number] / length;
+            let found = said / (said + settings.saturation)
+                + settings.names * counted.names[number].min(1.0)
+                + settings.path * counted.path[number].min(1.0)
+                + settings.within * counted.within[number].min(1.0);
+            term.weight * found
         });
-        found.collect()
-    }
-
-    fn score(&self, counted: &Counted, in_file: &[f64]) -> f64 {
-        let own = self.saturated(counted);
-        let mut score = self.settings.neighbours * counted.neighbours;
-        for ((term, own), in_file) in self.terms.iter().zip(own).zip(in_file) {
-            score += term.weight * (own + self.settings.file * in_file);
-        }
-        score
+        terms.sum()
     }
 }
 
@@ -294,7 +328,10 @@ mod tests {
 
     #[test]
     fn the_program_comes_before_its_tests_unless_they_are_asked_for() {
-        let both = [candidate("tests/pool.rs", "open the pool"), candidate("src/pool.rs", "open the pool")];
+        let both = [
+            candidate("tests/pool.rs", "open the pool"),
+            candidate("src/pool.rs", "open the pool"),
+        ];
         assert_eq!(first(&both, "open a pool"), "src/pool.rs");
         assert_eq!(first(&both, "tests that open a pool"), "tests/pool.rs");
     }
@@ -303,30 +340,49 @@ mod tests {
     fn what_is_found_letter_for_letter_comes_first() {
         let mut quoting = candidate("a.rs", "x");
         quoting.exact = Exact::Quotes;
-        assert_eq!(first(&[candidate("b.rs", "open open open"), quoting], "open"), "a.rs");
+        assert_eq!(
+            first(&[candidate("b.rs", "open open open"), quoting], "open"),
+            "a.rs"
+        );
     }
 
     #[test]
     fn what_defines_a_word_comes_before_what_mentions_it() {
         let mut defining = candidate("b.rs", "fn drain()");
         defining.names = "drain".to_string();
-        assert_eq!(first(&[candidate("a.rs", "call drain"), defining], "what drains it"), "b.rs");
+        assert_eq!(
+            first(&[candidate("a.rs", "call drain"), defining], "what drains it"),
+            "b.rs"
+        );
     }
 
     #[test]
     fn several_files_are_shown_before_one_is_shown_twice() {
         let mut twice = candidate("a.rs", "pool pool");
         twice.start = 9;
-        let all = [candidate("a.rs", "pool pool"), twice, candidate("b.rs", "pool of a")];
+        let all = [
+            candidate("a.rs", "pool pool"),
+            twice,
+            candidate("b.rs", "pool of a"),
+        ];
         let question = read_question("pool");
-        let terms = [WeighedTerm { stems: vec![("pool".to_string(), 1.0)], weight: 1.0 }];
+        let terms = [WeighedTerm {
+            stems: vec![("pool".to_string(), 1.0)],
+            weight: 1.0,
+        }];
         let ranked = rank_passages(&all, &terms, &question, &RankingSettings::default());
-        assert_eq!(ranked.iter().map(|(number, _)| *number).collect::<Vec<_>>(), [0, 2, 1]);
+        assert_eq!(
+            ranked.iter().map(|(number, _)| *number).collect::<Vec<_>>(),
+            [0, 2, 1]
+        );
     }
 
     #[test]
     fn rare_words_weigh_more() {
-        let term = Term { stem: "a".to_string(), weight: 1.0 };
+        let term = Term {
+            stem: "a".to_string(),
+            weight: 1.0,
+        };
         assert!(weigh_term(&term, 1, 100) > weigh_term(&term, 50, 100));
         assert!(weigh_term(&term, 100, 100) > 0.0);
     }

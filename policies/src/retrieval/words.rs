@@ -151,6 +151,34 @@ pub fn whole(name: &str) -> String {
     written
 }
 
+/// Stems that a stem may be related to: who does it (`pars`, `parser`), by the rules of English spelling. Some are no words;
+/// an index knows which ones are used.
+pub fn relatives(stem: &str) -> Vec<String> {
+    let mut relatives = Vec::new();
+    if stem.len() < 3 || !stem.bytes().all(|byte| byte.is_ascii_lowercase()) {
+        return relatives;
+    }
+    if let Some(base) = stem
+        .strip_suffix("er")
+        .or_else(|| stem.strip_suffix("or"))
+        .filter(|base| base.len() > 2)
+    {
+        relatives.push(base.to_string());
+        relatives.push(format!("{base}e"));
+        let undoubled = &base[..base.len() - 1];
+        if base.ends_with(&base[base.len() - 2..base.len() - 1]) && undoubled.len() > 2 {
+            relatives.push(undoubled.to_string());
+        }
+        return relatives;
+    }
+    let base = stem.strip_suffix('e').unwrap_or(stem);
+    for ending in ["er", "or"] {
+        relatives.push(format!("{base}{ending}"));
+    }
+    relatives.push(format!("{base}{}er", &base[base.len() - 1..]));
+    relatives
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -192,7 +220,11 @@ mod tests {
             ["retry", "retries", "retried"],
         ] {
             for word in family {
-                assert_eq!(stems.stem(word).to_string(), stems.stem(family[0]).to_string(), "{word}");
+                assert_eq!(
+                    stems.stem(word).to_string(),
+                    stems.stem(family[0]).to_string(),
+                    "{word}"
+                );
             }
         }
     }

@@ -83,7 +83,9 @@ pub(super) fn refresh(
         let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
         let begun = Instant::now();
         let mut taken = 0;
-        while let Some(found) = news.next_if(|_| taken < BATCH_BYTES && begun.elapsed() < BATCH_TIME && !pace.is_over()) {
+        while let Some(found) =
+            news.next_if(|_| taken < BATCH_BYTES && begun.elapsed() < BATCH_TIME && !pace.is_over())
+        {
             if bytes + found.size > bytes_max || coverage.files >= pace.limits.files_max {
                 coverage.left_out.push((LeftOut::NoRoom, found.path));
                 continue;
@@ -99,12 +101,15 @@ pub(super) fn refresh(
         }
         transaction.commit()?;
     }
-    coverage.left_out.extend(news.map(|found| (LeftOut::NoTime, found.path)));
+    coverage
+        .left_out
+        .extend(news.map(|found| (LeftOut::NoTime, found.path)));
     Ok(coverage)
 }
 
 fn known_files(connection: &Connection) -> Result<Vec<Known>, rusqlite::Error> {
-    let mut statement = connection.prepare_cached("SELECT path, size, changed, left_out FROM files ORDER BY path")?;
+    let mut statement =
+        connection.prepare_cached("SELECT path, size, changed, left_out FROM files ORDER BY path")?;
     let rows = statement.query_map([], |row| {
         Ok(Known {
             path: row.get(0)?,
@@ -151,7 +156,9 @@ fn forget(connection: &mut Connection, gone: &[String]) -> Result<(), rusqlite::
             .optional()?;
         if let Some(file) = file {
             forget_passages(&transaction, file)?;
-            transaction.prepare_cached("DELETE FROM files WHERE id = ?1")?.execute([file])?;
+            transaction
+                .prepare_cached("DELETE FROM files WHERE id = ?1")?
+                .execute([file])?;
         }
     }
     transaction.commit()
@@ -161,7 +168,9 @@ fn forget_passages(transaction: &Transaction<'_>, file: i64) -> Result<(), rusql
     transaction
         .prepare_cached("DELETE FROM words WHERE rowid IN (SELECT id FROM passages WHERE file = ?1)")?
         .execute([file])?;
-    transaction.prepare_cached("DELETE FROM passages WHERE file = ?1")?.execute([file])?;
+    transaction
+        .prepare_cached("DELETE FROM passages WHERE file = ?1")?
+        .execute([file])?;
     Ok(())
 }
 
@@ -176,7 +185,13 @@ fn put_file(
     let row = transaction
         .prepare_cached("SELECT id, size, changed, hash, left_out FROM files WHERE path = ?1")?
         .query_row([&found.path], |row| {
-            Ok((row.get::<_, i64>(0)?, row.get::<_, u64>(1)?, row.get::<_, i64>(2)?, row.get::<_, Vec<u8>>(3)?, row.get(4)?))
+            Ok((
+                row.get::<_, i64>(0)?,
+                row.get::<_, u64>(1)?,
+                row.get::<_, i64>(2)?,
+                row.get::<_, Vec<u8>>(3)?,
+                row.get(4)?,
+            ))
         })
         .optional()?;
     if let Some((_, size, changed, _, left_out)) = &row
@@ -186,7 +201,9 @@ fn put_file(
     }
     let read = read_text(&root.join(&found.path), pace.limits);
     let left_out = read.as_ref().err().copied();
-    let hash = read.as_ref().map_or_else(|_| Vec::new(), |text| Sha256::digest(text.as_bytes()).to_vec());
+    let hash = read
+        .as_ref()
+        .map_or_else(|_| Vec::new(), |text| Sha256::digest(text.as_bytes()).to_vec());
     let is_settled = found.changed + TICK < SystemWallClock.now().0 as i64 * 1_000_000;
     let changed = if is_settled { found.changed } else { 0 };
     if let Some((id, _, _, before, _)) = &row {
@@ -203,9 +220,17 @@ fn put_file(
             "INSERT INTO files (path, size, changed, hash, left_out) VALUES (?1, ?2, ?3, ?4, ?5)
              ON CONFLICT (path) DO UPDATE SET size = ?2, changed = ?3, hash = ?4, left_out = ?5",
         )?
-        .execute(params![found.path, found.size, changed, hash, left_out.map_or(0, write_reason)])?;
+        .execute(params![
+            found.path,
+            found.size,
+            changed,
+            hash,
+            left_out.map_or(0, write_reason)
+        ])?;
     if let Ok(text) = &read {
-        let id = transaction.query_row("SELECT id FROM files WHERE path = ?1", [&found.path], |row| row.get(0))?;
+        let id = transaction.query_row("SELECT id FROM files WHERE path = ?1", [&found.path], |row| {
+            row.get(0)
+        })?;
         put_passages(transaction, id, &found.path, text, stems)?;
     }
     Ok(left_out)
@@ -222,13 +247,21 @@ fn put_passages(
     let mut into_passages = transaction.prepare_cached(
         "INSERT INTO passages (file, line, start, end, is_test, names, within) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
     )?;
-    let mut into_words =
-        transaction.prepare_cached("INSERT INTO words (rowid, body, names, place) VALUES (?1, ?2, ?3, ?4)")?;
+    let mut into_words = transaction
+        .prepare_cached("INSERT INTO words (rowid, body, names, place) VALUES (?1, ?2, ?3, ?4)")?;
     for passage in cut_file(&outline) {
         let names = passage.names.join(" ");
         let within = passage.within.join(" ");
         let (start, end) = bytes_of(&outline, &passage, text);
-        into_passages.execute(params![file, passage.start, start, end, passage.is_test, names, within])?;
+        into_passages.execute(params![
+            file,
+            passage.start,
+            start,
+            end,
+            passage.is_test,
+            names,
+            within
+        ])?;
         let id = transaction.last_insert_rowid();
         let mut columns = [String::new(), String::new(), String::new()];
         for line in text[start..end].lines() {
@@ -264,9 +297,14 @@ const REASONS: [LeftOut; 7] = [
 ];
 
 fn write_reason(why: LeftOut) -> i64 {
-    REASONS.iter().position(|each| *each == why).map_or(0, |position| position as i64 + 1)
+    REASONS
+        .iter()
+        .position(|each| *each == why)
+        .map_or(0, |position| position as i64 + 1)
 }
 
 fn read_reason(written: i64) -> Option<LeftOut> {
-    REASONS.get(usize::try_from(written).ok()?.checked_sub(1)?).copied()
+    REASONS
+        .get(usize::try_from(written).ok()?.checked_sub(1)?)
+        .copied()
 }

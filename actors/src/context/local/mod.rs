@@ -172,7 +172,10 @@ impl Indexes {
 
     fn answer(&self, request: &RetrievalRequest, pace: &Pace<'_>) -> Result<Retrieved, RetrievalError> {
         let mut remark = None;
-        let root = request.workspace.canonicalize().unwrap_or_else(|_| request.workspace.clone());
+        let root = request
+            .workspace
+            .canonicalize()
+            .unwrap_or_else(|_| request.workspace.clone());
         if let Some(directory) = self.directory.as_ref().filter(|_| !self.is_in_memory(&root)) {
             let file = directory.join(format!("{}.sqlite", name_of(&root)));
             let why = match answer_from(&file, request, pace)? {
@@ -188,8 +191,13 @@ impl Indexes {
                 },
                 Err(Fault::Unwritable(why) | Fault::Other(why)) => why,
             };
-            tracing::warn!(why, "the index of the workspace cannot be kept; searching in memory");
-            remark = Some(format!("The index cannot be kept, so that this search was in memory ({why})."));
+            tracing::warn!(
+                why,
+                "the index of the workspace cannot be kept; searching in memory"
+            );
+            remark = Some(format!(
+                "The index cannot be kept, so that this search was in memory ({why})."
+            ));
         }
         self.answer_in_memory(root, request, pace, remark)
     }
@@ -218,7 +226,12 @@ impl Indexes {
         let Some(index) = in_memory.as_mut() else {
             return Err(unavailable("no index".to_string()));
         };
-        let answered = refresh_and_search(&mut index.connection, request, pace, pace.limits.bytes_in_memory_max)?;
+        let answered = refresh_and_search(
+            &mut index.connection,
+            request,
+            pace,
+            pace.limits.bytes_in_memory_max,
+        )?;
         match answered {
             Ok(mut answer) => {
                 answer.remarks.extend(remark);
@@ -267,9 +280,16 @@ fn refresh_and_search(
         Ok(coverage) => coverage,
         Err(error) => return Ok(Err(error)),
     };
-    let answered = search::search(connection, &request.workspace, &request.query, request.passages_max);
+    let answered = search::search(
+        connection,
+        &request.workspace,
+        &request.query,
+        request.passages_max,
+    );
     Ok(answered.map(|mut answer| {
-        answer.remarks.extend(describe_coverage(coverage.files, &coverage.left_out));
+        answer
+            .remarks
+            .extend(describe_coverage(coverage.files, &coverage.left_out));
         answer
     }))
 }

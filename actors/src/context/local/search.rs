@@ -7,9 +7,10 @@ use impresario_policies::retrieval::languages::Sort;
 use impresario_policies::retrieval::outline::{Definition, read_outline};
 use impresario_policies::retrieval::question::{Name, Question, Term, read_question};
 use impresario_policies::retrieval::ranking::{
-    Candidate, Exact, RankingSettings, WeighedTerm, rank_passages, weigh_term,
+    Candidate, Exact, RankingSettings, WeighedTerm, further_words, rank_passages, weigh_further_words,
+    weigh_term,
 };
-use impresario_policies::retrieval::words::{Stems, Token, for_each_token, whole};
+use impresario_policies::retrieval::words::{Stems, Token, for_each_token, relatives, whole};
 use rusqlite::{Connection, OptionalExtension, params};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
@@ -22,11 +23,17 @@ const CANDIDATES_MAX: usize = 300;
 const ROWS_MAX: u64 = 60_000;
 /// So many of the words of a long task are looked for.
 const TERMS_MAX: usize = 48;
+/// What a related word counts, against the word itself.
+const RELATIVE_SHARE: f64 = 0.5;
 /// So many passages are opened to see whether they define a name, or hold a text.
 const NAMED_MAX: usize = 200;
 const QUOTING_MAX: usize = 1_000;
 /// A definition is shown up to this length.
 const SHOWN_LINES_MAX: usize = 80;
+/// Passages of a file that are as near as this are shown as one.
+const MERGED_LINES_MAX: u32 = 60;
+/// So many times more passages are looked at than are shown, for some lengthen others.
+const LOOKED_AT: usize = 3;
 /// Words in names and in the place, against those in the text, where the index proposes.
 const PROPOSING: &str = "bm25(words, 1.0, 2.0, 2.0)";
 
@@ -51,7 +58,8 @@ pub(super) fn search(
         candidates: BTreeMap::new(),
     };
     let all: Option<u64> = connection.query_row("SELECT max(id) FROM passages", [], |row| row.get(0))?;
-    let mut terms = weigh(connection, &question.terms, all.unwrap_or(0))?;
+    let all = all.unwrap_or(0);
+    let mut terms = weigh(connection, &question.terms, all)?;
     let mut answer = Answer::default();
     if terms.len() > TERMS_MAX {
         answer.remarks.push(format!(
@@ -70,56 +78,94 @@ pub(super) fn search(
         }
     }
     let candidates: Vec<Candidate> = searcher.candidates.into_values().collect();
-    let terms: Vec<WeighedTerm> = terms.into_iter().map(|(term, _)| term).collect();
-    for (number, score) in rank_passages(&candidates, &terms, &question, &RankingSettings::default()) {
-        if answer.passages.len() == passages_max {
-            break;
-        }
-        answer.add(&candidates[number], score);
+    let mut terms: Vec<WeighedTerm> = terms.into_iter().map(|(term, _)| term).collect();
+    let settings = RankingSettings::default();
+    let first = rank_passages(&candidates, &terms, &question, &settings);
+    let mut further = further_words(&candidates, &first, &terms);
+    for (stem, value) in &mut further {
+        let term = Term {
+            stem: stem.clone(),
+            weight: 1.0,
+        };
+        *value *= weigh_term(&term, passages_with(connection, stem)?, all);
+    }
+    terms.extend(weigh_further_words(further, &terms, &settings));
+    let ranked = rank_passages(&candidates, &terms, &question, &settings);
+    for (number, score) in ranked.into_iter().take(passages_max * LOOKED_AT) {
+        answer.add(&candidates[number], score, passages_max);
+    }
+    for passage in &mut answer.passages {
+        passage.text = read_lines(&root.join(&passage.path), passage.line_start, passage.line_end);
     }
     Ok(answer)
 }
 
 impl Answer {
-    /// Adds a passage, unless its lines were added before.
-    fn add(&mut self, candidate: &Candidate, score: f64) {
+    /// Adds a passage, or lengthens one that was added before and is near.
+    fn add(&mut self, candidate: &Candidate, score: f64, passages_max: usize) {
         let lines = candidate.text.lines().count().max(1);
         let (first, last) = (candidate.start as u32 + 1, (candidate.start + lines) as u32);
-        let overlaps = |shown: &RetrievalResult| {
-            shown.path == candidate.path && shown.line_start <= last && first <= shown.line_end
-        };
-        if !self.passages.iter().any(overlaps) {
+        for shown in self.passages.iter_mut().filter(|shown| shown.path == candidate.path) {
+            let together = (shown.line_start.min(first), shown.line_end.max(last));
+            let is_held = together == (shown.line_start, shown.line_end);
+            let is_near = candidate.exact == Exact::No && together.1 - together.0 < MERGED_LINES_MAX;
+            if is_held || is_near {
+                (shown.line_start, shown.line_end) = together;
+                return;
+            }
+        }
+        if self.passages.len() < passages_max {
             self.passages.push(RetrievalResult {
                 path: candidate.path.clone(),
                 line_start: first,
                 line_end: last,
-                text: candidate.text.clone(),
+                text: String::new(),
                 score,
             });
         }
     }
 }
 
+fn read_lines(path: &Path, first: u32, last: u32) -> String {
+    let text = read_part(path, 0, u64::MAX).unwrap_or_default();
+    let lines = text.lines().skip(first as usize - 1).take((last + 1 - first) as usize);
+    lines.collect::<Vec<_>>().join("\n")
+}
+
 /// A term with the number of passages that have it.
 type Weighed = (WeighedTerm, u64);
 
 fn weigh(connection: &Connection, terms: &[Term], all: u64) -> Result<Vec<Weighed>, rusqlite::Error> {
-    let mut having = connection.prepare_cached("SELECT doc FROM vocabulary WHERE term = ?1")?;
     let mut weighed = Vec::new();
     for term in terms {
-        let count: u64 = having.query_row([&term.stem], |row| row.get(0)).optional()?.unwrap_or(0);
-        let term = WeighedTerm {
-            stems: vec![(term.stem.clone(), 1.0)],
-            weight: weigh_term(term, count, all),
-        };
-        weighed.push((term, count));
+        let mut count = passages_with(connection, &term.stem)?;
+        let mut stems = vec![(term.stem.clone(), 1.0)];
+        for relative in relatives(&term.stem) {
+            let found = passages_with(connection, &relative)?;
+            if found > 0 {
+                count += found;
+                stems.push((relative, RELATIVE_SHARE));
+            }
+        }
+        let weight = weigh_term(term, count, all);
+        weighed.push((WeighedTerm { stems, weight }, count));
     }
     Ok(weighed)
 }
 
+fn passages_with(connection: &Connection, stem: &str) -> Result<u64, rusqlite::Error> {
+    let mut having = connection.prepare_cached("SELECT doc FROM vocabulary WHERE term = ?1")?;
+    let found = having.query_row([stem], |row| row.get(0)).optional()?;
+    Ok(found.unwrap_or(0))
+}
+
 /// The most telling terms that stand somewhere, in the order of the question.
 fn most_telling(terms: Vec<Weighed>) -> Vec<Weighed> {
-    let mut ranked: Vec<(usize, Weighed)> = terms.into_iter().enumerate().filter(|(_, (_, count))| *count > 0).collect();
+    let mut ranked: Vec<(usize, Weighed)> = terms
+        .into_iter()
+        .enumerate()
+        .filter(|(_, (_, count))| *count > 0)
+        .collect();
     ranked.sort_by(|(_, (one, _)), (_, (other, _))| other.weight.total_cmp(&one.weight));
     ranked.truncate(TERMS_MAX);
     ranked.sort_by_key(|(order, _)| *order);
@@ -183,7 +229,10 @@ impl Searcher<'_> {
 
     fn add_candidate(&mut self, candidate: Candidate) {
         let place = (candidate.path.clone(), candidate.start);
-        let is_better = self.candidates.get(&place).is_none_or(|before| before.exact <= candidate.exact);
+        let is_better = self
+            .candidates
+            .get(&place)
+            .is_none_or(|before| before.exact <= candidate.exact);
         if is_better {
             self.candidates.insert(place, candidate);
         }
@@ -224,7 +273,13 @@ impl Searcher<'_> {
                 true => exact.min(Exact::Declares),
                 false => exact,
             };
-            let (start, end) = (definition.start, definition.end.min(definition.line + SHOWN_LINES_MAX).min(definition.start + SHOWN_LINES_MAX));
+            let (start, end) = (
+                definition.start,
+                definition
+                    .end
+                    .min(definition.line + SHOWN_LINES_MAX)
+                    .min(definition.start + SHOWN_LINES_MAX),
+            );
             let lines: Vec<&str> = text.lines().skip(start).take(end.saturating_sub(start)).collect();
             self.add_candidate(Candidate {
                 path: row.path.clone(),
@@ -248,7 +303,9 @@ impl Searcher<'_> {
         let written: Vec<String> = words.iter().map(|word| quoted(word)).collect();
         let mut found = false;
         for row in self.rows(&format!("body : ({})", written.join(" AND ")), QUOTING_MAX)? {
-            let Some(text) = read_part(&self.root.join(&row.path), row.start, row.end) else { continue };
+            let Some(text) = read_part(&self.root.join(&row.path), row.start, row.end) else {
+                continue;
+            };
             if text.contains(literal) {
                 found = true;
                 self.add(&row, text, Exact::Quotes);
@@ -262,7 +319,8 @@ impl Searcher<'_> {
         if expression.is_empty() {
             return Ok(Vec::new());
         }
-        let proposed = format!("SELECT rowid, {PROPOSING} FROM words WHERE words MATCH ?1 ORDER BY 2, 1 LIMIT ?2");
+        let proposed =
+            format!("SELECT rowid, {PROPOSING} FROM words WHERE words MATCH ?1 ORDER BY 2, 1 LIMIT ?2");
         let proposed: Vec<i64> = self
             .connection
             .prepare_cached(&proposed)?
@@ -301,9 +359,18 @@ fn whole_words(literal: &str) -> Vec<String> {
         Some(first) => &literal[first..],
         None => "",
     };
-    let trimmed = &trimmed[..trimmed.rfind(|character| !inside(character)).map_or(0, |last| last)];
+    let trimmed = &trimmed[..trimmed
+        .rfind(|character| !inside(character))
+        .map_or(0, |last| last)];
     let mut words = BTreeSet::new();
-    let text = if trimmed.split(|character| !inside(character)).all(|word| word.len() < 2) { literal } else { trimmed };
+    let text = if trimmed
+        .split(|character| !inside(character))
+        .all(|word| word.len() < 2)
+    {
+        literal
+    } else {
+        trimmed
+    };
     for_each_token(text, |token| {
         if let Token::Word(word) = token
             && word.len() > 1
@@ -323,6 +390,8 @@ fn read_part(path: &Path, start: u64, end: u64) -> Option<String> {
     let mut file = File::open(path).ok()?;
     file.seek(SeekFrom::Start(start)).ok()?;
     let mut bytes = Vec::new();
-    file.take(end.saturating_sub(start)).read_to_end(&mut bytes).ok()?;
+    file.take(end.saturating_sub(start))
+        .read_to_end(&mut bytes)
+        .ok()?;
     Some(as_text(bytes))
 }

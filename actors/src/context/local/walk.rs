@@ -4,8 +4,8 @@ use crate::gateways::RetrievalError;
 use ignore::{DirEntry, WalkBuilder};
 use impresario_policies::retrieval::file_kind::{FileKind, classify_path};
 use impresario_policies::retrieval::left_out::{
-    Beside, LeftOut, MANIFESTS, SOURCES, begins_like_a_key, is_build_output, is_made_by_tools, may_be_build_output,
-    reason_in_name,
+    Beside, LeftOut, MANIFESTS, SOURCES, begins_like_a_key, is_build_output, is_made_by_tools,
+    may_be_build_output, reason_in_name,
 };
 use std::fs::{File, Metadata};
 use std::io::Read;
@@ -101,7 +101,8 @@ pub fn read_workspace(
 ) -> Result<Vec<(LeftOut, String)>, RetrievalError> {
     let pace = Pace::begin(limits, &|| true);
     let mut walk = walk(workspace, &pace)?;
-    walk.files.sort_by_cached_key(|found| (reading_rank(&found.path), found.path.clone()));
+    walk.files
+        .sort_by_cached_key(|found| (reading_rank(&found.path), found.path.clone()));
     let mut left_out = walk.left_out;
     for found in walk.files {
         if pace.is_over() {
@@ -163,7 +164,9 @@ fn list_files(root: &Path, parents: bool, pace: &Pace<'_>) -> Walk {
         walk.add(root, &entry, pace.limits);
     }
     let built = std::mem::take(&mut *built.lock().unwrap_or_else(PoisonError::into_inner));
-    let built = built.iter().filter_map(|path| Some((LeftOut::BuildOutput, relative(root, path)?)));
+    let built = built
+        .iter()
+        .filter_map(|path| Some((LeftOut::BuildOutput, relative(root, path)?)));
     walk.left_out.extend(built);
     walk.left_out.sort();
     walk.files.sort_by(|one, other| one.path.cmp(&other.path));
@@ -175,7 +178,9 @@ impl Walk {
         if !entry.file_type().is_some_and(|kind| kind.is_file()) {
             return;
         }
-        let Some(path) = relative(root, entry.path()) else { return };
+        let Some(path) = relative(root, entry.path()) else {
+            return;
+        };
         if let Some(why) = reason_in_name(&path) {
             self.left_out.push((why, path));
             return;
@@ -197,7 +202,10 @@ impl Walk {
 }
 
 fn changed(metadata: &Metadata) -> i64 {
-    metadata.mtime().saturating_mul(1_000_000_000).saturating_add(metadata.mtime_nsec())
+    metadata
+        .mtime()
+        .saturating_mul(1_000_000_000)
+        .saturating_add(metadata.mtime_nsec())
 }
 
 fn relative(root: &Path, path: &Path) -> Option<String> {
@@ -216,7 +224,10 @@ fn is_worth_entering(entry: &DirEntry, built: &Mutex<Vec<PathBuf>>) -> bool {
         return false;
     }
     if may_be_build_output(&name) && is_build_output(&name, beside(entry.path())) {
-        built.lock().unwrap_or_else(PoisonError::into_inner).push(entry.path().to_path_buf());
+        built
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .push(entry.path().to_path_buf());
         return false;
     }
     true
@@ -263,6 +274,8 @@ pub(super) fn read_text(path: &Path, limits: &SearchLimits) -> Result<String, Le
 pub(super) fn as_text(bytes: Vec<u8>) -> String {
     String::from_utf8(bytes).unwrap_or_else(|error| {
         let chunks = error.as_bytes().utf8_chunks();
-        chunks.map(|chunk| format!("{}{}", chunk.valid(), "?".repeat(chunk.invalid().len()))).collect()
+        chunks
+            .map(|chunk| format!("{}{}", chunk.valid(), "?".repeat(chunk.invalid().len())))
+            .collect()
     })
 }

@@ -78,7 +78,10 @@ pub(super) fn run(workspace: &Workspace, arguments: &GrepArguments) -> Result<St
     }
     let late = left_out.iter().filter(|(why, _)| *why == LeftOut::NoTime).count();
     if late > 0 {
-        let _ = writeln!(shown, "({late} files were not reached in time; narrow the glob or the path)");
+        let _ = writeln!(
+            shown,
+            "({late} files were not reached in time; narrow the glob or the path)"
+        );
     }
     Ok(shown)
 }
