@@ -3,12 +3,11 @@
 //! The sources are the ones cargo fetched for the build. Each question goes the way of a sub-agent with the offline
 //! model: search, then the answer a user would read; what counts are the first three places it cites.
 
-use impresario_actors::context::local::{SearchLimits, read_workspace, search};
+use impresario_actors::context::local::{SearchLimits, read_workspace, search_workspace};
+use impresario_actors::gateways::{RetrievalRequest, Retrieved};
 use impresario_policies::offline::turn::{Turn, TurnFacts, take_turn};
-use impresario_policies::retrieval::citation::{Citation, render_citations};
-use impresario_policies::retrieval::ranking::SourceFile;
 use impresario_policies::sub_agent_prompt::RETRIEVAL_TOOL;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -92,17 +91,14 @@ fn answer(workspace: &Path, question: &str) -> String {
     };
     let query = arguments["query"].as_str().expect("a query");
     let passages_max = arguments["passages_max"].as_u64().expect("a number") as usize;
-    let found = search(workspace, query, passages_max, &SearchLimits::default()).expect("the sources");
-    let citations: Vec<Citation> = found
-        .into_iter()
-        .map(|passage| Citation {
-            path: passage.path,
-            line_start: passage.line_start,
-            line_end: passage.line_end,
-            text: passage.text,
-        })
-        .collect();
-    let shown = render_citations(&citations, 20_000);
+    let request = RetrievalRequest {
+        query: query.to_string(),
+        workspace: workspace.to_path_buf(),
+        passages_max,
+    };
+    let found = search_workspace(&request, &SearchLimits::default(), None).expect("the sources");
+    assert!(matches!(found, Retrieved::Passages { .. }));
+    let shown = found.into_text();
     let second = take_turn(&TurnFacts {
         prompt: &prompt,
         tools,
@@ -112,6 +108,17 @@ fn answer(workspace: &Path, question: &str) -> String {
         panic!("it answers then")
     };
     text
+}
+
+/// Every file that is searched: path and text.
+fn files_of(root: &Path) -> Vec<(String, String)> {
+    let mut files = Vec::new();
+    let read = read_workspace(root, &SearchLimits::default(), |path, text| {
+        files.push((path.to_string(), text.to_string()));
+        true
+    });
+    read.expect("the sources");
+    files
 }
 
 /// The places an answer cites, in its order: path, first line, last line.
@@ -127,7 +134,7 @@ fn cited(answer: &str) -> Vec<(&str, u32, u32)> {
 }
 
 /// The plain alternative: the files in which the words of the question stand most often.
-fn by_counting_keywords(files: &[SourceFile], question: &str) -> Vec<String> {
+fn by_counting_keywords(files: &[(String, String)], question: &str) -> Vec<String> {
     const GLUE: [&str; 26] = [
         "how", "what", "where", "when", "which", "does", "with", "that", "this", "from", "into", "have",
         "they", "there", "their", "the", "and", "for", "are", "can", "its", "not", "who", "you", "one",
@@ -140,12 +147,9 @@ fn by_counting_keywords(files: &[SourceFile], question: &str) -> Vec<String> {
         .collect();
     let mut counted: Vec<(usize, &String)> = files
         .iter()
-        .map(|file| {
-            let text = file.text.to_lowercase();
-            (
-                words.iter().map(|word| text.matches(word).count()).sum(),
-                &file.path,
-            )
+        .map(|(path, text)| {
+            let text = text.to_lowercase();
+            (words.iter().map(|word| text.matches(word).count()).sum(), path)
         })
         .collect();
     counted.sort_by(|one, other| other.0.cmp(&one.0).then(one.1.cmp(other.1)));
@@ -159,7 +163,7 @@ fn by_counting_keywords(files: &[SourceFile], question: &str) -> Vec<String> {
 #[test]
 fn newcomers_questions_are_answered_with_the_right_file() {
     let sources = sources();
-    let mut trees: BTreeMap<&str, Vec<SourceFile>> = BTreeMap::new();
+    let mut trees: BTreeMap<&str, Vec<(String, String)>> = BTreeMap::new();
     let questions = questions();
     let mut found = 0;
     let mut found_by_counting = 0;
@@ -170,7 +174,7 @@ fn newcomers_questions_are_answered_with_the_right_file() {
             .unwrap_or_else(|| panic!("{} is no dependency", question.krate));
         let files = trees
             .entry(question.krate)
-            .or_insert_with(|| read_workspace(root, &SearchLimits::default()).expect("the sources"));
+            .or_insert_with(|| files_of(root));
         for path in &question.answered_by {
             assert!(root.join(path).is_file(), "{} has no {path}", question.krate);
         }
@@ -179,9 +183,9 @@ fn newcomers_questions_are_answered_with_the_right_file() {
         for (path, first, last) in &places {
             let file = files
                 .iter()
-                .find(|file| file.path == *path)
+                .find(|file| file.0 == *path)
                 .unwrap_or_else(|| panic!("no file {path}"));
-            let lines = file.text.lines().count() as u32;
+            let lines = file.1.lines().count() as u32;
             assert!(
                 1 <= *first && first <= last && *last <= lines,
                 "{path} has no lines {first} to {last}"
@@ -227,4 +231,31 @@ fn the_same_question_gets_the_same_answer() {
     let root = &sources["tokio-util"];
     let question = "How can one part of a program tell many running tasks to stop?";
     assert_eq!(answer(root, question), answer(root, question));
+}
+
+/// What the questions are about stands in no table of the search: words that hold a sentence together, or are among the most
+/// common ones of English, only count less there; the rest are the words of programming languages and of file names.
+#[test]
+fn no_telling_word_of_a_question_stands_in_the_search() {
+    let directory = Path::new(env!("CARGO_MANIFEST_DIR")).join("policies/src/retrieval");
+    let mut told: BTreeSet<String> = BTreeSet::new();
+    for entry in std::fs::read_dir(directory).expect("the search") {
+        let path = entry.expect("an entry").path();
+        let source = std::fs::read_to_string(&path).expect("text");
+        let product = source.split("#[cfg(test)]").next().unwrap_or_default();
+        let code = product.lines().filter(|line| !line.trim_start().starts_with("//"));
+        let code: String = code.filter(|line| !line.contains("r\"")).collect::<Vec<_>>().join("\n");
+        for literal in code.split('"').skip(1).step_by(2) {
+            let words = literal.split(|character: char| !character.is_alphanumeric());
+            told.extend(words.map(str::to_lowercase));
+        }
+    }
+    // Words of the languages, of files' names, and of sentences for the reader.
+    let of_the_trade = ["async", "command", "file", "files", "lock", "long", "struct", "test", "trait", "type", "types", "input", "value"];
+    let questions = questions();
+    let asked = questions.iter().flat_map(|question| question.text.split(|character: char| !character.is_alphanumeric()));
+    let telling: BTreeSet<String> = asked.map(str::to_lowercase).filter(|word| word.len() > 2).collect();
+    let weak = impresario_policies::retrieval::question::counts_less;
+    let shared: Vec<&String> = telling.intersection(&told).filter(|word| !weak(word) && !of_the_trade.contains(&word.as_str())).collect();
+    assert!(shared.is_empty(), "{shared:?}");
 }

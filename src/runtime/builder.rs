@@ -5,7 +5,7 @@ use super::hosts::Program;
 use super::inside::{COMMANDS_AHEAD_MAX, Inside, Thread, serve};
 use super::program::{ProgramHost, ProgramModel, SharedHost, SharedModel};
 use super::retention::{forget_old_files, forget_old_runs};
-use super::state_directory::{StateDirectoryError, make_private, state_directory};
+use super::state_directory::{StateDirectoryError, cache_directory, make_private, state_directory};
 use super::sub_agent::{Defaults, EMBEDDED_RUNNER, PI_RUNNER, agents_by_name};
 use super::unread::Acknowledgement;
 use super::wish::{self, wishes};
@@ -412,6 +412,7 @@ impl RuntimeBuilder {
 
     fn outside(self, directory: &Path, program: &ProgramThreads) -> Outside {
         let engines = self.engine_settings();
+        let indexes = cache_directory(self.state_directory.as_deref()).map(|cache| cache.join("search"));
         let pi = self.pi_settings(directory);
         let model = Rc::new(ProgramModel::new(self.model, program.clone()));
         let mut parts = EmbeddedParts::new(model.clone(), program.clone());
@@ -431,7 +432,7 @@ impl RuntimeBuilder {
             runners,
             clock: Rc::new(SystemWallClock),
             traces: Rc::new(FileShelf),
-            open_context: open_context(engines.clone()),
+            open_context: open_context(engines.clone(), indexes),
             contain: Rc::new(|run, grace| contain(run, grace, None).boxed_local()),
             resolve: crate::skills::resolver(self.spawn, engines, host_kind.clone()),
             our_host: Rc::new(move || (host_kind.clone(), lock(&session).clone())),
@@ -442,11 +443,11 @@ impl RuntimeBuilder {
 }
 
 /// The search in this process, or a program, as the run's request says.
-fn open_context(engines: EngineSettings) -> OpenContext {
+fn open_context(engines: EngineSettings, indexes: Option<PathBuf>) -> OpenContext {
     Rc::new(move |seed| {
         let retrieval = &seed.request.retrieval;
         match retrieval.is_a_program() {
-            false => Rc::new(LocalContextEngine::within(retrieval.timeout)),
+            false => Rc::new(LocalContextEngine::within(retrieval.timeout, indexes.clone())),
             true => {
                 let workspace = seed.request.workspace.clone();
                 Rc::new(McpContextEngine::new(&engines, retrieval, &seed.run, workspace))

@@ -21,13 +21,24 @@ pub enum StateDirectoryError {
 
 /// `$XDG_STATE_HOME/impresario`, else `$HOME/.local/state/impresario`.
 pub fn state_directory() -> Result<PathBuf, StateDirectoryError> {
-    let absolute = |name: &str| {
-        std::env::var_os(name)
-            .map(PathBuf::from)
-            .filter(|path| path.is_absolute())
-    };
     let base = absolute("XDG_STATE_HOME").or_else(|| Some(absolute("HOME")?.join(".local/state")));
     Ok(base.ok_or(StateDirectoryError::Unknown)?.join("impresario"))
+}
+
+/// Where indexes are kept, which can be made anew at any time: `$XDG_CACHE_HOME/impresario`, else
+/// `$HOME/.cache/impresario`. Beside the state, where that was put in a place of its own.
+pub(crate) fn cache_directory(state_directory: Option<&Path>) -> Option<PathBuf> {
+    if let Some(state_directory) = state_directory {
+        return Some(state_directory.join("cache"));
+    }
+    let base = absolute("XDG_CACHE_HOME").or_else(|| Some(absolute("HOME")?.join(".cache")));
+    Some(base?.join("impresario"))
+}
+
+fn absolute(name: &str) -> Option<PathBuf> {
+    std::env::var_os(name)
+        .map(PathBuf::from)
+        .filter(|path| path.is_absolute())
 }
 
 /// Makes a directory that only its owner can look into.

@@ -636,6 +636,7 @@ async fn perform_play(scenario: &Scenario, plan: Plan, seed: u64) -> Outcome {
             Rc::new(LocalContextEngine::new(
                 SearchLimits::default(),
                 HeavyWork::Inline,
+                None,
             ))
         }),
         contain: Rc::new(|_, _| std::future::ready(Proof::NOTHING_STARTED).boxed_local()),

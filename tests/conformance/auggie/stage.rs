@@ -179,6 +179,7 @@ fn outside(world: &Rc<World>) -> Outside {
             Rc::new(LocalContextEngine::new(
                 SearchLimits::default(),
                 HeavyWork::Inline,
+                None,
             ))
         }),
         contain: Rc::new(|_, _| std::future::ready(Proof::NOTHING_STARTED).boxed_local()),

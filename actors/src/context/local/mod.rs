@@ -276,6 +276,7 @@ fn refresh_and_search(
     bytes_max: u64,
 ) -> Result<Result<Answer, rusqlite::Error>, RetrievalError> {
     let walk = walk::walk(&request.workspace, pace)?;
+    let saw_all = walk.is_complete;
     let coverage = match index::refresh(connection, &request.workspace, walk, bytes_max, pace) {
         Ok(coverage) => coverage,
         Err(error) => return Ok(Err(error)),

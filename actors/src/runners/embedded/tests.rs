@@ -101,7 +101,7 @@ impl ToolGate for RecordingGate {
     }
 
     async fn retrieve(&self, query: &str, passages_max: Option<usize>) -> Result<String, String> {
-        let engine = LocalContextEngine::new(SearchLimits::default(), HeavyWork::Inline);
+        let engine = LocalContextEngine::new(SearchLimits::default(), HeavyWork::Inline, None);
         let request = RetrievalRequest {
             query: query.to_string(),
             workspace: self.workspace.clone(),

@@ -42,8 +42,9 @@ pub(super) fn run(workspace: &Workspace, arguments: &FindArguments) -> Result<St
         .map(|found| &found.path)
         .filter(|path| is_below(path, &below) && globs.is_match(path))
         .collect();
+    let not_all = if walk.is_complete { "" } else { "(not everything was seen; narrow the path)\n" };
     if found.is_empty() {
-        return Ok("No file matches.".to_string());
+        return Ok(format!("No file matches.\n{not_all}").trim_end().to_string());
     }
     let mut shown: String = found
         .iter()
@@ -56,6 +57,7 @@ pub(super) fn run(workspace: &Workspace, arguments: &FindArguments) -> Result<St
             found.len() - PATHS_MAX
         ));
     }
+    shown.push_str(not_all);
     Ok(shown)
 }
 
