@@ -172,9 +172,7 @@ fn newcomers_questions_are_answered_with_the_right_file() {
         let root = sources
             .get(question.krate)
             .unwrap_or_else(|| panic!("{} is no dependency", question.krate));
-        let files = trees
-            .entry(question.krate)
-            .or_insert_with(|| files_of(root));
+        let files = trees.entry(question.krate).or_insert_with(|| files_of(root));
         for path in &question.answered_by {
             assert!(root.join(path).is_file(), "{} has no {path}", question.krate);
         }
@@ -243,19 +241,37 @@ fn no_telling_word_of_a_question_stands_in_the_search() {
         let path = entry.expect("an entry").path();
         let source = std::fs::read_to_string(&path).expect("text");
         let product = source.split("#[cfg(test)]").next().unwrap_or_default();
-        let code = product.lines().filter(|line| !line.trim_start().starts_with("//"));
-        let code: String = code.filter(|line| !line.contains("r\"")).collect::<Vec<_>>().join("\n");
+        let code = product
+            .lines()
+            .filter(|line| !line.trim_start().starts_with("//"));
+        let code: String = code
+            .filter(|line| !line.contains("r\""))
+            .collect::<Vec<_>>()
+            .join("\n");
         for literal in code.split('"').skip(1).step_by(2) {
             let words = literal.split(|character: char| !character.is_alphanumeric());
             told.extend(words.map(str::to_lowercase));
         }
     }
     // Words of the languages, of files' names, and of sentences for the reader.
-    let of_the_trade = ["async", "command", "file", "files", "lock", "long", "struct", "test", "trait", "type", "types", "input", "value"];
+    let of_the_trade = [
+        "async", "command", "file", "files", "lock", "long", "struct", "test", "trait", "type", "types",
+        "input", "value",
+    ];
     let questions = questions();
-    let asked = questions.iter().flat_map(|question| question.text.split(|character: char| !character.is_alphanumeric()));
-    let telling: BTreeSet<String> = asked.map(str::to_lowercase).filter(|word| word.len() > 2).collect();
+    let asked = questions.iter().flat_map(|question| {
+        question
+            .text
+            .split(|character: char| !character.is_alphanumeric())
+    });
+    let telling: BTreeSet<String> = asked
+        .map(str::to_lowercase)
+        .filter(|word| word.len() > 2)
+        .collect();
     let weak = impresario_policies::retrieval::question::counts_less;
-    let shared: Vec<&String> = telling.intersection(&told).filter(|word| !weak(word) && !of_the_trade.contains(&word.as_str())).collect();
+    let shared: Vec<&String> = telling
+        .intersection(&told)
+        .filter(|word| !weak(word) && !of_the_trade.contains(&word.as_str()))
+        .collect();
     assert!(shared.is_empty(), "{shared:?}");
 }

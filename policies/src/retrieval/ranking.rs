@@ -9,7 +9,7 @@ use super::words::{Stems, Token, for_each_token, for_each_word, whole};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// A passage that may answer.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Candidate {
     /// Of its file.
     pub path: String,
@@ -27,6 +27,8 @@ pub struct Candidate {
     pub is_test: bool,
     /// What was found in it letter for letter.
     pub exact: Exact,
+    /// How well its whole file answers, from 0 to 1.
+    pub file: f64,
 }
 
 /// What was found letter for letter, the weakest first.
@@ -70,6 +72,8 @@ pub struct RankingSettings {
     pub within: f64,
     /// The words that the names and paths of the first passages share, against the most telling word of the question.
     pub feedback: f64,
+    /// The best of all files, against a passage that says everything.
+    pub file: f64,
     /// From here on a further mention counts half.
     pub saturation: f64,
     /// How much more a long passage has to say to count as much as a short one, from 0 to 1.
@@ -86,6 +90,7 @@ impl Default for RankingSettings {
             names: 0.5,
             path: 1.5,
             within: 0.6,
+            file: 0.3,
             saturation: 2.0,
             length: 0.3,
             feedback: 0.3,
@@ -114,7 +119,7 @@ pub fn rank_passages(
     };
     let mut ranked: Vec<(usize, f64)> = Vec::new();
     for (number, (candidate, counted)) in candidates.iter().zip(&counted).enumerate() {
-        let score = scorer.score(counted) * prior(candidate, question, settings);
+        let score = scorer.score(counted, candidate.file) * prior(candidate, question, settings);
         ranked.push((number, score));
     }
     let key = |number: usize| (&candidates[number].path, candidates[number].start);
@@ -279,7 +284,7 @@ struct Scorer<'t> {
 
 impl Scorer<'_> {
     /// How much a passage says of each term, 1 for its text at most, and what names and places add.
-    fn score(&self, counted: &Counted) -> f64 {
+    fn score(&self, counted: &Counted, file: f64) -> f64 {
         let settings = self.settings;
         let length = 1.0 - settings.length + settings.length * counted.words / self.mean_words.max(1.0);
         let terms = self.terms.iter().enumerate().map(|(number, term)| {
@@ -288,7 +293,7 @@ impl Scorer<'_> {
                 + settings.names * counted.names[number].min(1.0)
                 + settings.path * counted.path[number].min(1.0)
                 + settings.within * counted.within[number].min(1.0);
-            term.weight * found
+            term.weight * (found + settings.file * file)
         });
         terms.sum()
     }
@@ -309,6 +314,7 @@ mod tests {
             within: String::new(),
             is_test: false,
             exact: Exact::No,
+            file: 0.0,
         }
     }
 

@@ -15,7 +15,7 @@ use sha2::{Digest, Sha256};
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-/// The tables. `words` keeps no text: a row has the number of its passage.
+/// The tables. `words` and `file_words` keep no text: a row has the number of its passage or file.
 pub(super) const LAYOUT: Layout = Layout {
     application: 0x494d_5053,
     version: 1,
@@ -32,6 +32,7 @@ pub(super) const LAYOUT: Layout = Layout {
         CREATE VIRTUAL TABLE words USING fts5(
             body, names, place, content='', contentless_delete=1, tokenize='ascii'
         );
+        CREATE VIRTUAL TABLE file_words USING fts5(body, content='', contentless_delete=1, tokenize='ascii');
         CREATE VIRTUAL TABLE vocabulary USING fts5vocab(words, 'row');
     ",
 };
@@ -168,9 +169,11 @@ fn forget_passages(transaction: &Transaction<'_>, file: i64) -> Result<(), rusql
     transaction
         .prepare_cached("DELETE FROM words WHERE rowid IN (SELECT id FROM passages WHERE file = ?1)")?
         .execute([file])?;
-    transaction
-        .prepare_cached("DELETE FROM passages WHERE file = ?1")?
-        .execute([file])?;
+    for table in ["passages WHERE file", "file_words WHERE rowid"] {
+        transaction
+            .prepare_cached(&format!("DELETE FROM {table} = ?1"))?
+            .execute([file])?;
+    }
     Ok(())
 }
 
@@ -249,6 +252,7 @@ fn put_passages(
     )?;
     let mut into_words = transaction
         .prepare_cached("INSERT INTO words (rowid, body, names, place) VALUES (?1, ?2, ?3, ?4)")?;
+    let mut whole_file = String::new();
     for passage in cut_file(&outline) {
         let names = passage.names.join(" ");
         let within = passage.within.join(" ");
@@ -276,7 +280,11 @@ fn put_passages(
         stems.write(path, &mut columns[2]);
         stems.write(&within, &mut columns[2]);
         into_words.execute(params![id, columns[0], columns[1], columns[2]])?;
+        whole_file.push_str(&columns[0]);
     }
+    transaction
+        .prepare_cached("INSERT INTO file_words (rowid, body) VALUES (?1, ?2)")?
+        .execute(params![file, whole_file])?;
     Ok(())
 }
 

@@ -30,6 +30,9 @@ const INDEXES_MAX: usize = 24;
 /// … as long as they are no larger together.
 const INDEXES_BYTES_MAX: u64 = 4_000_000_000;
 
+const NOT_ALL: &str = "The workspace is larger than can be looked through at once, or a part of it cannot be read: not \
+                       everything was seen.";
+
 /// Whether long computations leave the thread of the actors.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum HeavyWork {
@@ -291,6 +294,9 @@ fn refresh_and_search(
         answer
             .remarks
             .extend(describe_coverage(coverage.files, &coverage.left_out));
+        if !saw_all {
+            answer.remarks.push(NOT_ALL.to_string());
+        }
         answer
     }))
 }

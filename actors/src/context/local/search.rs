@@ -19,6 +19,10 @@ use std::path::Path;
 
 /// So many passages are read and ranked for the words of a question.
 const CANDIDATES_MAX: usize = 300;
+/// So many whole files are ranked; passages of those that are this near to the best one join the others.
+const FILES_MAX: usize = 60;
+const GOOD_FILE: f64 = 0.5;
+const PASSAGES_OF_A_FILE: usize = 4;
 /// The words that are looked for stand in so many passages together; the most telling ones are looked for in any case.
 const ROWS_MAX: u64 = 60_000;
 /// So many of the words of a long task are looked for.
@@ -42,6 +46,8 @@ const PROPOSING: &str = "bm25(words, 1.0, 2.0, 2.0)";
 pub(super) struct Answer {
     pub(super) passages: Vec<RetrievalResult>,
     pub(super) remarks: Vec<String>,
+    /// How exactly each passage was found.
+    exact: Vec<Exact>,
 }
 
 /// Finds the passages that answer best.
@@ -56,6 +62,7 @@ pub(super) fn search(
         connection,
         root,
         candidates: BTreeMap::new(),
+        files: BTreeMap::new(),
     };
     let all: Option<u64> = connection.query_row("SELECT max(id) FROM passages", [], |row| row.get(0))?;
     let all = all.unwrap_or(0);
@@ -77,7 +84,10 @@ pub(super) fn search(
             break;
         }
     }
-    let candidates: Vec<Candidate> = searcher.candidates.into_values().collect();
+    let mut candidates: Vec<Candidate> = searcher.candidates.into_values().collect();
+    for candidate in &mut candidates {
+        candidate.file = searcher.files.get(&candidate.path).copied().unwrap_or(0.0);
+    }
     let mut terms: Vec<WeighedTerm> = terms.into_iter().map(|(term, _)| term).collect();
     let settings = RankingSettings::default();
     let first = rank_passages(&candidates, &terms, &question, &settings);
@@ -105,11 +115,19 @@ impl Answer {
     fn add(&mut self, candidate: &Candidate, score: f64, passages_max: usize) {
         let lines = candidate.text.lines().count().max(1);
         let (first, last) = (candidate.start as u32 + 1, (candidate.start + lines) as u32);
-        for shown in self.passages.iter_mut().filter(|shown| shown.path == candidate.path) {
+        for (shown, exact) in self.passages.iter_mut().zip(&self.exact) {
+            if shown.path != candidate.path {
+                continue;
+            }
             let together = (shown.line_start.min(first), shown.line_end.max(last));
+            let overlaps = shown.line_start <= last && first <= shown.line_end;
             let is_held = together == (shown.line_start, shown.line_end);
-            let is_near = candidate.exact == Exact::No && together.1 - together.0 < MERGED_LINES_MAX;
-            if is_held || is_near {
+            // What is the definition or the text that was asked for stays as it is.
+            if is_held || (overlaps && *exact > candidate.exact) {
+                return;
+            }
+            let is_loose = *exact == Exact::No && candidate.exact == Exact::No;
+            if is_loose && together.1 - together.0 < MERGED_LINES_MAX {
                 (shown.line_start, shown.line_end) = together;
                 return;
             }
@@ -122,13 +140,17 @@ impl Answer {
                 text: String::new(),
                 score,
             });
+            self.exact.push(candidate.exact);
         }
     }
 }
 
 fn read_lines(path: &Path, first: u32, last: u32) -> String {
     let text = read_part(path, 0, u64::MAX).unwrap_or_default();
-    let lines = text.lines().skip(first as usize - 1).take((last + 1 - first) as usize);
+    let lines = text
+        .lines()
+        .skip(first as usize - 1)
+        .take((last + 1 - first) as usize);
     lines.collect::<Vec<_>>().join("\n")
 }
 
@@ -189,6 +211,8 @@ struct Searcher<'a> {
     root: &'a Path,
     /// By file and line, so that the order is the same however the index was made.
     candidates: BTreeMap<(String, usize), Candidate>,
+    /// How well whole files answer.
+    files: BTreeMap<String, f64>,
 }
 
 impl Searcher<'_> {
@@ -205,12 +229,45 @@ impl Searcher<'_> {
             }
             words.extend(term.stems.iter().map(|(stem, _)| quoted(stem)));
         }
-        for row in self.rows(&words.join(" OR "), CANDIDATES_MAX)? {
-            if let Some(text) = read_part(&self.root.join(&row.path), row.start, row.end) {
-                self.add(&row, text, Exact::No);
+        let expression = words.join(" OR ");
+        for row in self.rows(&expression, None, CANDIDATES_MAX)? {
+            self.add_row(&row);
+        }
+        self.files = self.whole_files(&expression)?;
+        let best = self.files.iter().filter(|(_, share)| **share > GOOD_FILE);
+        let best: Vec<String> = best.map(|(path, _)| path.clone()).collect();
+        for path in best {
+            for row in self.rows(&expression, Some(&path), PASSAGES_OF_A_FILE)? {
+                self.add_row(&row);
             }
         }
         Ok(())
+    }
+
+    fn add_row(&mut self, row: &Row) {
+        if let Some(text) = read_part(&self.root.join(&row.path), row.start, row.end) {
+            self.add(row, text, Exact::No);
+        }
+    }
+
+    /// How well whole files answer, the best one 1.
+    fn whole_files(&self, expression: &str) -> Result<BTreeMap<String, f64>, rusqlite::Error> {
+        let mut files = BTreeMap::new();
+        if expression.is_empty() {
+            return Ok(files);
+        }
+        let mut statement = self.connection.prepare_cached(
+            "SELECT path, score FROM (SELECT rowid AS file, bm25(file_words) AS score FROM file_words
+             WHERE file_words MATCH ?1 ORDER BY 2, 1 LIMIT ?2) JOIN files ON files.id = file ORDER BY score, path",
+        )?;
+        let mut rows = statement.query(params![expression, FILES_MAX as i64])?;
+        let mut best = None;
+        while let Some(row) = rows.next()? {
+            let score: f64 = -row.get::<_, f64>(1)?;
+            let best = *best.get_or_insert(score.max(f64::MIN_POSITIVE));
+            files.insert(row.get(0)?, score / best);
+        }
+        Ok(files)
     }
 
     fn add(&mut self, row: &Row, text: String, exact: Exact) {
@@ -223,6 +280,7 @@ impl Searcher<'_> {
             within: row.within.clone(),
             is_test: row.is_test,
             exact,
+            file: 0.0,
         };
         self.add_candidate(candidate);
     }
@@ -240,7 +298,11 @@ impl Searcher<'_> {
 
     /// Definitions of a name, each from its comment to its end.
     fn look_for_name(&mut self, name: &Name, question: &Question) -> Result<(), rusqlite::Error> {
-        let mut rows = self.rows(&format!("names : {}", quoted(&whole(&name.text))), NAMED_MAX)?;
+        let mut rows = self.rows(
+            &format!("names : {}", quoted(&whole(&name.text))),
+            None,
+            NAMED_MAX,
+        )?;
         rows.retain(|row| row.names.split(' ').any(|each| each == name.text));
         let mut files: BTreeSet<String> = BTreeSet::new();
         for row in &rows {
@@ -290,6 +352,7 @@ impl Searcher<'_> {
                 within: within.iter().map(|each| each.name).collect::<Vec<_>>().join(" "),
                 is_test: row.is_test,
                 exact,
+                file: 0.0,
             });
         }
     }
@@ -302,7 +365,7 @@ impl Searcher<'_> {
         }
         let written: Vec<String> = words.iter().map(|word| quoted(word)).collect();
         let mut found = false;
-        for row in self.rows(&format!("body : ({})", written.join(" AND ")), QUOTING_MAX)? {
+        for row in self.rows(&format!("body : ({})", written.join(" AND ")), None, QUOTING_MAX)? {
             let Some(text) = read_part(&self.root.join(&row.path), row.start, row.end) else {
                 continue;
             };
@@ -315,16 +378,32 @@ impl Searcher<'_> {
     }
 
     /// The best rows for an expression of FTS5.
-    fn rows(&self, expression: &str, rows_max: usize) -> Result<Vec<Row>, rusqlite::Error> {
+    fn rows(
+        &self,
+        expression: &str,
+        file: Option<&str>,
+        rows_max: usize,
+    ) -> Result<Vec<Row>, rusqlite::Error> {
         if expression.is_empty() {
             return Ok(Vec::new());
         }
-        let proposed =
-            format!("SELECT rowid, {PROPOSING} FROM words WHERE words MATCH ?1 ORDER BY 2, 1 LIMIT ?2");
+        let (first, last) = match file {
+            None => (0, i64::MAX),
+            Some(path) => self.connection.query_row(
+                "SELECT min(passages.id), max(passages.id) FROM passages JOIN files ON files.id = file WHERE path = ?1",
+                [path],
+                |row| Ok((row.get(0)?, row.get(1)?)),
+            )?,
+        };
+        let proposed = format!(
+            "SELECT rowid, {PROPOSING} FROM words WHERE words MATCH ?1 AND rowid BETWEEN ?3 AND ?4 ORDER BY 2, 1 LIMIT ?2"
+        );
         let proposed: Vec<i64> = self
             .connection
             .prepare_cached(&proposed)?
-            .query_map(params![expression, rows_max as i64], |row| row.get(0))?
+            .query_map(params![expression, rows_max as i64, first, last], |row| {
+                row.get(0)
+            })?
             .collect::<Result<_, _>>()?;
         let mut statement = self.connection.prepare_cached(
             "SELECT passages.id, path, line, start, end, is_test, names, within

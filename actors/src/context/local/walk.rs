@@ -34,7 +34,7 @@ pub struct SearchLimits {
 impl Default for SearchLimits {
     fn default() -> Self {
         Self {
-            file_bytes_max: 1_500_000,
+            file_bytes_max: 4_000_000,
             files_max: 100_000,
             bytes_max: 1_000_000_000,
             bytes_in_memory_max: 48_000_000,

@@ -42,7 +42,11 @@ pub(super) fn run(workspace: &Workspace, arguments: &FindArguments) -> Result<St
         .map(|found| &found.path)
         .filter(|path| is_below(path, &below) && globs.is_match(path))
         .collect();
-    let not_all = if walk.is_complete { "" } else { "(not everything was seen; narrow the path)\n" };
+    let not_all = if walk.is_complete {
+        ""
+    } else {
+        "(not everything was seen; narrow the path)\n"
+    };
     if found.is_empty() {
         return Ok(format!("No file matches.\n{not_all}").trim_end().to_string());
     }
