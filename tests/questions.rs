@@ -6,6 +6,7 @@
 use impresario_actors::context::local::{SearchLimits, read_workspace, search_workspace};
 use impresario_actors::gateways::{RetrievalRequest, Retrieved};
 use impresario_policies::offline::turn::{Turn, TurnFacts, take_turn};
+use impresario_policies::retrieval::question::read_question;
 use impresario_policies::sub_agent_prompt::RETRIEVAL_TOOL;
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::Write;
@@ -268,7 +269,7 @@ fn no_telling_word_of_a_question_stands_in_the_search() {
         .map(str::to_lowercase)
         .filter(|word| word.len() > 2)
         .collect();
-    let weak = impresario_policies::retrieval::question::counts_less;
+    let weak = |word: &str| read_question(word).terms.iter().all(|term| term.weight < 1.0);
     let shared: Vec<&String> = telling
         .intersection(&told)
         .filter(|word| !weak(word) && !of_the_trade.contains(&word.as_str()))

@@ -6,9 +6,9 @@
 use rusqlite::{Connection, ErrorCode, OpenFlags};
 use std::fs::{DirBuilder, File, OpenOptions, Permissions};
 use std::io;
-use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt};
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
-use std::time::{Duration, SystemTime};
+use std::time::Duration;
 
 /// What the tables are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -94,16 +94,12 @@ pub fn is_unwritable(error: &rusqlite::Error) -> bool {
 pub fn forget_unused(used: &Path, files_max: usize, bytes_max: u64) {
     let Some(directory) = used.parent() else { return };
     let _ = File::open(used).and_then(|file| touch(&file));
-    let mut others: Vec<(SystemTime, PathBuf, u64)> = Vec::new();
+    let mut others: Vec<((i64, i64), PathBuf, u64)> = Vec::new();
     for entry in std::fs::read_dir(directory).into_iter().flatten().flatten() {
         let path = entry.path();
         let is_ours = path.extension().is_some_and(|ending| ending == "sqlite") && path != used;
         if let (true, Ok(metadata)) = (is_ours, entry.metadata()) {
-            others.push((
-                metadata.modified().unwrap_or(SystemTime::UNIX_EPOCH),
-                path,
-                metadata.len(),
-            ));
+            others.push(((metadata.mtime(), metadata.mtime_nsec()), path, metadata.len()));
         }
     }
     others.sort();
@@ -237,7 +233,7 @@ mod tests {
         for name in ["a.sqlite", "b.sqlite", "c.sqlite", "c.sqlite-wal"] {
             std::fs::write(path(name), name).expect("written");
         }
-        let old = std::fs::FileTimes::new().set_modified(SystemTime::UNIX_EPOCH);
+        let old = std::fs::FileTimes::new().set_modified(std::time::SystemTime::UNIX_EPOCH);
         let file = OpenOptions::new()
             .write(true)
             .open(path("c.sqlite"))

@@ -103,11 +103,6 @@ fn is_glue(word: &str) -> bool {
     GLUE.split_whitespace().any(|glue| glue == lower)
 }
 
-/// Whether a word counts little or nothing in any question.
-pub fn counts_less(word: &str) -> bool {
-    is_glue(word) || is_common(Stems::default().stem(word))
-}
-
 fn is_common(stem: &str) -> bool {
     static STEMS: LazyLock<BTreeSet<String>> = LazyLock::new(|| {
         let mut stems = Stems::default();

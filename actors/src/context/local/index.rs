@@ -13,7 +13,7 @@ use impresario_policies::retrieval::words::Stems;
 use rusqlite::{Connection, OptionalExtension, Transaction, TransactionBehavior, params};
 use sha2::{Digest, Sha256};
 use std::path::Path;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// The tables. `words` and `file_words` keep no text: a row has the number of its passage or file.
 pub(super) const LAYOUT: Layout = Layout {
@@ -82,10 +82,10 @@ pub(super) fn refresh(
     let mut stems = Stems::default();
     while news.peek().is_some() && !pace.is_over() {
         let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
-        let begun = Instant::now();
+        let begun = pace.passed();
         let mut taken = 0;
         while let Some(found) =
-            news.next_if(|_| taken < BATCH_BYTES && begun.elapsed() < BATCH_TIME && !pace.is_over())
+            news.next_if(|_| taken < BATCH_BYTES && pace.passed() - begun < BATCH_TIME && !pace.is_over())
         {
             if bytes + found.size > bytes_max || coverage.files >= pace.limits.files_max {
                 coverage.left_out.push((LeftOut::NoRoom, found.path));

@@ -60,8 +60,12 @@ impl<'a> Pace<'a> {
         }
     }
 
+    pub(super) fn passed(&self) -> Duration {
+        self.begun.elapsed()
+    }
+
     pub(super) fn is_over(&self) -> bool {
-        self.begun.elapsed() >= self.limits.within || !(self.wanted)()
+        self.passed() >= self.limits.within || !(self.wanted)()
     }
 }
 

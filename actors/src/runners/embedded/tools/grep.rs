@@ -74,13 +74,13 @@ pub(super) fn run(workspace: &Workspace, arguments: &GrepArguments) -> Result<St
     if is_full {
         shown.push_str("(more lines match; narrow the pattern, the glob or the path)\n");
     } else if hits == 0 {
-        shown.push_str("No line matches.\n");
+        shown.push_str("No line matches.");
     }
     let late = left_out.iter().filter(|(why, _)| *why == LeftOut::NoTime).count();
     if late > 0 {
         let _ = writeln!(
             shown,
-            "({late} files were not reached in time; narrow the glob or the path)"
+            "\n({late} files were not reached in time; narrow the glob or the path)"
         );
     }
     Ok(shown)
