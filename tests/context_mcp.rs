@@ -109,7 +109,7 @@ impl Scene {
         };
         match engine.retrieve(request).await {
             Ok(Retrieved::Words(words)) => Ok(words),
-            Ok(Retrieved::Passages(passages)) => panic!("{passages:?}"),
+            Ok(passages) => panic!("{passages:?}"),
             Err(RetrievalError::Unavailable { why, .. }) => Err(why),
             Err(other) => panic!("{other}"),
         }
