@@ -17,6 +17,7 @@ use pi_host::{
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
 use std::fs;
+use std::time::{Duration, Instant};
 
 /// Does something that must not happen twice, then waits for a model that never answers; the next one does.
 fn worked_then_waits() -> Script {
@@ -42,11 +43,22 @@ fn judge(verdicts: impl IntoIterator<Item = Value>) -> Rule {
     turns.fold(rule, Rule::turn).repeat()
 }
 
-/// Lets a skill work in Pi until it waits for its model.
+/// Lets a skill work in Pi until it waits for its model, and the journal has what it did before.
 fn at_work(stage: &Stage) -> JsonLines {
     let mut pi = stage.rpc();
     prompt(&mut pi, "/skill demo work");
     stage.wait_for_sub_agents(2);
+    let run = id_of(&stage.runs()[0]);
+    let began = Instant::now();
+    // Pi asks its model as soon as the tool is done; that it is done is on its way to us at that moment.
+    while !impresario(stage, &["trace", "--json", &run])
+        .records()
+        .iter()
+        .any(|step| step["type"] == "tool_ended")
+    {
+        assert!(began.elapsed() < PATIENCE, "the end of the tool never reached the journal");
+        std::thread::sleep(Duration::from_millis(20));
+    }
     pi
 }
 

@@ -177,11 +177,19 @@ fn was_told_of(
     let Some(begin) = call.started.first().map(|row| row.at_ms) else {
         return false;
     };
-    let end = of_kind(rows, "attempt_ended")
-        .find(|row| number(&row.step, "attempt") == attempt)
-        .map_or(u64::MAX, |row| row.at_ms);
+    let ended = of_kind(rows, "attempt_ended").find(|row| number(&row.step, "attempt") == attempt);
+    // A runtime that was killed may have been told of the end and not have written it: Pi asks its model at once.
+    if ended.is_some_and(|row| died_with_its_runtime(&row.step)) {
+        return false;
+    }
+    let end = ended.map_or(u64::MAX, |row| row.at_ms);
     let mut in_time = models.iter().filter(|model| (begin..end).contains(&model.at_ms));
     in_time.any(|model| model.results.iter().any(|told| told == id))
+}
+
+/// Nobody was left to see its processes go.
+fn died_with_its_runtime(ended: &Value) -> bool {
+    text(ended, "ending") == "lost" && ended["proof"]["no_children"] == false
 }
 
 fn is_as_ordered(started: &Value, order: &OrderedCall) -> bool {
