@@ -56,7 +56,10 @@ fn at_work(stage: &Stage) -> JsonLines {
         .iter()
         .any(|step| step["type"] == "tool_ended")
     {
-        assert!(began.elapsed() < PATIENCE, "the end of the tool never reached the journal");
+        assert!(
+            began.elapsed() < PATIENCE,
+            "the end of the tool never reached the journal"
+        );
         std::thread::sleep(Duration::from_millis(20));
     }
     pi

@@ -71,7 +71,7 @@ impl Halt {
     fn last_step(self) -> &'static str {
         match self {
             Self::Accepted | Self::Nowhere => "accepted",
-            Self::Waiting => "briefed",
+            Self::Waiting => "routed",
             Self::Active | Self::SideBySide | Self::Chosen => "attempt_active",
             Self::ToolFinished => "tool_ended",
             Self::SafeTool | Self::UnsafeTool | Self::UnsafeToolTold => "tool_started",
@@ -209,15 +209,19 @@ impl Victim {
             scene.file("reached").exists()
         });
         let run = scene.noted("reached").remove(0);
+        let last_step = || {
+            let rows = scene.evidence().rows;
+            let last = rows.into_iter().rfind(|row| row.run == run)?;
+            Some(last.step["step"].as_str()?.to_string())
+        };
+        // A tool that may run again does not wait for the journal, so it may stand there before its step is on disk.
+        until("the journal has the step it stands in", || {
+            last_step().as_deref() == Some(halt.last_step())
+        });
         self.kill();
-        let rows = scene.evidence().rows;
-        let last = rows
-            .iter()
-            .rfind(|row| row.run == run)
-            .expect("a step of the run");
         assert_eq!(
-            last.step["step"],
-            halt.last_step(),
+            last_step().as_deref(),
+            Some(halt.last_step()),
             "it was killed somewhere else"
         );
         run
