@@ -109,7 +109,7 @@ fn write_runs(html: &mut Html, files: &[String], traces: &[Trace], verdicts: &[T
     html.element("h2", "", "Runs")
         .markup("\n<div class=\"scroll\"><table>\n<caption>Runs, the newest first</caption>\n");
     html.markup(
-        "<thead><tr><th scope=\"col\">When</th><th scope=\"col\">TraceOutcome</th><th scope=\"col\">Signals</th>",
+        "<thead><tr><th scope=\"col\">When</th><th scope=\"col\">Outcome</th><th scope=\"col\">Signals</th>",
     );
     html.markup("<th scope=\"col\" class=\"num\">Calls</th><th scope=\"col\" class=\"num\">Duration</th>");
     html.markup("<th scope=\"col\">File</th></tr></thead>\n<tbody>\n");
