@@ -5,9 +5,9 @@ mod audit;
 use audit::Audit;
 use impresario::chaos::{self, Plan, When};
 use impresario::runtime::{
-    Acknowledgement, AttemptEnding, EmbeddedTool, ModelClient, ModelError, ModelReply, ModelRequest,
-    ModelRole, ModelUsage, OfflineOr, ReasonCode, Replay, RunEvents, RunFilter, Step, TerminalState,
-    ToolCall, ToolContext, ToolDefinition, async_trait,
+    Acknowledgement, AgentDefinition, AttemptEnding, EmbeddedTool, ModelClient, ModelError, ModelReply,
+    ModelRequest, ModelRole, ModelUsage, OfflineOr, ReasonCode, Replay, RunEvents, RunFilter, Step,
+    TerminalState, ToolCall, ToolContext, ToolDefinition, async_trait,
 };
 use impresario::{Outcome, Run, Runtime, RuntimeBuilder, RuntimeError, SubAgent};
 use serde_json::{Value, json};
@@ -56,6 +56,57 @@ async fn three_sub_agents_answer_a_program_with_many_threads() {
         let without_gaps = (1..=seen.len() as u64).collect::<Vec<_>>();
         assert_eq!(seen, without_gaps);
     }
+    runtime.shutdown().await.expect("stopped");
+}
+
+/// Named or given, an agent of the program is what its definition says; what is said for one run wins.
+#[tokio::test]
+async fn a_program_defines_an_agent_of_its_own() {
+    let place = Place::new();
+    let scout = AgentDefinition::new("scout", "Find it, and say where.")
+        .tools(["read", "grep"])
+        .models(["house/full", "house/sure"])
+        .total_timeout(Duration::from_secs(77));
+    let builder = place.builder().agent(scout.clone());
+    let runtime = builder.start().await.expect("started");
+    let accepted = async |sub_agent: SubAgent| {
+        let sub_agent = sub_agent.unjudged().tries_per_model(1, Duration::from_millis(1));
+        let outcome = place.run(&runtime, sub_agent).await;
+        assert_eq!(outcome.state, TerminalState::Succeeded, "{:?}", outcome.reason);
+        let models = outcome.projection.attempts.iter();
+        let models = models.map(|attempt| attempt.model.clone()).collect::<Vec<_>>();
+        let request = outcome
+            .projection
+            .accepted
+            .as_ref()
+            .expect("accepted")
+            .request
+            .clone();
+        (models, request)
+    };
+
+    let (models, named) = accepted(SubAgent::new("scout", "Look.")).await;
+    assert_eq!(models, ["house/full", "house/sure"]);
+    assert_eq!(named.instructions, "Find it, and say where.");
+    assert_eq!(named.tools, ["read", "grep"]);
+    assert_eq!(named.clocks.total, Duration::from_secs(77));
+    let (_, given) = accepted(SubAgent::defined(scout, "Look.")).await;
+    assert_eq!(given, named);
+
+    let by_hand = SubAgent::new("scout", "Look.")
+        .chain(["house/sure"])
+        .tools(["find"]);
+    let (models, said) = accepted(by_hand.timeout(Duration::from_secs(55))).await;
+    assert_eq!(models, ["house/sure"]);
+    assert_eq!(said.tools, ["find"]);
+    assert_eq!(said.clocks.total, Duration::from_secs(55));
+
+    let nobody = runtime.spawn(SubAgent::new("scuot", "Look.")).await;
+    let Err(RuntimeError::Refused(reason)) = nobody else {
+        panic!("nobody is called so");
+    };
+    let hint = "Did you mean \"scout\"? There are: explore, scout.";
+    assert!(reason.message.contains(hint), "{}", reason.message);
     runtime.shutdown().await.expect("stopped");
 }
 

@@ -57,6 +57,7 @@ pub struct SubAgent {
     more_tools: Vec<String>,
     project_instructions: String,
     chain: Option<Vec<String>>,
+    timeout: Option<Duration>,
     spawn: SpawnSettings,
 }
 
@@ -93,6 +94,7 @@ impl SubAgent {
             more_tools: Vec::new(),
             project_instructions: String::new(),
             chain: None,
+            timeout: None,
             spawn: SpawnSettings {
                 run,
                 ..SpawnSettings::default()
@@ -150,7 +152,7 @@ impl SubAgent {
 
     /// From admission to the end.
     pub fn timeout(mut self, total: Duration) -> Self {
-        self.spawn.run.clocks.total = total;
+        self.timeout = Some(total);
         self
     }
 
@@ -262,6 +264,7 @@ impl SubAgent {
         let tools = self.spawn.tools.or(definition.tools);
         let tools = tools.unwrap_or_else(|| means.tools.clone());
         definition.tools = Some([tools, self.more_tools].concat());
+        definition.total_timeout = self.timeout.or(definition.total_timeout);
         let ask = RunAsk {
             task: self.task,
             origin: Origin {
