@@ -13,7 +13,7 @@ use impresario_actors::journal::{
     JournalAccess, Row, RunFilter, RuntimeId, RuntimeIdentity, SimulatedDisk, Store,
 };
 use impresario_actors::messages::session::SkillOrder;
-use impresario_actors::supervision::{Blocking, Event, Root, RootSettings, SupervisorSettings};
+use impresario_actors::supervision::{Event, Root, RootSettings, SupervisorSettings};
 use impresario_policies::admission::AdmissionSettings;
 use impresario_policies::domain::*;
 use impresario_policies::domain::{
@@ -687,7 +687,6 @@ async fn perform_play(scenario: &Scenario, plan: Plan, seed: u64) -> Outcome {
     let root_settings = RootSettings {
         seed,
         observer: Some(observer),
-        blocking: Blocking::Inline,
         top: SupervisorSettings {
             intensity: 10_000,
             ..SupervisorSettings::default()

@@ -116,19 +116,6 @@ impl<A: Actor> Context<A> {
         self.begun.push(task.boxed_local());
     }
 
-    /// Runs `work`, which may compute for long, beside the actors; then `then` sees the actor and the output.
-    ///
-    /// A panic in it is this actor's exit. It cannot be interrupted: when the incarnation dies, `work` runs to its
-    /// end and nobody looks at the output.
-    pub fn spawn_blocking_then<T: Send + 'static>(
-        &mut self,
-        work: impl FnOnce() -> T + Send + 'static,
-        then: impl FnOnce(&mut A, T, &mut Context<A>) + 'static,
-    ) {
-        let blocking = self.tree.blocking;
-        self.spawn_then(blocking.run(work), then);
-    }
-
     /// Ends this actor normally, when the handler returns.
     pub fn stop(&mut self) {
         self.end(Exit::Normal);

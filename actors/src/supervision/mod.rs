@@ -46,8 +46,7 @@
 //! and polls the future in which all linked tasks of an incarnation live. Mailboxes, envelopes, timers and everything about
 //! life and death are ours (ADR 0001); nothing outside this folder names actix.
 //!
-//! Everything of one tree lives on one thread. With a paused clock, [`Blocking::Inline`] and a seed, the same seed gives
-//! the same story; [`Boundary`] hooks kill actors before and after each handler, which is how the chaos tests work.
+//! Everything of one tree lives on one thread. With a paused clock the same seed gives the same story; [`Boundary`] hooks kill actors before and after each handler, which is how the chaos tests work.
 //!
 //! | read | for |
 //! |---|---|
@@ -100,7 +99,6 @@
 mod actor;
 mod actor_cell;
 mod answer;
-mod blocking;
 mod boundary;
 mod child;
 mod context;
@@ -128,7 +126,6 @@ mod tests;
 
 pub use actor::{Actor, Handles, Message};
 pub use answer::Answer;
-pub use blocking::Blocking;
 pub use boundary::{Boundary, BoundaryHook, Verdict, When, set_boundary_hook};
 pub use child::{Child, ChildSpec, Registration};
 pub use context::{Context, TimerKey};

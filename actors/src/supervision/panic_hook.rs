@@ -37,11 +37,6 @@ pub(super) fn guard<T>(work: impl FnOnce() -> T) -> Result<T, Exit> {
     outcome.map_err(read_panic)
 }
 
-/// Goes on unwinding with an exit that was caught elsewhere, its place included.
-pub(super) fn raise(exit: Exit) -> ! {
-    std::panic::resume_unwind(Box::new(exit))
-}
-
 fn read_panic(payload: Box<dyn Any + Send>) -> Exit {
     let place = LAST_PLACE.take();
     let payload = match payload.downcast::<Exit>() {

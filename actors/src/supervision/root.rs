@@ -2,9 +2,7 @@
 
 use super::restart::{Ended, RestartHistory};
 use super::tree::TreeContext;
-use super::{
-    Actor, Blocking, Child, ChildSpec, Event, Exit, Observer, Registry, Restart, SupervisorSettings,
-};
+use super::{Actor, Child, ChildSpec, Event, Exit, Observer, Registry, Restart, SupervisorSettings};
 use impresario_policies::restart::RestartDecision;
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
@@ -18,8 +16,6 @@ pub struct RootSettings {
     pub seed: u64,
     /// Who sees the events.
     pub observer: Option<Observer>,
-    /// Where work that computes for long runs.
-    pub blocking: Blocking,
     /// How often the top of the tree may break itself and be started again. What it gave up on is final.
     pub top: SupervisorSettings,
 }
@@ -40,15 +36,10 @@ struct Tree {
 impl Root {
     /// Starts a tree on the current `LocalSet`. A tree whose top does not come up has ended: see [`Root::wait`].
     pub async fn start_local<A: Actor>(child: Child<A>, settings: RootSettings) -> Self {
-        let RootSettings {
-            seed,
-            observer,
-            blocking,
-            top,
-        } = settings;
+        let RootSettings { seed, observer, top } = settings;
         let tree = Rc::new(Tree {
             spec: child.spec(),
-            tree: Rc::new(TreeContext::new(seed, observer, blocking)),
+            tree: Rc::new(TreeContext::new(seed, observer)),
             settings: top,
             history: RefCell::default(),
             told_to_go: Cell::default(),

@@ -1,21 +1,19 @@
 //! What everyone in one tree shares.
 
-use super::{Blocking, Event, Observer, Registry, panic_hook};
+use super::{Event, Observer, Registry, panic_hook};
 use std::cell::RefCell;
 
 pub(super) struct TreeContext {
     pub(super) observer: Option<Observer>,
-    pub(super) blocking: Blocking,
     pub(super) registry: Registry,
     random: RefCell<fastrand::Rng>,
 }
 
 impl TreeContext {
-    pub(super) fn new(seed: u64, observer: Option<Observer>, blocking: Blocking) -> Self {
+    pub(super) fn new(seed: u64, observer: Option<Observer>) -> Self {
         let random = RefCell::new(fastrand::Rng::with_seed(seed));
         Self {
             observer,
-            blocking,
             registry: Registry::default(),
             random,
         }

@@ -88,21 +88,6 @@ pub struct Clocks {
     pub grace: Duration,
 }
 
-impl Default for Clocks {
-    /// Inactivity, total, question and routing as the peer has them (pi-auggie-router 1.4.1, settings table).
-    fn default() -> Self {
-        Self {
-            start_up: Duration::from_secs(60),
-            inactivity: Duration::from_secs(60),
-            total: Duration::from_secs(300),
-            tool: Duration::from_secs(240),
-            question: Duration::from_secs(300),
-            routing: Duration::from_secs(60),
-            grace: Duration::from_secs(2),
-        }
-    }
-}
-
 /// How failures are met; see [`crate::fallback`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Persistence {

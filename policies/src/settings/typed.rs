@@ -93,6 +93,12 @@ impl Default for RunSettings {
     }
 }
 
+impl Default for Clocks {
+    fn default() -> Self {
+        RunSettings::default().clocks
+    }
+}
+
 /// The models that nobody chose, as the table has them.
 fn default_models() -> ModelPool {
     Reader(&resolve_settings(&[])).models()

@@ -12,7 +12,7 @@ use impresario_actors::journal::{
     JournalAccess, RuntimeId, RuntimeIdentity, SimulatedDisk, SimulatedStore, Store,
 };
 use impresario_actors::messages::session::SkillOrder;
-use impresario_actors::supervision::{Blocking, Root, RootSettings, SupervisorSettings};
+use impresario_actors::supervision::{Root, RootSettings, SupervisorSettings};
 use impresario_actors::trace_files::FileShelf;
 use impresario_policies::admission::AdmissionSettings;
 use impresario_policies::compat::Json;
@@ -136,7 +136,6 @@ pub fn play<T>(script: Script, story: impl AsyncFnOnce(&Stage) -> T) -> T {
         };
         let tree = grow(journal, outside(&world), settings);
         let root_settings = RootSettings {
-            blocking: Blocking::Inline,
             ..RootSettings::default()
         };
         let root = Root::start_local(tree.top, root_settings).await;

@@ -257,7 +257,6 @@ async fn world(seed: u64, strikes: Strikes, looks_first: bool) -> Outcome {
     let settings = RootSettings {
         seed,
         observer: log.observer(),
-        blocking: Blocking::Inline,
         top: tireless(Strategy::OneForOne),
     };
     let root = Root::start_local(top, settings).await;

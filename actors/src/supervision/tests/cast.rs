@@ -210,7 +210,6 @@ pub async fn start_tree<A: Actor>(log: &Log, child: Child<A>) -> Root {
     let settings = RootSettings {
         seed: 7,
         observer: log.observer(),
-        blocking: Blocking::Inline,
         ..Default::default()
     };
     Root::start_local(child, settings).await

@@ -156,49 +156,6 @@ fn an_answer_can_come_from_the_actor_when_its_work_is_done() {
     });
 }
 
-fn blocking_story(blocking: Blocking) -> Vec<String> {
-    let log = Log::default();
-    let shared = log.clone();
-    tell_story(async move {
-        let child = worker("a", &shared);
-        let (port, count) = (child.port::<Work>(), child.port::<Count>());
-        let tree = supervisor("root", settings(Strategy::OneForOne), vec![child.spec()]);
-        let of_root = RootSettings {
-            observer: shared.observer(),
-            blocking,
-            ..Default::default()
-        };
-        let _root = Root::start_local(tree, of_root).await;
-        shared.take();
-        let compute = |_: &mut Worker, ctx: &mut Context<Worker>| {
-            ctx.spawn_blocking_then(|| 6 * 7, |worker, product, _| worker.counted = product);
-        };
-        port.ask(work(compute), SOON).await.unwrap();
-        while count.ask(Count, SOON).await.unwrap().1 < 42 {
-            tokio::task::yield_now().await;
-        }
-        let break_down = |_: &mut Worker, ctx: &mut Context<Worker>| {
-            ctx.spawn_blocking_then(|| panic!("blocking boom"), |_, (): (), _| {});
-        };
-        port.ask(work(break_down), SOON).await.unwrap();
-        while count.ask(Count, SOON).await.unwrap().0 < 2 {
-            tokio::task::yield_now().await;
-        }
-    });
-    log.take()
-}
-
-#[test]
-fn blocking_work_is_linked_too_on_threads_and_inline() {
-    let expected = [
-        "exit a#1 panicked blocking boom",
-        "restart a group=1 in 100",
-        "up a#2",
-    ];
-    assert_eq!(blocking_story(Blocking::Inline)[..3], expected);
-    assert_eq!(blocking_story(Blocking::Threads)[..3], expected);
-}
-
 /// Waits for a signal that never comes, and counts how often somebody looks.
 fn counted(polls: &Rc<Cell<u32>>) -> impl Future<Output = ()> + 'static {
     let polls = polls.clone();
