@@ -120,7 +120,9 @@ impl Scene {
     fn note(&self, name: &str, line: &str) {
         let mut options = fs::OpenOptions::new();
         let file = options.create(true).append(true).open(self.file(name));
-        writeln!(file.expect("a file"), "{line}").expect("a line");
+        // In one write: several threads note at a time.
+        let line = format!("{line}\n");
+        file.expect("a file").write_all(line.as_bytes()).expect("a line");
     }
 
     /// What was noted.
@@ -211,7 +213,8 @@ impl Victim {
         let run = scene.noted("reached").remove(0);
         let last_step = || {
             let rows = scene.evidence().rows;
-            let last = rows.into_iter().rfind(|row| row.run == run)?;
+            let mut of_run = rows.into_iter().filter(|row| row.run == run);
+            let last = of_run.rfind(|row| counts(&row.step["step"], halt.last_step()))?;
             Some(last.step["step"].as_str()?.to_string())
         };
         // A tool that may run again does not wait for the journal, so it may stand there before its step is on disk.
@@ -378,11 +381,19 @@ fn skills() -> SpawnSettings {
     skills
 }
 
+/// A tool that may run again does not wait for the journal, so the attempt's first sign of life may stand behind its start.
+fn counts(step: &Value, wanted: &str) -> bool {
+    wanted != "tool_started" || step != "attempt_active"
+}
+
 async fn until_its_last_step_is(step: &str, runtime: &Runtime, run: &RunId) {
     loop {
         let steps = runtime.steps(run, 0).await.expect("steps");
-        let last = steps.last().map(|last| serde_json::to_value(&last.step));
-        if last.is_some_and(|last| last.is_ok_and(|last| last["step"] == step)) {
+        let mut told = steps
+            .iter()
+            .filter_map(|one| serde_json::to_value(&one.step).ok());
+        let last = told.rfind(|one| counts(&one["step"], step));
+        if last.is_some_and(|last| last["step"] == step) {
             return;
         }
         tokio::time::sleep(std::time::Duration::from_millis(2)).await;
