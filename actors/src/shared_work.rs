@@ -101,6 +101,39 @@ mod tests {
     use tokio::sync::oneshot;
 
     #[tokio::test]
+    async fn a_thousand_who_ask_while_a_round_is_at_work_share_the_next_one() {
+        // A round says how many it served; the first one says so only when it is let go.
+        type Served = oneshot::Sender<usize>;
+        type Hold = Option<(oneshot::Sender<()>, oneshot::Receiver<()>)>;
+        let shared = SharedWork::new(|round: Vec<(Served, Hold)>| {
+            let size = round.len();
+            for (served, hold) in round {
+                if let Some((is_at_work, let_go)) = hold {
+                    is_at_work.send(()).unwrap();
+                    let_go.blocking_recv().unwrap();
+                }
+                served.send(size).unwrap();
+            }
+        });
+        let ask = |hold: Hold| {
+            let (served, size) = oneshot::channel();
+            shared.ask((served, hold));
+            size
+        };
+        let (at_work, is_at_work) = oneshot::channel();
+        let (let_go, is_let_go) = oneshot::channel();
+        let first = ask(Some((at_work, is_let_go)));
+        is_at_work.await.unwrap();
+        let others = (0..1_000).map(|_| ask(None)).collect::<Vec<_>>();
+        let_go.send(()).unwrap();
+        assert_eq!(first.await, Ok(1));
+        for size in others {
+            assert_eq!(size.await, Ok(1_000));
+        }
+        assert_eq!(shared.rounds(), 2);
+    }
+
+    #[tokio::test]
     async fn a_round_that_breaks_is_told_and_the_next_one_is_served() {
         let shared = SharedWork::new(|round: Vec<(bool, oneshot::Sender<()>)>| {
             for (breaks, done) in round {

@@ -48,16 +48,11 @@ fn look_for_all(askers: Vec<oneshot::Sender<Seen>>) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use futures_util::future::join_all;
 
     #[tokio::test]
-    async fn a_thousand_who_ask_at_once_share_their_looks() {
+    async fn nothing_is_left_of_a_run_when_two_looks_say_so() {
         let looks = Looks::new();
-        let runs = (0..1_000).map(|number| RunId::new(number, fastrand::u64(..)));
-        let runs = runs.collect::<Vec<_>>();
-        let found = join_all(runs.iter().map(|run| looks.find_nothing_of(run))).await;
-        assert!(found.into_iter().all(|nothing| nothing));
-        let rounds = looks.0.rounds();
-        assert!((2..=6).contains(&rounds), "{rounds} looks for a thousand askers");
+        assert!(looks.find_nothing_of(&RunId::new(0, fastrand::u64(..))).await);
+        assert_eq!(looks.0.rounds(), 2);
     }
 }
