@@ -214,7 +214,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn messages_of_many_sessions_are_written_in_few_rounds() {
+    async fn messages_of_many_sessions_stand_each_in_its_own() {
         const SESSIONS: u32 = 200;
         let place = tempfile::tempdir().expect("a directory");
         let path = |number: u32| place.path().join(format!("{number}.jsonl"));
@@ -233,8 +233,6 @@ mod tests {
             let kept = read(&path(number)).expect("the session");
             assert_eq!(kept, [message(ModelRole::User, &number.to_string())]);
         }
-        let rounds = writes.0.rounds();
-        assert!(rounds <= SESSIONS / 4, "{rounds} rounds for {SESSIONS} messages");
     }
 
     #[test]
