@@ -5,7 +5,7 @@
 mod audit;
 mod command;
 
-use command::{ANSWERED_BY, Place, QUESTION, Said, processes_of, until};
+use command::{ANSWERED_BY, Place, QUESTION, Said, processes_of, says_and_ends, until};
 use serde_json::{Value, json};
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -369,7 +369,8 @@ fn what_a_sub_agent_says_of_its_cost_while_it_is_stopped_counts() {
         })
     };
     place.pi(&format!(
-        "trap \"echo '{}'; exit 0\" TERM\necho '{}'\necho '{}'\nwhile :; do sleep 0.01; done",
+        // Both lines in one go: whoever hears the first one may stop it before the second.
+        "trap \"echo '{}'; exit 0\" TERM\nprintf '%s\\n%s\\n' '{}' '{}'\nwhile :; do sleep 0.01; done",
         charged("aborted", 50, 1).to_string().replace('"', "\\\""),
         json!({ "type": "agent_start" }),
         charged("toolUse", 100, 10)
@@ -401,16 +402,10 @@ fn what_a_sub_agent_says_of_its_cost_while_it_is_stopped_counts() {
 #[test]
 fn a_keeper_that_dies_while_pi_is_asked_for_its_version_costs_no_step() {
     let place = Place::new();
-    place.pi_that_answers("42");
-    let pi = place.path().join("pi");
-    let answers = fs::read_to_string(&pi).expect("the program");
     // The second one asked lives.
-    let first_dies = answers.replace(
-        "echo 0.87.1",
-        "{ mkdir \"$0.asked\" && kill -9 $PPID; echo 0.87.1; }",
-    );
-    assert_ne!(first_dies, answers);
-    fs::write(&pi, first_dies).expect("the program");
+    let first_dies = "{ mkdir \"$0.asked\" && kill -9 $PPID; echo 0.87.1; }";
+    place.pi_that_says_its_version(first_dies, &says_and_ends("42"));
+    let pi = place.path().join("pi");
     let pi = pi.to_str().expect("text");
     let command = [
         "run",

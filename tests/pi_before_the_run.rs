@@ -15,6 +15,8 @@ use pi_host::{
 use serde_json::{Value, json};
 use std::time::Duration;
 
+/// How long a call of actor or judge may take unless something else is set.
+const ROUTING_TIMEOUT: Duration = Duration::from_secs(60);
 const ORDER: &str = "/skill demo look around";
 
 /// The rules of an ordinary run behind those that disturb it.
@@ -121,7 +123,7 @@ fn a_model_that_says_nothing_is_left_for_the_next_of_the_chain() {
         };
         with_settings(
             &stage,
-            &json!({"routingTimeoutMs": 1_000, "fallbackModels": ["mock/mock-other"]}),
+            &json!({"routingTimeoutMs": 5_000, "fallbackModels": ["mock/mock-other"]}),
         );
         let mut pi = stage.rpc();
         let text = result_of(&mut pi);
@@ -172,9 +174,11 @@ fn escape_while_the_brief_is_written_closes_the_request_at_once() {
         submit_and_see(&mut terminal, ORDER, "writing the brief on mock/mock-1");
         stage.wait_for_calls_of("disturbed actor", 1);
         terminal.press(Key::Escape);
-        let closed = stage.server.ledger().wait_until(Duration::from_secs(5), |calls| {
-            calls.iter().all(|call| call.end.is_some())
-        });
+        let within = ROUTING_TIMEOUT / 2;
+        let closed = stage
+            .server
+            .ledger()
+            .wait_until(within, |calls| calls.iter().all(|call| call.end.is_some()));
         let calls = stage.server.ledger().calls();
         assert!(closed, "still open: {calls:?}");
         let outcome = calls.last().and_then(|call| call.end).map(|end| end.outcome);

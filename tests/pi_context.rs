@@ -272,11 +272,11 @@ fn two_large_results_at_once_are_both_kept_and_the_third_finds_no_room() {
 fn a_retrieval_has_its_time_and_the_sub_agent_goes_on_without_it() {
     let script = || model([retrieval()]);
     with_both("context: a silent engine", script, |stage| {
-        for (settings, words) in [(json!({ "timeoutMs": 400 }), "0.4 s"), (json!({}), "within 3 s")] {
+        for (settings, words) in [(json!({ "timeoutMs": 400 }), "0.4 s"), (json!({}), "within 6 s")] {
             let mut retrieval = stage.server_that("silent-call");
             let own = settings.as_object().expect("an object").clone();
             retrieval.as_object_mut().expect("an object").extend(own);
-            stage.set(json!({ "retrieval": retrieval, "toolTimeoutMs": 3_000 }));
+            stage.set(json!({ "retrieval": retrieval, "toolTimeoutMs": 6_000 }));
             stage.server.set_script(script()).expect("a script");
             answered(&stage.demo());
             let seen = stage.results();

@@ -9,6 +9,7 @@ use impresario_model_server::{Rule, Script, Turn};
 use impresario_test_support::json_lines::JsonLines;
 use impresario_test_support::limited::End;
 use impresario_test_support::pi::Version;
+use impresario_test_support::programs::write_script;
 use pi_host::{
     ANSWER, MAIN_ANSWER, PATIENCE, Stage, brief_rule, count, is_notice, is_result, prompt, submit_and_see,
     verdict, wait_for_file,
@@ -16,7 +17,6 @@ use pi_host::{
 use rustix::process::{Signal, kill_process};
 use serde_json::{Value, json};
 use std::fs;
-use std::os::unix::fs::PermissionsExt;
 
 /// What the sub-agent of a later run says.
 const LATER: &str = "It looked again and found nothing new.";
@@ -291,14 +291,12 @@ fn killed_while_the_nested_pi_starts_it_starts_one_again() {
         let install = stage.scenario.install();
         // Only what is to be a sub-agent is held; its version is told at once.
         let script = format!(
-            "#!/bin/sh\ncase \" $* \" in *' rpc '*) echo $$ >> '{0}'; while [ ! -e '{0}.go' ]; do sleep 0.05; done;; esac\nexec '{1}' '{2}' \"$@\"\n",
+            "case \" $* \" in *' rpc '*) echo $$ >> '{0}'; while [ ! -e '{0}.go' ]; do sleep 0.05; done;; esac\nexec '{1}' '{2}' \"$@\"",
             held.display(),
             install.node.display(),
             install.cli.display()
         );
-        fs::write(&program, script).expect("a script in the sandbox");
-        fs::set_permissions(&program, fs::Permissions::from_mode(0o755))
-            .expect("a script can be made executable");
+        write_script(&program, &script);
         let mut pi = JsonLines::start(stage.pi(&["--mode", "rpc"]).env("IMPRESARIO_PI", &program));
         prompt(&mut pi, "/skill demo look around");
         wait_for_file(&held, "\n");

@@ -9,18 +9,16 @@ use impresario_model_server::{Fault, ModelServer, Place, Rule, Script, Turn};
 use impresario_test_support::json_lines::JsonLines;
 use impresario_test_support::limited::{End, Finished, run};
 use impresario_test_support::pi::{MOCK_MODEL, Sandbox, Scenario, Version};
+use impresario_test_support::programs::write_script;
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
 use std::fs;
-use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::{Duration, Instant};
 
 /// Nothing here takes long; a machine that is busy may.
 const PATIENCE: Duration = Duration::from_secs(90);
-/// Within this nothing is left of a run whose runtime was killed.
-const GONE_WITHIN: Duration = Duration::from_secs(20);
 const ANSWER: &str = "It is decided in notes.txt.";
 const TASK: &str = "Where in notes.txt is it decided who restarts?";
 const OTHER_MODEL: &str = "mock/mock-other";
@@ -114,15 +112,13 @@ impl Stage {
         let install = self.scenario.install();
         let hold = self.sandbox.work().join("hold.cjs");
         let script = format!(
-            "#!/bin/sh\nexec '{}' --require '{}' '{}' \"$@\"\n",
+            "exec '{}' --require '{}' '{}' \"$@\"",
             install.node.display(),
             hold.display(),
             install.cli.display()
         );
         let program = self.sandbox.bin().join("held-pi");
-        fs::write(&program, script).expect("a script in the sandbox");
-        fs::set_permissions(&program, fs::Permissions::from_mode(0o755))
-            .expect("a script can be made executable");
+        write_script(&program, &script);
         program.display().to_string()
     }
 
@@ -376,7 +372,7 @@ fn a_killed_runtime_leaves_nothing_and_its_run_goes_on_without_repeating_a_tool(
         assert_eq!(stage.written("effects.txt"), "done\n");
         send(&skill, Signal::KILL);
         assert_eq!(skill.wait_for_end(PATIENCE), End::Signalled(9));
-        nothing_is_left_of(&run, GONE_WITHIN);
+        nothing_is_left_of(&run, PATIENCE);
 
         let listed = stage.run(&["runs", "--json"]).records();
         let [parked] = listed.as_slice() else {

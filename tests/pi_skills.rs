@@ -12,6 +12,7 @@ use impresario_test_support::pi::{Version, submit};
 use pi_host::{ANSWER, MAIN_ANSWER, PATIENCE, Stage, count, is_notice, is_result, prompt, script};
 use serde_json::{Value, json};
 use std::fs;
+use std::process::Command;
 
 const BODY: &str = "BODY-OF-A-SKILL-OF-PI";
 
@@ -245,7 +246,13 @@ fn the_program_alone_is_enough_and_without_it_pi_says_what_to_do() {
             return;
         };
         let alone = stage.sandbox.bin().join("impresario");
-        fs::copy(&stage.binary, &alone).expect("a copy of the program");
+        // By another process: what this one has open to write nobody can execute.
+        let copied = run(
+            Command::new("cp").args([stage.binary.as_ref(), alone.as_os_str()]),
+            "",
+            PATIENCE,
+        );
+        assert_eq!(copied.end, End::Exited(0), "{}", copied.stderr);
         let stage = stage.with_runtime(&alone);
         let finished = stage.print("/skill:demo look around");
         assert_eq!(finished.stdout.trim(), ANSWER, "{}", finished.stderr);

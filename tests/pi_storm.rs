@@ -339,7 +339,7 @@ impl Storm {
             .sandbox
             .write_work_file("notes.txt", "The supervisor decides who restarts.\n");
         let settings = json!({"impresario": {
-            "fallbackModels": ["mocka/mocka-1", "mock/mock-other"], "inactivityTimeoutMs": 5000, "graceMs": 500,
+            "fallbackModels": ["mocka/mocka-1", "mock/mock-other"], "inactivityTimeoutMs": 10000, "graceMs": 500,
         }});
         stage
             .sandbox

@@ -10,9 +10,8 @@ use impresario_model_server::{Call, ModelServer, Rule, Script, Turn};
 use impresario_test_support::directories;
 use impresario_test_support::limited::{End, Finished, run};
 use impresario_test_support::pi::{MOCK_MODEL, MOCKA_MODEL, Sandbox, Scenario, Version};
+use impresario_test_support::programs::write_script;
 use serde_json::{Value, json};
-use std::fs;
-use std::os::unix::fs::PermissionsExt;
 use std::process::Command;
 use std::time::Duration;
 
@@ -66,14 +65,13 @@ impl Stage {
         self.sandbox.write_work_file("later.cjs", &later);
         let install = self.scenario.install();
         let script = format!(
-            "#!/bin/sh\nexec '{}' --require '{}' '{}' \"$@\"\n",
+            "exec '{}' --require '{}' '{}' \"$@\"",
             install.node.display(),
             self.sandbox.work().join("later.cjs").display(),
             install.cli.display()
         );
         let program = self.sandbox.bin().join("later-pi");
-        fs::write(&program, script).expect("a script in the sandbox");
-        fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).expect("it can be made executable");
+        write_script(&program, &script);
         program.display().to_string()
     }
 

@@ -7,7 +7,7 @@ mod pi_host;
 use impresario_model_server::{Call, Rule, Script, Turn};
 use impresario_test_support::json_lines::JsonLines;
 use impresario_test_support::limited::{End, run};
-use impresario_test_support::pi::{Version, prompt_of, submit};
+use impresario_test_support::pi::{Version, prompt_of};
 use impresario_test_support::terminal::{Key, Terminal};
 use pi_host::{ANSWER, MAIN_ANSWER, PATIENCE, Stage, count, is_notice, is_result, prompt, script};
 use serde_json::{Value, json};
@@ -24,14 +24,6 @@ fn with_more_skills(stage: &Stage) {
         fs::create_dir_all(&directory).expect("a directory in the home");
         fs::write(directory.join("SKILL.md"), skill(description)).expect("a skill in the home");
     }
-}
-
-/// A terminal on which Pi has started and the runtime has answered.
-fn ready_terminal(stage: &Stage) -> Terminal {
-    let mut terminal = stage.terminal();
-    submit(&mut terminal, "/skill:trace-view nothing.json", PATIENCE);
-    terminal.wait_for_text(PATIENCE, "\"nothing.json\" not found");
-    terminal
 }
 
 fn leave(terminal: &mut Terminal) {
@@ -66,7 +58,7 @@ fn names_complete_themselves_in_both_forms_with_what_they_are_for() {
             return;
         };
         with_more_skills(&stage);
-        let mut terminal = ready_terminal(&stage);
+        let mut terminal = stage.ready_terminal();
         terminal.type_text("/skill d");
         let screen = terminal.wait_for(PATIENCE, |screen| {
             screen.contains("describes a thing") && screen.contains("looks at something")
@@ -101,7 +93,7 @@ fn without_a_name_a_person_picks_one_and_goes_on_writing() {
             return;
         };
         with_more_skills(&stage);
-        let mut terminal = ready_terminal(&stage);
+        let mut terminal = stage.ready_terminal();
         terminal.type_text("/skill");
         terminal.wait_for_text(PATIENCE, "Run a skill as a sub-agent");
         terminal.press(Key::Enter);
@@ -288,7 +280,7 @@ fn the_main_agent_delegates_with_a_tool_and_the_prompt_that_teaches_it_never_cha
         let Some(stage) = Stage::set_with(version, "delegation", script) else {
             return;
         };
-        let mut pi = stage.rpc();
+        let mut pi = stage.ready_rpc();
         let mut seen = 0;
         for said in ["Hello.", "Now, please, look around.", "Thanks."] {
             prompt(&mut pi, said);
@@ -343,7 +335,7 @@ fn escape_in_the_main_agent_cancels_what_it_delegated() {
         let Some(stage) = Stage::set_with(version, "delegation cancelled", delegating_script(never)) else {
             return;
         };
-        let mut pi = stage.rpc();
+        let mut pi = stage.ready_rpc();
         prompt(&mut pi, "please");
         stage.wait_for_sub_agents(1);
         pi.say(&json!({"id": "abort", "type": "abort"}))

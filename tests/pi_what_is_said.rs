@@ -162,7 +162,7 @@ fn a_delegation_shows_its_skill_and_its_task() {
         ) else {
             return;
         };
-        let mut terminal = stage.terminal();
+        let mut terminal = stage.ready_terminal();
         submit_and_see(&mut terminal, "Now, please.", "delegate demo");
         terminal.wait_for_text(PATIENCE, task);
         drop(terminal);
@@ -179,7 +179,7 @@ fn delegations_of_one_turn_run_side_by_side() {
         let Some(stage) = Stage::set_with(version, "delegations side by side", script) else {
             return;
         };
-        let mut pi = stage.rpc();
+        let mut pi = stage.ready_rpc();
         prompt(&mut pi, "Now, please.");
         stage.wait_for_sub_agents(2);
         stage.server.open_gate("both");

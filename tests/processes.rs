@@ -3,6 +3,7 @@
 //! A test gives all its processes an argument that no other process has, and asks the operating system for them.
 #![cfg(target_os = "linux")]
 
+use futures_util::FutureExt;
 use impresario_actors::processes::{
     ContainedProcess, ContainmentSetting, ExitFacts, Part, ProcessSpec, StartError, Streams, Sweep,
     SweepReport, contain, marked_processes, sweep, sweep_stale,
@@ -18,6 +19,7 @@ use std::time::{Duration, Instant};
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt};
 
 const KEEPER: &str = env!("CARGO_BIN_EXE_impresario-keeper");
+/// Nothing here is measured; this only keeps a broken promise from lasting for ever.
 const LONG: Duration = Duration::from_secs(60);
 const SHORT: Duration = Duration::from_millis(100);
 
@@ -166,7 +168,7 @@ fn signal(pid: i32, signal: Signal) {
 }
 
 fn wait_until(what: &str, mut is_so: impl FnMut() -> bool, seen: impl Fn() -> String) {
-    let until = Instant::now() + Duration::from_secs(20);
+    let until = Instant::now() + LONG;
     while !is_so() {
         assert!(
             Instant::now() < until,
@@ -207,17 +209,14 @@ async fn start_ready(spec: ProcessSpec) -> (ContainedProcess, Streams) {
     (process, streams)
 }
 
-/// A test that waits in vain fails, and says so.
-const PATIENCE: Duration = Duration::from_secs(30);
-
 async fn ended(process: &ContainedProcess) -> Proof {
-    tokio::time::timeout(PATIENCE, process.ended())
+    tokio::time::timeout(LONG, process.ended())
         .await
         .expect("it never ended")
 }
 
 async fn exited(process: &ContainedProcess) -> ExitFacts {
-    tokio::time::timeout(PATIENCE, process.exited())
+    tokio::time::timeout(LONG, process.exited())
         .await
         .expect("the program never ended")
 }
@@ -337,12 +336,14 @@ async fn the_shortest_grace_counts() {
 async fn a_storm_of_daemons_does_not_outrun_the_keeper() {
     for (setting, method) in holds().await {
         let scene = Scene::new();
-        // Each generation starts the next one and ends, and none of them waits for anything.
-        let script = "trap '' TERM; storm() { storm & }; storm; storm; storm; storm; echo ready; read -r _";
-        let (process, _streams) = start_ready(scene.spec(setting, script)).await;
-        let first: Vec<i32> = scene.living().into_iter().map(|(pid, _)| pid).collect();
-        let moved_on = || scene.living().iter().any(|(pid, _)| !first.contains(pid));
-        wait_until("a new generation", moved_on, || format!("{:#?}", scene.living()));
+        // Each generation tells of itself, starts the next one and ends, and none of them waits for anything: whoever
+        // lists processes may never meet one.
+        let script =
+            "trap '' TERM; echo ready; storm() { echo; storm & }; storm; storm; storm; storm; read -r _";
+        let (process, mut streams) = start_ready(scene.spec(setting, script)).await;
+        let mut generations = [0; 400];
+        let many = tokio::time::timeout(LONG, streams.stdout.read_exact(&mut generations)).await;
+        many.expect("they go on").expect("their lines");
 
         assert_eq!(process.stop(SHORT).await, empty(method));
 
@@ -365,7 +366,7 @@ async fn dropping_stops_everything_without_waiting() {
 }
 
 async fn until_empty(scene: &Scene) {
-    let until = Instant::now() + Duration::from_secs(20);
+    let until = Instant::now() + LONG;
     while !(scene.living().is_empty() && scene.keepers().is_empty()) {
         assert!(
             Instant::now() < until,
@@ -382,8 +383,8 @@ async fn a_start_that_nobody_waits_for_leaves_nothing() {
     for (setting, _) in holds().await {
         let scene = Scene::new();
         let start = ContainedProcess::start(scene.spec(setting, ORPHANS));
-        let waited = tokio::time::timeout(Duration::ZERO, start).await;
-        assert!(waited.is_err(), "it was dropped before it could end");
+        // Looked at once and dropped: the keeper is started and nothing is heard of it yet.
+        assert!(start.now_or_never().is_none());
 
         until_empty(&scene).await;
         scene.assert_nothing_left();
@@ -552,7 +553,7 @@ async fn killed_with_its_keeper_a_namespace_is_empty_at_once_and_a_keeper_leaves
                 .filter(|marked| marked.run == scene.run)
                 .count();
             assert!(strays > 0, "nobody is there to stop them");
-            let reports = sweep_stale(&|run| *run != scene.run, Duration::from_secs(5));
+            let reports = sweep_stale(&|run| *run != scene.run, LONG);
             let report = reports.get(&scene.run).copied().expect("a report on the run");
             assert_eq!(report.processes_left, 0);
             assert!(report.killed > 0);
@@ -644,15 +645,16 @@ async fn a_program_sees_its_own_numbers_and_has_the_rights_of_its_user_and_no_mo
         lines.map(str::to_string).collect::<Vec<_>>()
     };
     let own = rights(&fs::read_to_string("/proc/self/status").expect("my status"));
+    let ourselves = env::current_exe().expect("this test");
     for (setting, _) in holds().await {
         let scene = Scene::new();
-        let script =
-            "read -r pid _ < /proc/self/stat; echo $$ $pid; id -u; ps -e | wc -l; cat /proc/self/status";
+        let script = "read -r pid _ < /proc/self/stat; echo $$ $pid; id -u; cat /proc/self/status /proc/[0-9]*/cmdline; true";
         let (_process, mut streams) = ContainedProcess::start(scene.spec(setting, script))
             .await
             .expect("it starts");
-        let mut said = String::new();
-        streams.stdout.read_to_string(&mut said).await.expect("text");
+        let mut said = Vec::new();
+        streams.stdout.read_to_end(&mut said).await.expect("its output");
+        let said = String::from_utf8_lossy(&said);
         let mut lines = said.lines();
         let (own_number, seen_number) = lines
             .next()
@@ -661,14 +663,10 @@ async fn a_program_sees_its_own_numbers_and_has_the_rights_of_its_user_and_no_mo
         assert_eq!(own_number, seen_number);
         let user = rustix::process::getuid().as_raw().to_string();
         assert_eq!(lines.next(), Some(user.as_str()));
-        let others: u32 = lines
-            .next()
-            .and_then(|count| count.trim().parse().ok())
-            .expect("a count");
         assert_eq!(
-            others < 8,
-            setting == ContainmentSetting::Namespace,
-            "{others} processes in sight"
+            said.contains(ourselves.to_str().expect("text")),
+            setting == ContainmentSetting::Keeper,
+            "whether this test is in its sight"
         );
         assert_eq!(rights(&said), own);
     }

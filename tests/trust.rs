@@ -6,6 +6,7 @@ mod audit;
 mod command;
 
 use command::{PATIENCE, Place, QUESTION, Said, until};
+use impresario_test_support::programs::write_script;
 use impresario_test_support::terminal::{Key, Terminal};
 use serde_json::json;
 use std::fs;
@@ -28,9 +29,7 @@ impl Cloned {
         place.home_skill("look", SKILL);
         let cloned = Self { place };
         let program = cloned.place.workspace().join("tool.sh");
-        let script = format!("#!/bin/sh\necho ran >> '{}'\n", cloned.proof().display());
-        fs::write(&program, script).expect("a script");
-        fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).expect("it can be made executable");
+        write_script(&program, &format!("echo ran >> '{}'", cloned.proof().display()));
         let settings = json!({ "impresario": {
             "retrieval": { "engine": "auggie" }, "auggieBinPath": program,
         } });

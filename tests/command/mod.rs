@@ -4,11 +4,11 @@
 
 use crate::audit::Audit;
 use impresario_actors::processes::marked_processes;
+use impresario_test_support::programs::write_script;
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
 use std::fs;
 use std::io::{BufRead, BufReader, Read};
-use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStderr, ChildStdout, Command, Stdio};
 use std::time::{Duration, Instant};
@@ -177,30 +177,18 @@ impl Place {
 
     /// Puts a program in Pi's place.
     pub fn pi(&self, script: &str) {
-        let pi = self.path().join("pi");
-        let text = format!("#!/bin/sh\n[ \"$1\" = --version ] && echo 0.87.1 && exit 0\n{script}\n");
-        write(&pi, &text);
-        fs::set_permissions(&pi, fs::Permissions::from_mode(0o755)).expect("its mode");
+        self.pi_that_says_its_version("echo 0.87.1", script);
+    }
+
+    /// The same, with its own way to say its version.
+    pub fn pi_that_says_its_version(&self, version: &str, script: &str) {
+        let script = format!("[ \"$1\" = --version ] && {version} && exit 0\n{script}");
+        write_script(&self.path().join("pi"), &script);
     }
 
     /// A Pi that says one thing and ends well.
     pub fn pi_that_answers(&self, answer: &str) {
-        let message = json!({
-            "type": "message_end",
-            "message": {
-                "role": "assistant",
-                "content": [{ "type": "text", "text": answer }],
-                "stopReason": "stop",
-            },
-        });
-        let lines = [
-            json!({ "type": "agent_start" }),
-            message,
-            json!({ "type": "agent_end", "messages": [] }),
-            json!({ "type": "agent_settled" }),
-        ];
-        let script = lines.map(|line| format!("echo '{line}'"));
-        self.pi(&script.join("\n"));
+        self.pi(&says_and_ends(answer));
     }
 
     /// A Pi that says that it began, and hangs; where it lies.
@@ -310,6 +298,25 @@ impl Hanging {
             stderr: self.complained,
         }
     }
+}
+
+/// The script of a Pi that says one thing and ends well.
+pub fn says_and_ends(answer: &str) -> String {
+    let message = json!({
+        "type": "message_end",
+        "message": {
+            "role": "assistant",
+            "content": [{ "type": "text", "text": answer }],
+            "stopReason": "stop",
+        },
+    });
+    let lines = [
+        json!({ "type": "agent_start" }),
+        message,
+        json!({ "type": "agent_end", "messages": [] }),
+        json!({ "type": "agent_settled" }),
+    ];
+    lines.map(|line| format!("echo '{line}'")).join("\n")
 }
 
 fn write(path: &Path, text: &str) {

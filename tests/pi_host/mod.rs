@@ -8,11 +8,11 @@ use impresario_test_support::directories;
 use impresario_test_support::json_lines::JsonLines;
 use impresario_test_support::limited::{Finished, run};
 use impresario_test_support::pi::{Sandbox, Scenario, Version, submit};
+use impresario_test_support::programs::write_script;
 use impresario_test_support::terminal::{Key, Terminal};
 use rustix::process::Pid;
 use serde_json::{Value, json};
 use std::fs;
-use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::Command;
 use std::time::{Duration, Instant};
@@ -23,6 +23,9 @@ pub const PATIENCE: Duration = Duration::from_secs(90);
 pub const ANSWER: &str = "The sub-agent looked and found it.";
 /// What the main agent says.
 pub const MAIN_ANSWER: &str = "Hello from the main agent.";
+
+/// A command that the runtime answers at no cost, and its answer.
+const ASKS_THE_RUNTIME: (&str, &str) = ("/skill:trace-view nothing.json", "\"nothing.json\" not found");
 
 /// A Pi with the extension, a workspace with a skill, and a model that answers every part of a run.
 pub struct Stage {
@@ -69,9 +72,7 @@ impl Stage {
     /// The runtime is a shell script.
     pub fn with_scripted_runtime(self, script: &str) -> Self {
         let program = self.sandbox.bin().join("scripted-runtime");
-        fs::write(&program, format!("#!/bin/sh\n{script}\n")).expect("a script in the sandbox");
-        fs::set_permissions(&program, fs::Permissions::from_mode(0o755))
-            .expect("a script can be made executable");
+        write_script(&program, script);
         self.with_runtime(program)
     }
 
@@ -104,6 +105,21 @@ impl Stage {
 
     pub fn terminal(&self) -> Terminal {
         Terminal::start(self.pi(&[]))
+    }
+
+    /// In rpc mode with a runtime that has answered: what the main agent is taught was decided before.
+    pub fn ready_rpc(&self) -> JsonLines {
+        let mut pi = self.rpc();
+        prompt(&mut pi, ASKS_THE_RUNTIME.0);
+        pi.wait_for(PATIENCE, |record| is_notice(record, ASKS_THE_RUNTIME.1));
+        pi
+    }
+
+    /// On a terminal with a runtime that has answered.
+    pub fn ready_terminal(&self) -> Terminal {
+        let mut terminal = self.terminal();
+        submit_and_see(&mut terminal, ASKS_THE_RUNTIME.0, ASKS_THE_RUNTIME.1);
+        terminal
     }
 
     /// Who called the model, in order.
@@ -196,7 +212,7 @@ impl Stage {
 
     /// Nothing that belongs to this sandbox runs any more.
     pub fn nothing_is_left(&self) {
-        let deadline = Instant::now() + Duration::from_secs(30);
+        let deadline = Instant::now() + PATIENCE;
         while !self.processes().is_empty() {
             assert!(Instant::now() < deadline, "still there: {:?}", self.processes());
             std::thread::sleep(Duration::from_millis(20));

@@ -66,8 +66,16 @@ pub struct ClaimableRun {
 /// The lock of a living runtime. Freed when dropped.
 #[derive(Debug)]
 pub(super) struct RuntimeLock {
-    _file: File,
+    file: File,
     path: PathBuf,
+}
+
+impl Drop for RuntimeLock {
+    /// A child of this process has the open file too, from its fork until it runs its own program. Closing ours would
+    /// leave the lock with it; unlocking frees it for everybody.
+    fn drop(&mut self) {
+        let _ = self.file.unlock();
+    }
 }
 
 impl RuntimeLock {
@@ -80,7 +88,7 @@ impl RuntimeLock {
             .mode(0o600)
             .open(&path)?;
         file.try_lock()?;
-        Ok(Self { _file: file, path })
+        Ok(Self { file, path })
     }
 
     /// Frees the lock and removes its file, for a runtime that leaves nothing behind.

@@ -23,8 +23,9 @@ const ENVIRON_BYTES_MAX: usize = 8 * 1024 * 1024;
 /// Most environments are shorter.
 const READ_BYTES: usize = 64 * 1024;
 const BETWEEN_SCANS: Duration = Duration::from_millis(2);
-/// So often a process is looked at that is in the middle of `exec`, which takes microseconds on an idle machine.
-const EXEC_LOOKS_MAX: u32 = 40;
+/// So long a process is looked at that is in the middle of `exec`. It takes microseconds on an idle machine, but the
+/// process may lose its processor there, and wait until it is its turn again.
+const EXEC_WITHIN: Duration = Duration::from_secs(2);
 /// Fields of `/proc/<pid>/stat`, counted after the name (proc_pid_stat(5) counts the pid as the first).
 const STAT_ENV_START: usize = 50 - 3;
 const STAT_ENV_END: usize = 51 - 3;
@@ -214,14 +215,15 @@ impl Candidate {
     /// fails, and whoever stops there takes a process of the run for a stranger. So it is looked at again until the
     /// program is there.
     fn environment(self) -> Option<Vec<u8>> {
-        for _ in 0..EXEC_LOOKS_MAX {
+        let until = Instant::now() + EXEC_WITHIN;
+        loop {
             match self.read("environ") {
                 Ok(environ) if !environ.is_empty() || self.has_no_environment() => return Some(environ),
                 Err(error) if Errno::from_io_error(&error) != Some(Errno::IO) => return None,
+                Ok(_) | Err(_) if Instant::now() > until => return None,
                 Ok(_) | Err(_) => std::thread::sleep(BETWEEN_EXEC_LOOKS),
             }
         }
-        None
     }
 
     /// A thread of the kernel has no program; a program without an environment has an empty place for it.
@@ -300,13 +302,20 @@ mod tests {
         command.spawn().expect("sleep is everywhere")
     }
 
+    /// Long enough on any machine.
+    const LONG: Duration = Duration::from_secs(60);
+
     /// The mark is there once `exec` has happened, which `spawn` waits for.
-    fn pids_of(run: &RunId) -> Vec<i32> {
+    fn pids_of(run: &RunId) -> BTreeSet<i32> {
         marked_processes()
             .into_iter()
             .filter(|marked| marked.run == *run)
             .map(|marked| marked.pid)
             .collect()
+    }
+
+    fn pids(children: &[&Child]) -> BTreeSet<i32> {
+        children.iter().map(|child| child.id() as i32).collect()
     }
 
     #[test]
@@ -322,21 +331,22 @@ mod tests {
             .stdin(Stdio::null());
         let mut restless = command.spawn().expect("sh is everywhere");
 
-        let missed: Vec<Vec<i32>> = (0..2_000)
-            .map(|_| pids_of(&run))
-            .filter(|seen| *seen != [restless.id() as i32])
-            .collect();
+        let candidate = Candidate {
+            pid: restless.id() as i32,
+        };
+        let seen = (0..20_000).filter(|_| candidate.mark().is_some_and(|marked| marked.run == run));
+        let seen = seen.count();
 
         restless.kill().expect("kill it");
         restless.wait().expect("reap");
-        assert_eq!(missed, Vec::<Vec<i32>>::new());
+        assert_eq!(seen, 20_000);
     }
 
     #[test]
     fn a_sweep_ends_the_marked_and_nobody_else() {
         let (swept, spared) = (RunId::new(1, fastrand::u64(..)), RunId::new(1, fastrand::u64(..)));
         let (mut one, mut other, mut stranger) = (sleeper(&swept), sleeper(&swept), sleeper(&spared));
-        assert_eq!(pids_of(&swept), vec![one.id() as i32, other.id() as i32]);
+        assert_eq!(pids_of(&swept), pids(&[&one, &other]));
 
         let report = sweep(
             &Sweep {
@@ -344,7 +354,7 @@ mod tests {
                 part: None,
                 session: None,
             },
-            Duration::from_secs(5),
+            LONG,
         );
 
         assert_eq!(
@@ -354,8 +364,8 @@ mod tests {
                 processes_left: 0
             }
         );
-        assert_eq!(pids_of(&swept), Vec::<i32>::new());
-        assert_eq!(pids_of(&spared), vec![stranger.id() as i32]);
+        assert_eq!(pids_of(&swept), pids(&[]));
+        assert_eq!(pids_of(&spared), pids(&[&stranger]));
         stranger.kill().expect("kill the stranger");
         for child in [&mut one, &mut other, &mut stranger] {
             child.wait().expect("reap");
@@ -367,7 +377,7 @@ mod tests {
         let (dead, alive) = (RunId::new(1, fastrand::u64(..)), RunId::new(1, fastrand::u64(..)));
         let (mut left_over, mut working) = (sleeper(&dead), sleeper(&alive));
 
-        let reports = sweep_stale(&|run| *run != dead, Duration::from_secs(5));
+        let reports = sweep_stale(&|run| *run != dead, LONG);
 
         assert_eq!(
             reports,
@@ -379,7 +389,7 @@ mod tests {
                 }
             )])
         );
-        assert_eq!(pids_of(&alive), vec![working.id() as i32]);
+        assert_eq!(pids_of(&alive), pids(&[&working]));
         working.kill().expect("kill");
         for child in [&mut left_over, &mut working] {
             child.wait().expect("reap");

@@ -2,9 +2,9 @@
 
 use crate::vectors::{Answer, Case};
 use impresario_policies::preflight::{PreflightEnd, review_preflight};
+use impresario_test_support::programs::write_program;
 use serde_json::json;
 use std::io::Read;
-use std::os::unix::fs::PermissionsExt;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
@@ -13,8 +13,7 @@ pub fn preflight(case: &Case) -> Answer {
     let program = directory.path().join("auggie-check");
     if let Some(script) = case.get("script").as_str() {
         let mode = case.get("mode").as_number().map_or(0o755, |mode| mode as u32);
-        std::fs::write(&program, script).expect("a script");
-        std::fs::set_permissions(&program, std::fs::Permissions::from_mode(mode)).expect("its mode");
+        write_program(&program, script, mode);
     }
     let mut command = Command::new(&program);
     command
@@ -36,7 +35,8 @@ pub fn preflight(case: &Case) -> Answer {
     };
     let end = wait(
         &mut child,
-        Duration::from_millis(case.number("timeout_ms") as u64),
+        // What ends by itself has more time, for a machine that is busy; what does not is given up all the same.
+        10 * Duration::from_millis(case.number("timeout_ms") as u64),
     );
     let mut stderr = Vec::new();
     if let (PreflightEnd::Exited(_), Some(mut pipe)) = (&end, child.stderr.take()) {

@@ -224,7 +224,7 @@ mod tests {
     use super::*;
     use serde_json::json;
 
-    const PATIENCE: Duration = Duration::from_secs(20);
+    const PATIENCE: Duration = Duration::from_secs(60);
 
     #[test]
     fn a_program_answers_line_by_line_until_it_is_hung_up_on() {

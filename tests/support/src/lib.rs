@@ -9,4 +9,5 @@ pub mod directories;
 pub mod json_lines;
 pub mod limited;
 pub mod pi;
+pub mod programs;
 pub mod terminal;

@@ -214,7 +214,7 @@ fn blank_screen() -> vt100::Parser {
 mod tests {
     use super::*;
 
-    const PATIENCE: Duration = Duration::from_secs(20);
+    const PATIENCE: Duration = Duration::from_secs(60);
 
     #[test]
     fn a_program_is_seen_on_the_screen_and_takes_keys() {

@@ -6,9 +6,9 @@ use crate::client::{Answer, anthropic, ask, openai};
 use impresario_model_server::{Fault, ModelServer, Place, Script, Stop, Turn, Usage};
 use serde_json::{Value, json};
 
-const PATIENCE: Duration = Duration::from_secs(10);
+const PATIENCE: Duration = Duration::from_secs(60);
 /// How long silence must last to count as a hang.
-const SILENCE: Duration = Duration::from_millis(300);
+const SILENCE: Duration = Duration::from_secs(2);
 
 fn openai_hears(turn: Turn) -> Answer {
     hears(turn, openai("hi", true))

@@ -8,7 +8,7 @@ use impresario_model_server::{
 };
 use serde_json::json;
 
-const PATIENCE: Duration = Duration::from_secs(10);
+const PATIENCE: Duration = Duration::from_secs(60);
 
 fn outcome_of(server: &ModelServer) -> Outcome {
     assert!(

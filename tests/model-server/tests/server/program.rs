@@ -28,7 +28,7 @@ fn the_program_says_its_port_and_plays_its_script() {
         .unwrap();
     let said: Value = serde_json::from_str(&line).unwrap();
     let port = u16::try_from(said["port"].as_u64().unwrap()).unwrap();
-    let answer = ask(port, openai("hi", false), Duration::from_secs(10));
+    let answer = ask(port, openai("hi", false), Duration::from_secs(60));
     let calls = Ledger::read(&log).unwrap();
     program.kill().unwrap();
     program.wait().unwrap();

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use crate::terminal::{Key, Terminal};
 
 /// How long Pi may take to show what one key did, before the key is pressed again.
-const KEY_SHOWS: Duration = Duration::from_millis(500);
+const KEY_SHOWS: Duration = Duration::from_secs(2);
 /// How long the prompt must go on without the text. While Pi starts it takes the text out and puts it back, and a
 /// screen that is drawn anew has no prompt for a moment.
 const LETS_GO: Duration = Duration::from_millis(400);
