@@ -7,14 +7,15 @@
 #![cfg(target_os = "linux")]
 
 mod audit;
-mod pi_host;
+#[path = "pi/host.rs"]
+mod host;
 
 use impresario::chaos::JournalRow;
 use impresario_model_server::{Call, Fault, Outcome, Place, Rule, Script, Turn};
 use impresario_test_support::json_lines::JsonLines;
 use impresario_test_support::limited::End;
 use impresario_test_support::pi::Version;
-use pi_host::{
+use host::{
     ANSWER, MAIN_ANSWER, PATIENCE, Stage, brief_rule, command_line, count, is_result, prompt, verdict,
     wait_for_file,
 };

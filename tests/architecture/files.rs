@@ -131,11 +131,11 @@ fn every_stage_that_leaves_a_journal_is_audited() {
         .collect();
     let allowed = [
         (
-            "tests/victim/mod.rs",
-            "the program that is killed; tests/recovery.rs audits what it leaves",
+            "tests/command/victim.rs",
+            "the program that is killed; tests/command/recovery.rs audits what it leaves",
         ),
         (
-            "tests/memory_server.rs",
+            "tests/command/memory_server.rs",
             "it keeps results for another host, and no runs",
         ),
     ];

@@ -6,21 +6,21 @@ pub const LIST: [(&str, &str); 11] = [
     ("compose_middleware", "whole: a result has one reviewer"),
     (
         "context_memory_mcp",
-        "whole: the server is another protocol's, tests/memory_server.rs holds it",
+        "whole: the server is another protocol's, tests/command/memory_server.rs holds it",
     ),
     (
         "extension_commands",
-        "whole: the extension completes and picks, tests/pi_typed_input.rs holds it",
+        "whole: the extension completes and picks, tests/pi/typed_input.rs holds it",
     ),
     ("parallel_run", "the servers of a worker: ours have tools"),
     (
         "prompt_injection",
-        "whole: the extension teaches, tests/pi_typed_input.rs holds it",
+        "whole: the extension teaches, tests/pi/typed_input.rs holds it",
     ),
     ("router_scenario", "locks: nobody's typing is locked"),
     (
         "router_scenario",
-        "logs that are no events: settings have notices, tests/settings.rs holds them",
+        "logs that are no events: settings have notices, tests/command/settings.rs holds them",
     ),
     (
         "router_scenario",

@@ -1,0 +1,16 @@
+//! The program as a person or a script starts it, and what it reads, keeps and leaves.
+#![cfg(target_os = "linux")]
+
+#[path = "../audit/mod.rs"]
+mod audit;
+mod place;
+mod victim;
+
+mod command_line;
+mod memory_server;
+mod parallel_command;
+mod recovery;
+mod retrieval;
+mod settings;
+mod traces;
+mod trust;

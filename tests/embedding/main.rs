@@ -1,0 +1,10 @@
+//! The runtime in a Rust program of somebody else: its public API, and what becomes of a run in it.
+
+#[path = "../audit/mod.rs"]
+mod audit;
+
+mod context_memory;
+mod parallel;
+mod program;
+mod routing;
+mod trace_file;

@@ -1,0 +1,26 @@
+//! Real Pi of both versions, in every part it has: the host of a person, a sub-agent, and what the command line runs.
+//!
+//! One program, so that it is linked once. What storms do to real Pi has a program of its own (`pi_storm`), for it plays
+//! several at a time.
+#![cfg(target_os = "linux")]
+
+#[path = "../audit/mod.rs"]
+mod audit;
+mod host;
+mod runner;
+
+mod as_host;
+mod as_sub_agent;
+mod before_the_run;
+mod context;
+mod day;
+mod first_skill;
+mod from_the_command_line;
+mod left_results;
+mod misbehaving;
+mod resume;
+mod skills;
+mod system_prompt;
+mod tool_calls;
+mod typed_input;
+mod what_is_said;

@@ -1,0 +1,177 @@
+//! What stands at the very start of every request of a skill's sub-agent: the same bytes, whatever the task, the day, the
+//! runner and the version of Pi, so that a provider's cache holds.
+
+
+use crate::audit::Audit;
+use impresario_model_server::{Call, ModelServer, Rule, Script, Turn};
+use impresario_test_support::directories;
+use impresario_test_support::limited::{End, Finished, run};
+use impresario_test_support::pi::{MOCK_MODEL, MOCKA_MODEL, Sandbox, Scenario, Version};
+use impresario_test_support::programs::write_script;
+use serde_json::{Value, json};
+use std::process::Command;
+use std::time::Duration;
+
+const PATIENCE: Duration = Duration::from_secs(90);
+const ANSWER: &str = "Done.";
+const TASKS: [&str; 2] = ["tidy the attic", "paint the fence, but not the gate"];
+const SKILL_DIRECTORY: &str = ".pi/skills/demo";
+const INSTRUCTIONS: &str = "Do it, and say what you did.\n\n- é and 漢 count as they are\n- `code` too";
+/// The instructions, and where to look; behind it comes where the skill lies, and nothing else.
+const PREFIX: &str = "Do it, and say what you did.\n\n- é and 漢 count as they are\n- `code` too\n\n\
+                      Use the `codebase-retrieval` MCP tool for workspace context.";
+
+struct Stage {
+    _audit: Audit,
+    server: ModelServer,
+    sandbox: Sandbox,
+    scenario: Scenario,
+}
+
+fn stage(version: Version, name: &str) -> Option<Stage> {
+    let scenario = Scenario::begin(version, name)?;
+    let sub_agent = Rule::new("sub-agent").user_contains("User Goal: ");
+    let main = Rule::new("main agent").turn(Turn::text("Hello.")).repeat();
+    let script = Script::new()
+        .rule(sub_agent.turn(Turn::text(ANSWER)).repeat())
+        .rule(main);
+    let server = ModelServer::start_blocking(script).expect("a port on 127.0.0.1");
+    let sandbox = Sandbox::new(scenario.install(), &server);
+    let skill = format!("---\nname: demo\ndescription: does something\n---\n{INSTRUCTIONS}\n");
+    sandbox.write_work_file(".pi/skills/demo/SKILL.md", &skill);
+    let state = sandbox.home().join(".local/state/impresario");
+    Some(Stage {
+        _audit: Audit::of(state).with_ledger(server.ledger()),
+        server,
+        sandbox,
+        scenario,
+    })
+}
+
+impl Stage {
+    /// A `pi` on whose machine it is so many days later.
+    fn pi_in_days(&self, days: u64) -> String {
+        let shift = days * 24 * 3600 * 1000;
+        let later = format!(
+            "const Real = Date;\n\
+             globalThis.Date = class extends Real {{\n\
+               constructor(...of) {{ if (of.length) super(...of); else super(Real.now() + {shift}); }}\n\
+               static now() {{ return Real.now() + {shift}; }}\n\
+             }};\n"
+        );
+        self.sandbox.write_work_file("later.cjs", &later);
+        let install = self.scenario.install();
+        let script = format!(
+            "exec '{}' --require '{}' '{}' \"$@\"",
+            install.node.display(),
+            self.sandbox.work().join("later.cjs").display(),
+            install.cli.display()
+        );
+        let program = self.sandbox.bin().join("later-pi");
+        write_script(&program, &script);
+        program.display().to_string()
+    }
+
+    fn nested(&self, model: &str, pi: &str, task: &str) {
+        let mut command = self.sandbox.command(env!("CARGO_BIN_EXE_impresario"));
+        command.args(["skill", "--trust", "--runner", "pi", "--pi", pi, "--model", model]);
+        command.args(["--unjudged", "demo", task]);
+        ended_well(&run(&mut command, "", PATIENCE));
+    }
+
+    /// In Pi as the host, with the runner in the runtime.
+    fn embedded(&self, task: &str) {
+        let settings = json!({ "impresario": { "runner": "embedded", "maxJudgeIterations": 0 } });
+        self.sandbox
+            .write_work_file(".pi/settings.json", &settings.to_string());
+        let extension = directories::project().join("extension/src/index.ts");
+        let extension = extension.display().to_string();
+        let mut arguments = vec!["-e", &extension];
+        if self.scenario.version() == Version::ALL[0] {
+            arguments.push("--approve");
+        }
+        let prompt = format!("/skill demo {task}");
+        arguments.extend(["-p", &prompt]);
+        let mut command: Command = self.sandbox.pi_command(&arguments);
+        command.env("IMPRESARIO_BINARY", env!("CARGO_BIN_EXE_impresario"));
+        ended_well(&run(&mut command, "", PATIENCE));
+    }
+
+    /// The system prompts of the sub-agents, in the order in which they came.
+    fn where_the_skill_lies(&self) -> String {
+        let directory = self.sandbox.work().join(SKILL_DIRECTORY).display().to_string();
+        format!(
+            "\n\nThis skill lies in {directory}. Paths in the instructions that are relative to the skill (scripts, \
+             references) start there, not in the workspace."
+        )
+    }
+
+    fn system_prompts(&self) -> Vec<String> {
+        let calls = self.server.ledger().calls_of("sub-agent");
+        calls.iter().map(system_of).collect()
+    }
+}
+
+#[track_caller]
+fn ended_well(finished: &Finished) {
+    assert_eq!(finished.end, End::Exited(0), "{}", finished.stderr);
+    assert!(
+        finished.stdout.contains(ANSWER),
+        "{}\n{}",
+        finished.stdout,
+        finished.stderr
+    );
+}
+
+/// The system prompt as the provider gets it, whichever protocol it speaks.
+fn system_of(call: &Call) -> String {
+    let text = |content: &Value| match content.as_array() {
+        Some(parts) => parts.iter().filter_map(|part| part["text"].as_str()).collect(),
+        None => content.as_str().unwrap_or_default().to_string(),
+    };
+    match call.body.get("system") {
+        Some(system) => text(system),
+        None => text(&call.body["messages"][0]["content"]),
+    }
+}
+
+#[test]
+fn in_nested_pi_it_is_the_same_for_every_task_and_on_every_day() {
+    for version in Version::ALL {
+        for model in [MOCK_MODEL, MOCKA_MODEL] {
+            let name = format!("system prompt: nested, {model}");
+            let Some(stage) = stage(version, &name) else {
+                continue;
+            };
+            let today = stage.sandbox.pi().display().to_string();
+            stage.nested(model, &today, TASKS[0]);
+            stage.nested(model, &stage.pi_in_days(40), TASKS[1]);
+            let seen = stage.system_prompts();
+            assert_eq!(seen.len(), 2);
+            assert_eq!(seen[0], seen[1]);
+            let rest = seen[0].strip_prefix(PREFIX);
+            let rest = rest.unwrap_or_else(|| panic!("{:?}", seen[0]));
+            let rest = rest.strip_prefix(&stage.where_the_skill_lies());
+            let rest = rest.unwrap_or_else(|| panic!("{:?}", seen[0]));
+            let work = stage.sandbox.work().display().to_string();
+            assert!(
+                rest.len() < 200 && rest.contains(&work),
+                "only the place is added: {rest:?}"
+            );
+            let bodies = stage.server.ledger().calls_of("sub-agent");
+            assert_eq!(bodies[0].body["tools"], bodies[1].body["tools"]);
+        }
+    }
+}
+
+#[test]
+fn in_the_embedded_runner_it_is_the_same_for_every_task_and_nothing_else() {
+    for version in Version::ALL {
+        let Some(stage) = stage(version, "system prompt: embedded") else {
+            continue;
+        };
+        TASKS.into_iter().for_each(|task| stage.embedded(task));
+        let prompt = format!("{PREFIX}{}", stage.where_the_skill_lies());
+        assert_eq!(stage.system_prompts(), [prompt.clone(), prompt]);
+    }
+}

@@ -1,0 +1,400 @@
+//! Real Pi, both versions, below the command line: what the journal says of tool calls, and whose loss it is when a
+//! process of ours dies.
+
+
+use crate::audit::Audit;
+use impresario_model_server::{Fault, ModelServer, Place, Rule, Script, ToolCall, Turn, Usage};
+use impresario_test_support::json_lines::JsonLines;
+use impresario_test_support::limited::{End, Finished, run};
+use impresario_test_support::pi::{MOCK_MODEL, MOCKA_MODEL, Sandbox, Scenario, Version};
+use rustix::process::{Pid, Signal, kill_process};
+use serde_json::{Value, json};
+use std::fs;
+use std::process::Command;
+use std::time::{Duration, Instant};
+
+/// Nothing here takes long; a machine that is busy may.
+const PATIENCE: Duration = Duration::from_secs(120);
+const ANSWER: &str = "It is done.";
+const TASK: &str = "Note in effects.txt that it is done.";
+const OTHER_MODEL: &str = "mock/mock-other";
+const EFFECT: &str = "echo done >> effects.txt";
+
+struct Stage {
+    _audit: Audit,
+    server: ModelServer,
+    sandbox: Sandbox,
+    _scenario: Scenario,
+}
+
+fn with_both(name: &str, script: impl Fn() -> Script, play: impl Fn(&Stage)) {
+    for version in Version::ALL {
+        let Some(scenario) = Scenario::begin(version, name) else {
+            continue;
+        };
+        let server = ModelServer::start_blocking(script()).expect("a port on 127.0.0.1");
+        let sandbox = Sandbox::new(scenario.install(), &server);
+        sandbox.write_work_file("notes.txt", "The supervisor decides who restarts.\n");
+        let skill = "---\nname: demo\ndescription: does something\n---\nDo it, and say what you did.\n";
+        sandbox.write_work_file(".pi/skills/demo/SKILL.md", skill);
+        let state = sandbox.home().join(".local/state/impresario");
+        play(&Stage {
+            _audit: Audit::of(state).with_ledger(server.ledger()),
+            server,
+            sandbox,
+            _scenario: scenario,
+        });
+    }
+}
+
+impl Stage {
+    fn skill(&self, models: &[&str]) -> Command {
+        let mut command = self.sandbox.command(env!("CARGO_BIN_EXE_impresario"));
+        command.args(["skill", "--trust", "--runner", "pi", "--json", "--unjudged"]);
+        for model in models {
+            command.args(["--model", model]);
+        }
+        command.args(["demo", TASK]);
+        command
+    }
+
+    fn run(&self, models: &[&str]) -> Finished {
+        run(&mut self.skill(models), "", PATIENCE)
+    }
+
+    fn effects(&self) -> String {
+        fs::read_to_string(self.sandbox.work().join("effects.txt")).unwrap_or_default()
+    }
+
+    fn wait_for_calls(&self, count: usize) {
+        let ledger = self.server.ledger();
+        let came = ledger.wait_until(PATIENCE, |calls| calls.len() >= count);
+        assert!(came, "only {} calls", ledger.calls().len());
+    }
+
+    fn body_of_last_call(&self) -> String {
+        let calls = self.server.ledger().calls();
+        calls.last().expect("a call of the model").body.to_string()
+    }
+}
+
+/// A call with an id of the provider's choice.
+fn bash(id: &str, command: &str) -> Turn {
+    Turn {
+        tools: vec![ToolCall {
+            name: "bash".to_string(),
+            arguments: json!({ "command": command }),
+            id: Some(id.to_string()),
+        }],
+        ..Turn::default()
+    }
+}
+
+fn model(turns: impl IntoIterator<Item = Turn>) -> Script {
+    let rule = Rule::new("model");
+    Script::new().rule(turns.into_iter().fold(rule, Rule::turn))
+}
+
+fn of_type<'a>(records: &'a [Value], kind: &str) -> Vec<&'a Value> {
+    records.iter().filter(|record| record["type"] == kind).collect()
+}
+
+/// Every call that the journal knows: it begins once, with its arguments, and ends once.
+#[track_caller]
+fn check_calls(records: &[Value], calls: &[&str], cut_off: &[&str]) {
+    let names = |kind: &str| {
+        of_type(records, kind)
+            .iter()
+            .map(|record| {
+                format!(
+                    "{}/{}",
+                    record["attempt"],
+                    record["call"].as_str().unwrap_or_default()
+                )
+            })
+            .collect::<Vec<_>>()
+    };
+    let started = names("tool_started");
+    assert_eq!(started, calls, "{records:?}");
+    assert_eq!(names("tool_indeterminate"), cut_off, "{records:?}");
+    let ended = calls
+        .iter()
+        .filter(|call| !cut_off.contains(call))
+        .collect::<Vec<_>>();
+    assert_eq!(
+        names("tool_ended").iter().collect::<Vec<_>>(),
+        ended,
+        "{records:?}"
+    );
+    for start in of_type(records, "tool_started") {
+        assert!(
+            start["arguments"]
+                .as_str()
+                .is_some_and(|given| given.contains("command")),
+            "{start}"
+        );
+    }
+}
+
+#[track_caller]
+fn check_end(records: &[Value], end: End, state: &str) {
+    let ended = records.last().expect("events");
+    assert_eq!(ended["type"], "run_ended", "{ended}");
+    assert_eq!(ended["state"], state, "{ended}");
+    assert_eq!(ended["proof"]["processes_left"], 0, "{ended}");
+    assert_eq!(end == End::Exited(0), state == "succeeded", "{end:?}");
+}
+
+fn endings(records: &[Value]) -> Vec<String> {
+    let ended = of_type(records, "attempt_ended");
+    let ending = |record: &&Value| record["ending"].as_str().unwrap_or_default().to_string();
+    ended.iter().map(ending).collect()
+}
+
+/// The first process that carries this mark: its parent does not. Pi gives itself another name, so its command line
+/// says nothing.
+fn first_with(variable: &str, run: &str) -> Pid {
+    let mark = format!("{variable}={run}");
+    let carries = |pid: i32| {
+        let environment = fs::read(format!("/proc/{pid}/environ")).unwrap_or_default();
+        environment
+            .split(|byte| *byte == 0)
+            .any(|entry| entry == mark.as_bytes())
+    };
+    let deadline = Instant::now() + PATIENCE;
+    loop {
+        let entries = fs::read_dir("/proc").expect("/proc").flatten();
+        let pids = entries.filter_map(|entry| entry.file_name().to_str()?.parse::<i32>().ok());
+        let mut first =
+            pids.filter(|pid| carries(*pid) && parent_of(*pid).is_some_and(|parent| !carries(parent)));
+        if let Some(pid) = first.next() {
+            return Pid::from_raw(pid).expect("a process id");
+        }
+        assert!(Instant::now() < deadline, "no process with {mark}");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+}
+
+fn parent_of(pid: i32) -> Option<i32> {
+    let status = fs::read_to_string(format!("/proc/{pid}/status")).ok()?;
+    let line = status.lines().find_map(|line| line.strip_prefix("PPid:"))?;
+    line.trim().parse().ok()
+}
+
+#[derive(Clone, Copy)]
+enum Victim {
+    Pi,
+    Keeper,
+}
+
+impl Victim {
+    fn kill(self, run: &str) {
+        let pid = match self {
+            Self::Pi => first_with("IMPRESARIO_RUN", run),
+            Self::Keeper => first_with("IMPRESARIO_KEEPER", run),
+        };
+        kill_process(pid, Signal::KILL).expect("it runs");
+    }
+}
+
+/// The run's id, once an event of this kind came for this call.
+fn wait_for_call(skill: &mut JsonLines, kind: &str, call: &str) -> String {
+    let event = skill.wait_for(PATIENCE, |event| event["type"] == kind && event["call"] == call);
+    event["run"].as_str().expect("the run has an id").to_string()
+}
+
+fn end_of(skill: &mut JsonLines) -> (End, Vec<Value>) {
+    let end = skill.wait_for_end(PATIENCE);
+    (end, skill.said().records)
+}
+
+#[test]
+fn a_provider_without_capacity_after_a_finished_tool_falls_back_and_nothing_is_doubted() {
+    let script = || {
+        let first = Rule::new("first").model("mock-1").turn(bash("call_0", EFFECT));
+        let second = Rule::new("second").model("mock-other").turn(Turn::text(ANSWER));
+        Script::new()
+            .rule(first.turn(Turn::overloaded()).repeat())
+            .rule(second.repeat())
+    };
+    with_both("tool calls: 529 after bash", script, |stage| {
+        let finished = stage.run(&[MOCK_MODEL, OTHER_MODEL]);
+        let records = finished.records();
+        check_end(&records, finished.end, "succeeded");
+        check_calls(&records, &["1/1.1:call_0"], &[]);
+        assert_eq!(stage.effects(), "done\n");
+        assert_eq!(endings(&records).last().map(String::as_str), Some("answered"));
+        let told = stage.body_of_last_call();
+        assert!(told.contains(EFFECT) && !told.contains("Nobody knows"), "{told}");
+    });
+}
+
+#[test]
+fn an_id_that_the_provider_gives_again_names_another_call_and_a_cut_one_is_told() {
+    let script = || {
+        model([
+            bash("call_0", EFFECT),
+            bash("call_0", EFFECT),
+            bash("call_0", "sleep 301"),
+        ])
+    };
+    with_both("tool calls: an id again", script, |stage| {
+        let mut skill = JsonLines::start(&mut stage.skill(&[MOCK_MODEL]));
+        let run = wait_for_call(&mut skill, "tool_started", "3.1:call_0");
+        Victim::Pi.kill(&run);
+        let (end, records) = end_of(&mut skill);
+        check_end(&records, end, "parked");
+        check_calls(
+            &records,
+            &["1/1.1:call_0", "1/2.1:call_0", "1/3.1:call_0"],
+            &["1/3.1:call_0"],
+        );
+        assert_eq!(stage.effects(), "done\ndone\n");
+    });
+}
+
+/// A finished tool, then this process is killed while the model thinks: the same model goes on.
+fn killed_after_a_tool(victim: Victim, name: &str) {
+    let script = || {
+        model([
+            bash("call_0", EFFECT),
+            Turn::text("never").behind_gate("never"),
+            Turn::text(ANSWER),
+        ])
+    };
+    with_both(name, script, |stage| {
+        let mut skill = JsonLines::start(&mut stage.skill(&[MOCK_MODEL]));
+        let run = wait_for_call(&mut skill, "tool_ended", "1.1:call_0");
+        stage.wait_for_calls(2);
+        victim.kill(&run);
+        let (end, records) = end_of(&mut skill);
+        check_end(&records, end, "succeeded");
+        assert_eq!(endings(&records), ["lost", "answered"]);
+        assert_eq!(
+            tokens_used(&records),
+            [(100, 10), (100, 10)],
+            "it was heard before"
+        );
+        check_calls(&records, &["1/1.1:call_0"], &[]);
+        assert_eq!(stage.effects(), "done\n");
+        let told = stage.body_of_last_call();
+        assert!(told.contains(EFFECT) && !told.contains("Nobody knows"), "{told}");
+    });
+}
+
+/// No tool yet: the attempt is repeated, and the second model of the chain is not asked.
+fn killed_before_a_tool(victim: Victim, name: &str) {
+    let script = || {
+        let first = Rule::new("first")
+            .model("mock-1")
+            .turn(Turn::text("never").behind_gate("never"))
+            .turn(Turn::text(ANSWER));
+        let second = Rule::new("second").model("mock-other").turn(Turn::text("wrong"));
+        Script::new().rule(first).rule(second.repeat())
+    };
+    with_both(name, script, |stage| {
+        let mut skill = JsonLines::start(&mut stage.skill(&[MOCK_MODEL, OTHER_MODEL]));
+        let begun = skill.wait_for(PATIENCE, |event| event["type"] == "attempt_active");
+        stage.wait_for_calls(1);
+        victim.kill(begun["run"].as_str().expect("the run has an id"));
+        let (end, records) = end_of(&mut skill);
+        check_end(&records, end, "succeeded");
+        assert_eq!(endings(&records), ["lost", "answered"]);
+        assert!(stage.server.ledger().calls_of("second").is_empty());
+    });
+}
+
+fn tokens_used(records: &[Value]) -> Vec<(u64, u64)> {
+    let of_attempt = |ended: &&Value| {
+        let tokens = |kind: &str| ended["used"][kind].as_u64().expect("it is known");
+        (tokens("input"), tokens("output"))
+    };
+    of_type(records, "attempt_ended").iter().map(of_attempt).collect()
+}
+
+#[test]
+fn what_an_attempt_used_is_as_its_provider_counted_and_is_shown() {
+    let used = |input, output, cache_read, cache_write| Usage {
+        input,
+        output,
+        cache_read,
+        cache_write,
+    };
+    let script = || {
+        let cut = Turn::text("It is almost done.").and_fault(Fault::Cut { at: Place::MidText });
+        model([
+            bash("call_0", EFFECT).and_usage(used(120, 30, 1_000, 40)),
+            cut.and_usage(used(50, 5, 0, 0)),
+            Turn::text(ANSWER).and_usage(used(200, 50, 1_040, 0)),
+        ])
+    };
+    with_both("tool calls: tokens", script, |stage| {
+        let finished = stage.run(&[MOCKA_MODEL]);
+        let records = finished.records();
+        check_end(&records, finished.end, "succeeded");
+        let ended = of_type(&records, "attempt_ended");
+        let counted = ended.iter().map(|ended| &ended["used"]);
+        let counted = counted.map(|used| (&used["cache_read"], &used["cache_write"]));
+        assert_eq!(
+            counted.collect::<Vec<_>>(),
+            [(&json!(1_000), &json!(40)), (&json!(1_040), &json!(0))]
+        );
+        // Of the answer that was cut off, its input and the first token.
+        assert_eq!(tokens_used(&records), [(170, 31), (200, 50)]);
+        let run_id = ended[0]["run"].as_str().expect("the run has an id");
+        let mut show = stage.sandbox.command(env!("CARGO_BIN_EXE_impresario"));
+        let shown = run(show.args(["runs", "show", run_id]), "", PATIENCE);
+        let said = "used: 370 tokens in, 2040 read from a cache, 40 written to a cache, 81 out, $";
+        assert!(shown.stdout.contains(said), "{}", shown.stdout);
+    });
+}
+
+#[test]
+fn a_cancelled_attempt_says_what_it_had_used() {
+    let script = || {
+        let cut = Turn::text("It is almost done.").and_fault(Fault::Hang { at: Place::MidText });
+        model([bash("call_0", EFFECT), cut])
+    };
+    with_both("tool calls: tokens of the cancelled", script, |stage| {
+        let mut skill = JsonLines::start(&mut stage.skill(&[MOCKA_MODEL]));
+        let id = wait_for_call(&mut skill, "tool_ended", "1.1:call_0");
+        stage.wait_for_calls(2);
+        let mut cancel = stage.sandbox.command(env!("CARGO_BIN_EXE_impresario"));
+        let cancelled = run(cancel.args(["runs", "cancel", &id]), "", PATIENCE);
+        assert_eq!(cancelled.end, End::Exited(0), "{}", cancelled.stdout);
+        let (_, records) = end_of(&mut skill);
+        assert_eq!(endings(&records), ["cancelled"]);
+        // What Pi still says of the answer that was cut off, it says between being told to abort and being stopped.
+        let used = tokens_used(&records);
+        assert!(
+            [[(100, 10)], [(200, 11)]].iter().any(|right| used == right),
+            "{used:?}"
+        );
+    });
+}
+
+#[test]
+fn a_killed_nested_pi_costs_no_step_and_goes_on_with_its_session() {
+    killed_after_a_tool(Victim::Pi, "tool calls: pi killed after bash");
+    killed_before_a_tool(Victim::Pi, "tool calls: pi killed before a tool");
+}
+
+#[test]
+fn a_killed_keeper_costs_no_step_and_its_sub_agent_goes_on_with_its_session() {
+    killed_after_a_tool(Victim::Keeper, "tool calls: keeper killed after bash");
+    killed_before_a_tool(Victim::Keeper, "tool calls: keeper killed before a tool");
+}
+
+#[test]
+fn what_never_began_has_neither_start_nor_end() {
+    let script = || {
+        let unknown = Turn::tool("no_such_tool", json!({}));
+        model([unknown, bash("call_0", EFFECT), Turn::text(ANSWER)])
+    };
+    with_both("tool calls: never began", script, |stage| {
+        let finished = stage.run(&[MOCK_MODEL]);
+        let records = finished.records();
+        check_end(&records, finished.end, "succeeded");
+        check_calls(&records, &["1/2.1:call_0"], &[]);
+    });
+}
