@@ -10,21 +10,21 @@ mod audit;
 #[path = "pi/host.rs"]
 mod host;
 
+use host::{
+    ANSWER, MAIN_ANSWER, PATIENCE, Stage, brief_rule, count, is_result, prompt, talk, verdict, wait_for_file,
+};
 use impresario::chaos::JournalRow;
 use impresario_model_server::{Call, Fault, Outcome, Place, Rule, Script, Turn};
 use impresario_test_support::json_lines::JsonLines;
-use impresario_test_support::limited::End;
 use impresario_test_support::pi::Version;
-use host::{
-    ANSWER, MAIN_ANSWER, PATIENCE, Stage, brief_rule, command_line, count, is_result, prompt, verdict,
-    wait_for_file,
-};
+use impresario_test_support::processes::{command_line, has_environment};
+use impresario_test_support::waiting::until;
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
 use std::fs;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Mutex;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 const SEEDS: u64 = 40;
 /// So many storms side by side: each waits most of its time.
@@ -339,12 +339,9 @@ impl Storm {
         stage
             .sandbox
             .write_work_file("notes.txt", "The supervisor decides who restarts.\n");
-        let settings = json!({"impresario": {
+        stage.configure(json!({
             "fallbackModels": ["mocka/mocka-1", "mock/mock-other"], "inactivityTimeoutMs": 10000, "graceMs": 500,
-        }});
-        stage
-            .sandbox
-            .write_work_file(".pi/settings.json", &settings.to_string());
+        }));
         let mut pi = stage.rpc();
         prompt(&mut pi, "/skill demo look around");
         if let Some((victim, moment)) = self.kill {
@@ -378,11 +375,7 @@ impl Storm {
                 wait_for_file(&stage.sandbox.work().join(format!("ran-{place}.txt")), "ran");
             }
             Moment::Ended => {
-                let deadline = Instant::now() + PATIENCE;
-                while !steps(stage).iter().any(|row| row.step["step"] == "ended") {
-                    assert!(Instant::now() < deadline, "it never ended: {:#?}", steps(stage));
-                    std::thread::sleep(Duration::from_millis(5));
-                }
+                until_step(stage, "ended");
             }
         }
     }
@@ -453,25 +446,10 @@ fn told(stage: &Stage, mut pi: JsonLines) -> String {
             "{result}"
         );
     }
-    let seen = pi.said().records.len();
-    prompt(&mut pi, "Thank you.");
-    pi.wait_for_behind(seen, PATIENCE, |record| record["type"] == "agent_end");
-    let deadline = Instant::now() + PATIENCE;
-    while !steps(stage)
-        .iter()
-        .any(|row| row.step["step"] == "delivery_acknowledged")
-    {
-        assert!(
-            Instant::now() < deadline,
-            "never acknowledged: {:#?}",
-            steps(stage)
-        );
-        std::thread::sleep(Duration::from_millis(5));
-    }
+    talk(&mut pi, "Thank you.");
+    until_step(stage, "delivery_acknowledged");
     assert_eq!(count(&pi, is_result), 1);
-    pi.hang_up();
-    assert_eq!(pi.wait_for_end(PATIENCE), End::Exited(0));
-    stage.nothing_is_left();
+    stage.end(pi);
     state
 }
 
@@ -491,7 +469,9 @@ impl Victim {
         let found = all.iter().find(|(pid, command)| match self {
             Self::Host => *pid == host,
             Self::Runtime | Self::Keeper => command.contains("impresario bridge"),
-            Self::NestedPi => *pid != host && command.starts_with("pi") && is_marked(*pid),
+            Self::NestedPi => {
+                *pid != host && command.starts_with("pi") && has_environment(*pid, "IMPRESARIO_RUN=")
+            }
         });
         let (pid, _) = found.unwrap_or_else(|| panic!("no {self:?} among {all:#?}"));
         let keeper = || {
@@ -503,14 +483,6 @@ impl Victim {
         let pid = if self == Self::Keeper { keeper() } else { *pid };
         Pid::from_raw(pid).expect("a process id")
     }
-}
-
-/// It is a process of a run.
-fn is_marked(pid: i32) -> bool {
-    let environment = fs::read(format!("/proc/{pid}/environ")).unwrap_or_default();
-    environment
-        .split(|byte| *byte == 0)
-        .any(|entry| entry.starts_with(b"IMPRESARIO_RUN="))
 }
 
 fn children_of(parent: i32) -> Vec<i32> {
@@ -530,6 +502,13 @@ fn children_of(parent: i32) -> Vec<i32> {
 
 fn is_turn(call: &Call, turn: Option<usize>) -> bool {
     call.rule.as_deref() == Some("sub-agent") && turn.is_some() && call.turn == turn
+}
+
+fn until_step(stage: &Stage, step: &str) {
+    until(
+        || steps(stage).iter().any(|row| row.step["step"] == step),
+        || format!("never {step}: {:#?}", steps(stage)),
+    );
 }
 
 fn steps(stage: &Stage) -> Vec<JournalRow> {

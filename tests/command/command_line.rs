@@ -1,6 +1,5 @@
 //! What a person at the command line can rely on: the real program, an empty home, a workspace of its own.
 
-
 use crate::place::{ANSWERED_BY, Place, QUESTION, Said, processes_of, says_and_ends, until};
 use serde_json::{Value, json};
 use std::fs;

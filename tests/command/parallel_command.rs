@@ -1,6 +1,5 @@
 //! `impresario parallel` as a person and a script meet it.
 
-
 use crate::place::{ANSWERED_BY, Place, QUESTION, Said, processes_of};
 use serde_json::{Value, json};
 use std::fs;

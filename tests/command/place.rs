@@ -70,7 +70,7 @@ impl Said {
 
 /// Where a test happens.
 pub struct Place {
-    pub audit: Audit,
+    _audit: Audit,
     directory: TempDir,
 }
 
@@ -79,7 +79,7 @@ impl Place {
         let directory = tempfile::tempdir().expect("a directory");
         let state = directory.path().join("home").join(STATE_BELOW_HOME);
         let place = Self {
-            audit: Audit::of(state),
+            _audit: Audit::of(state),
             directory,
         };
         fs::create_dir(place.home()).expect("a home");

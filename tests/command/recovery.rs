@@ -1,14 +1,13 @@
 //! How a run comes back: every row of the table, with SIGKILL on a real process at a known point.
 
-
 use crate::audit::Audit;
 use crate::place::{ANSWERED_BY, PATIENCE, Place, Said, processes_of, until};
+use crate::victim::{Halt, LOOKS, Scene, Victim, WRITES, three_side_by_side, until_all_is_over};
 use impresario::chaos::{Evidence, Expected, audit};
 use impresario::runtime::{GroupId, Outcome, ReasonCode, RunId, TerminalState};
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 use tempfile::TempDir;
-use crate::victim::{Halt, LOOKS, Scene, Victim, WRITES, three_side_by_side, until_all_is_over};
 
 #[test]
 fn killed_when_accepted_it_goes_on_from_there() {

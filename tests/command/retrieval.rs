@@ -1,6 +1,5 @@
 //! Retrieval by a program: chosen in the settings, checked before anything is paid for, gone with its run.
 
-
 use crate::place::{Place, QUESTION, Said, processes_of, until};
 use serde_json::{Value, json};
 use std::fs;

@@ -1,6 +1,5 @@
 //! Settings files of a home and a workspace, and what the binary makes of them.
 
-
 use crate::audit::Audit;
 use impresario::settings::{Settings, SettingsPlaces};
 use impresario::skills::{SpawnSettings, resolve};

@@ -1,6 +1,5 @@
 //! What a person can rely on about traces: files, warnings, reports, views and pages, with the real program.
 
-
 use crate::place::{Place, QUESTION, Said};
 use serde_json::{Value, json};
 use std::fs;

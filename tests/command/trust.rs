@@ -1,6 +1,5 @@
 //! What a workspace brings along is taken when a person says so, and what anybody wrote reaches a terminal as text.
 
-
 use crate::place::{PATIENCE, Place, QUESTION, Said, until};
 use impresario_test_support::programs::write_script;
 use impresario_test_support::terminal::{Key, Terminal};

@@ -1,7 +1,6 @@
 //! What a sub-agent sees of a result above its ceiling, what it can read of it, and that nothing of it stays: with the
 //! embedded runner, and with the journal's file itself.
 
-
 use crate::audit::Audit;
 use impresario::chaos::{Plan, When};
 use impresario::runtime::{

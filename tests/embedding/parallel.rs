@@ -1,6 +1,5 @@
 //! Sub-agents side by side: what a program that hands the runtime several sub-tasks at once can rely on.
 
-
 use crate::audit::Audit;
 use impresario::chaos::{self, Plan, audit, evidence_of};
 use impresario::runtime::{

@@ -1,6 +1,5 @@
 //! What a Rust program that embeds the runtime can rely on.
 
-
 use crate::audit::Audit;
 use impresario::chaos::{self, Plan, When};
 use impresario::runtime::{

@@ -2,10 +2,10 @@
 
 mod stage;
 
+use self::stage::{BRIEF, Reply, Stage, Story};
 use impresario::runtime::{AttemptEnding, ReasonCode, Step, TerminalState};
 use impresario_policies::domain::{ModelChoice, RouteSource, Tier};
 use serde_json::json;
-use self::stage::{BRIEF, Reply, Stage, Story};
 
 /// A model for each tier, and one to go on with.
 const POOL: &str = r#""executionRouting": {"enabled": true, "surfaceDecision": true, "models":

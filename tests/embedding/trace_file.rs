@@ -1,6 +1,5 @@
 //! The trace recorder's work: a run leaves one whole file that the peer can read, and nothing where nothing was wanted.
 
-
 use crate::audit::Audit;
 use impresario::{Runtime, SubAgent};
 use impresario_actors::trace_files::TraceFiles;

@@ -2,18 +2,18 @@
 //!
 //! What the person sees is asserted twice: as records in rpc mode, and on the screen of a terminal.
 
-
+use crate::host::{
+    ANSWER, MAIN_ANSWER, PATIENCE, Stage, answer, brief_rule, count, is_notice, is_result, prompt,
+    submit_and_see, verdict, wait_for_file,
+};
 use impresario_model_server::{Call, Rule, Script, Turn};
 use impresario_test_support::directories;
 use impresario_test_support::json_lines::JsonLines;
 use impresario_test_support::limited::{End, run};
 use impresario_test_support::pi::Version;
+use impresario_test_support::processes::send;
 use impresario_test_support::terminal::Key;
-use crate::host::{
-    ANSWER, MAIN_ANSWER, PATIENCE, Stage, brief_rule, count, is_notice, is_result, prompt, submit_and_see,
-    verdict, wait_for_file,
-};
-use rustix::process::{Pid, Signal, kill_process};
+use rustix::process::{Signal, kill_process};
 use serde_json::{Value, json};
 
 const NOISE: &str = "NOISE-OF-THE-RUNTIME";
@@ -40,10 +40,7 @@ fn a_skill_in_print_mode_prints_the_answer_of_its_sub_agent() {
 
 #[test]
 fn a_skill_in_json_mode_leaves_its_result_among_the_records() {
-    for version in Version::ALL {
-        let Some(stage) = Stage::set(version, "skill in json mode", [Turn::text(ANSWER)]) else {
-            return;
-        };
+    for stage in Stage::both("skill in json mode", || [Turn::text(ANSWER)]) {
         let finished = run(
             &mut stage.pi(&["--mode", "json", "/skill demo look around"]),
             "",
@@ -59,11 +56,9 @@ fn a_skill_in_json_mode_leaves_its_result_among_the_records() {
 
 #[test]
 fn results_stand_in_the_conversation_and_nothing_else_does() {
-    for version in Version::ALL {
-        let name = "skills in rpc mode";
-        let Some(stage) = Stage::set(version, name, [Turn::text(ANSWER), Turn::text("Again.")]) else {
-            return;
-        };
+    for stage in Stage::both("skills in rpc mode", || {
+        [Turn::text(ANSWER), Turn::text("Again.")]
+    }) {
         let mut pi = stage.rpc();
         prompt(&mut pi, "/skill demo look around");
         pi.wait_for(PATIENCE, |record| {
@@ -89,18 +84,13 @@ fn results_stand_in_the_conversation_and_nothing_else_does() {
             said[0].contains(ANSWER) && said[1].contains("Again.") && said[2].contains("What was found?"),
             "{said:#?}"
         );
-        pi.hang_up();
-        assert_eq!(pi.wait_for_end(PATIENCE), End::Exited(0));
-        stage.nothing_is_left();
+        stage.end(pi);
     }
 }
 
 #[test]
 fn the_judges_tier_chooses_the_model_of_the_nested_pi_and_the_person_is_told() {
-    for version in Version::ALL {
-        let Some(stage) = Stage::set(version, "a chosen model", [Turn::text(ANSWER)]) else {
-            return;
-        };
+    for stage in Stage::both("a chosen model", || [Turn::text(ANSWER)]) {
         let settings = json!({"impresario": {"executionRouting": {
             "enabled": true, "surfaceDecision": true, "models": {"balanced": "mock/mock-other"},
         }}});
@@ -125,9 +115,7 @@ fn the_judges_tier_chooses_the_model_of_the_nested_pi_and_the_person_is_told() {
                 ("sub-agent", "mock-other")
             ]
         );
-        pi.hang_up();
-        assert_eq!(pi.wait_for_end(PATIENCE), End::Exited(0));
-        stage.nothing_is_left();
+        stage.end(pi);
     }
 }
 
@@ -142,11 +130,7 @@ fn user_messages(call: &Call) -> Vec<String> {
 
 #[test]
 fn a_skill_whose_retrieval_is_not_ready_is_refused_before_any_model_is_called() {
-    for version in Version::ALL {
-        let name = "a retrieval engine without a login";
-        let Some(stage) = Stage::set(version, name, [Turn::text(ANSWER)]) else {
-            return;
-        };
+    for stage in Stage::both("a retrieval engine without a login", || [Turn::text(ANSWER)]) {
         let auggie = directories::project().join("tests/retrieval_server/server.mjs");
         let settings =
             json!({ "retrieval": { "engine": "auggie" }, "auggieBinPath": auggie.display().to_string() });
@@ -165,19 +149,17 @@ fn a_skill_whose_retrieval_is_not_ready_is_refused_before_any_model_is_called() 
             "{shown}"
         );
         assert_eq!(stage.callers(), Vec::<String>::new());
-        pi.hang_up();
-        assert_eq!(pi.wait_for_end(PATIENCE), End::Exited(0));
-        stage.nothing_is_left();
+        stage.end(pi);
     }
 }
 
 #[test]
 fn cancelling_ends_the_run_and_everything_below_it() {
-    for version in Version::ALL {
+    let script = || {
         let never = Turn::text(ANSWER).behind_gate("never");
-        let Some(stage) = Stage::set(version, "cancel in rpc mode", [never]) else {
-            return;
-        };
+        [never]
+    };
+    for stage in Stage::both("cancel in rpc mode", script) {
         let mut pi = stage.rpc();
         prompt(&mut pi, "/skill demo look around");
         stage.wait_for_sub_agents(1);
@@ -192,19 +174,17 @@ fn cancelling_ends_the_run_and_everything_below_it() {
                 .iter()
                 .any(|(_, command)| command.contains("impresario-keeper"))
         );
-        pi.hang_up();
-        assert_eq!(pi.wait_for_end(PATIENCE), End::Exited(0));
-        stage.nothing_is_left();
+        stage.end(pi);
     }
 }
 
 #[test]
 fn a_killed_runtime_costs_one_notice_and_no_result() {
-    for version in Version::ALL {
+    let script = || {
         let turns = [Turn::text(ANSWER).behind_gate("go"), Turn::text(ANSWER)];
-        let Some(stage) = Stage::set(version, "runtime killed under a run", turns) else {
-            return;
-        };
+        turns
+    };
+    for stage in Stage::both("runtime killed under a run", script) {
         let mut pi = stage.rpc();
         prompt(&mut pi, "/skill demo look around");
         stage.wait_for_sub_agents(1);
@@ -222,15 +202,13 @@ fn a_killed_runtime_costs_one_notice_and_no_result() {
         assert_ne!(stage.runtime_pid(), killed);
         assert_eq!(count(&pi, |record| is_notice(record, "being started again")), 1);
         assert_eq!(count(&pi, is_result), 1);
-        pi.hang_up();
-        assert_eq!(pi.wait_for_end(PATIENCE), End::Exited(0));
-        stage.nothing_is_left();
+        stage.end(pi);
     }
 }
 
 #[test]
 fn a_question_of_the_judge_is_asked_and_its_answer_used() {
-    for version in Version::ALL {
+    let script = || {
         let unclear = Turn::text(&verdict(Some("Which of the two?")).to_string());
         let clear = Turn::text(&verdict(None).to_string());
         let script = Script::new()
@@ -248,53 +226,44 @@ fn a_question_of_the_judge_is_asked_and_its_answer_used() {
                     .user_contains("User Goal: ")
                     .turn(Turn::text(ANSWER)),
             );
-        let Some(stage) = Stage::set_with(version, "question in rpc mode", script) else {
-            return;
-        };
+        script
+    };
+    for stage in Stage::both_with("question in rpc mode", script) {
         let mut pi = stage.rpc();
         prompt(&mut pi, "/skill demo look around");
         let question = pi.wait_for(PATIENCE, |record| record["method"] == "input");
         assert!(question.to_string().contains("Which of the two?"), "{question}");
-        pi.say(&json!({"type": "extension_ui_response", "id": question["id"], "value": "the second one"}))
-            .expect("Pi listens");
+        answer(&mut pi, &question, "the second one");
         pi.wait_for(PATIENCE, is_result);
         let calls = stage.server.ledger().calls();
         let told = |call: &&Call| {
             call.rule.as_deref() == Some("brief") && call.body.to_string().contains("the second one")
         };
         assert!(calls.iter().any(|call| told(&call)), "{:?}", stage.callers());
-        pi.hang_up();
-        assert_eq!(pi.wait_for_end(PATIENCE), End::Exited(0));
-        stage.nothing_is_left();
+        stage.end(pi);
     }
 }
 
 #[test]
 fn a_killed_pi_leaves_nothing_running_and_its_run_parked() {
-    for version in Version::ALL {
+    let script = || {
         let never = Turn::text(ANSWER).behind_gate("never");
-        let Some(stage) = Stage::set(version, "host killed under a run", [never]) else {
-            return;
-        };
+        [never]
+    };
+    for stage in Stage::both("host killed under a run", script) {
         let mut pi = stage.rpc();
         prompt(&mut pi, "/skill demo look around");
         stage.wait_for_sub_agents(1);
-        let host = i32::try_from(pi.pid()).ok().and_then(Pid::from_raw);
-        kill_process(host.expect("a process id"), Signal::KILL).expect("Pi runs");
+        send(pi.pid(), Signal::KILL);
         stage.nothing_is_left();
-        let mut runs = stage.sandbox.command(env!("CARGO_BIN_EXE_impresario"));
-        let listed = run(runs.args(["runs", "--json"]), "", PATIENCE);
-        let states: Vec<Value> = listed.records().iter().map(|run| run["state"].clone()).collect();
-        assert_eq!(states, [json!("parked")], "{}", listed.stdout);
+        let states: Vec<Value> = stage.runs().iter().map(|run| run["state"].clone()).collect();
+        assert_eq!(states, [json!("parked")]);
     }
 }
 
 #[test]
 fn a_result_that_is_offered_twice_stands_in_the_session_once() {
-    for version in Version::ALL {
-        let Some(stage) = Stage::set(version, "result offered twice", []) else {
-            return;
-        };
+    for stage in Stage::both("result offered twice", || []) {
         let stage = stage.with_runtime(directories::project().join("extension/test/fake-runtime.mjs"));
         let log = stage.sandbox.home().join("heard.jsonl");
         let mut command = stage.pi(&["--mode", "rpc"]);
@@ -311,14 +280,14 @@ fn a_result_that_is_offered_twice_stands_in_the_session_once() {
 
 #[test]
 fn the_screen_shows_progress_and_the_answer_and_escape_cancels() {
-    for version in Version::ALL {
+    let script = || {
         let turns = [
             Turn::text(ANSWER).behind_gate("go"),
             Turn::text("never").behind_gate("never"),
         ];
-        let Some(stage) = Stage::set(version, "skill on a terminal", turns) else {
-            return;
-        };
+        turns
+    };
+    for stage in Stage::both("skill on a terminal", script) {
         let noisy = format!(
             "echo {NOISE} >&2; exec {} \"$@\"",
             env!("CARGO_BIN_EXE_impresario")
@@ -390,10 +359,7 @@ fn pi_goes_on_without_a_runtime() {
 
 #[test]
 fn a_runtime_that_cannot_stay_up_is_given_up_and_says_so() {
-    for version in Version::ALL {
-        let Some(stage) = Stage::set(version, "runtime that cannot stay up", []) else {
-            return;
-        };
+    for stage in Stage::both("runtime that cannot stay up", || []) {
         let stage = stage.with_scripted_runtime(&format!("echo {NOISE} >&2; exit 3"));
         let finished = stage.print("/skill demo look");
         assert_eq!((finished.end, finished.stdout.trim()), (End::Exited(1), ""));
@@ -408,10 +374,7 @@ fn a_runtime_that_cannot_stay_up_is_given_up_and_says_so() {
 
 #[test]
 fn a_hook_that_is_not_answered_holds_pi_up_until_its_deadline_only() {
-    for version in Version::ALL {
-        let Some(stage) = Stage::set(version, "silent hook", []) else {
-            return;
-        };
+    for stage in Stage::both("silent hook", || []) {
         let stage = stage.with_runtime(directories::project().join("extension/test/fake-runtime.mjs"));
         let log = stage.sandbox.home().join("heard.jsonl");
         let mut command = stage.pi(&["--mode", "rpc"]);

@@ -1,12 +1,13 @@
 //! Real Pi, both versions, as a sub-agent: what it may do, how each way to end is read, and that nothing is left.
 
-
+use crate::runner::{
+    Attempt, Outcome, RecordingGate, is_text, is_tool_start, on_one_thread, request, runner,
+};
 use impresario_actors::gateways::{AttemptRequest, RunnerEvent};
 use impresario_actors::runners::pi::PiRunner;
 use impresario_model_server::{Fault, ModelServer, Place, Rule, Script, Stop, Turn};
 use impresario_policies::domain::{AttemptEnding, AttemptNumber, Replay};
 use impresario_test_support::pi::{MOCK_MODEL, MOCKA_MODEL, Sandbox, Scenario, Version};
-use crate::runner::{Attempt, Outcome, RecordingGate, is_text, is_tool_start, on_one_thread, request, runner};
 use serde_json::json;
 use std::collections::BTreeMap;
 use std::fs;

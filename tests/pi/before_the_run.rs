@@ -1,15 +1,13 @@
 //! What comes before a sub-agent in real Pi: its brief is written and judged by a model that may be refused, busy, silent
 //! or unknown. None of that is the user's fault, so the user is asked nothing.
 
-
-use impresario_model_server::{Fault, Outcome, Rule, Script, Turn};
-use impresario_test_support::json_lines::JsonLines;
-use impresario_test_support::limited::{End, run};
-use impresario_test_support::pi::Version;
-use impresario_test_support::terminal::Key;
 use crate::host::{
     ANSWER, PATIENCE, Stage, brief_rule, count, is_notice, is_result, prompt, script, submit_and_see, verdict,
 };
+use impresario_model_server::{Fault, Outcome, Rule, Script, Turn};
+use impresario_test_support::json_lines::JsonLines;
+use impresario_test_support::limited::End;
+use impresario_test_support::terminal::Key;
 use serde_json::{Value, json};
 use std::time::Duration;
 
@@ -39,13 +37,6 @@ fn judge_of(model: &str, turn: Turn) -> Rule {
         .turn(turn)
 }
 
-fn with_settings(stage: &Stage, settings: &Value) {
-    let file = json!({ "impresario": settings });
-    stage
-        .sandbox
-        .write_work_file(".pi/settings.json", &file.to_string());
-}
-
 fn asked_the_user(pi: &JsonLines) -> usize {
     count(pi, |record| record["method"] == "input")
 }
@@ -57,19 +48,13 @@ fn result_of(pi: &mut JsonLines) -> String {
     result["message"]["content"].to_string()
 }
 
-fn all_is_over(mut pi: JsonLines, stage: &Stage) {
-    pi.hang_up();
-    assert_eq!(pi.wait_for_end(PATIENCE), End::Exited(0));
-    stage.nothing_is_left();
-}
-
 #[test]
 fn refused_credentials_are_named_and_the_user_is_asked_nothing() {
-    for version in Version::ALL {
+    let script = || {
         let script = disturbed([actor_of("mock-1", Turn::fault(Fault::Unauthorized))]);
-        let Some(stage) = Stage::set_with(version, "judge refused", script) else {
-            return;
-        };
+        script
+    };
+    for stage in Stage::both_with("judge refused", script) {
         let mut pi = stage.rpc();
         let text = result_of(&mut pi);
         let named = "On mock/mock-1, the provider refused the credentials, or nobody is logged in: 401";
@@ -80,19 +65,19 @@ fn refused_credentials_are_named_and_the_user_is_asked_nothing() {
         assert!(!text.contains("does not say enough"), "{text}");
         assert_eq!(asked_the_user(&pi), 0);
         assert_eq!(stage.runs()[0]["reason"]["code"], "authentication");
-        all_is_over(pi, &stage);
+        stage.end(pi);
     }
 }
 
 #[test]
 fn a_busy_provider_is_asked_again_and_the_brief_is_paid_once() {
-    for version in Version::ALL {
+    let script = || {
         let busy = judge_of("mock-1", Turn::overloaded()).turn(Turn::overloaded());
         let clear = Turn::text(&verdict(None).to_string());
         let script = disturbed([busy.turn(clear).repeat()]);
-        let Some(stage) = Stage::set_with(version, "judge busy", script) else {
-            return;
-        };
+        script
+    };
+    for stage in Stage::both_with("judge busy", script) {
         let mut pi = stage.rpc();
         let text = result_of(&mut pi);
         assert!(text.contains(ANSWER), "{text}");
@@ -108,41 +93,34 @@ fn a_busy_provider_is_asked_again_and_the_brief_is_paid_once() {
             lines.contains("mock/mock-1 is asked again in 2 s: the provider could not be reached")
         };
         assert!(count(&pi, told) > 0, "the pause was not shown");
-        all_is_over(pi, &stage);
+        stage.end(pi);
     }
 }
 
 #[test]
 fn a_model_that_says_nothing_is_left_for_the_next_of_the_chain() {
-    for version in Version::ALL {
+    let script = || {
         let script = disturbed([actor_of("mock-1", Turn::text("never").behind_gate("never"))]);
-        let Some(stage) = Stage::set_with(version, "judge hangs", script) else {
-            return;
-        };
-        with_settings(
-            &stage,
-            &json!({"routingTimeoutMs": 5_000, "fallbackModels": ["mock/mock-other"]}),
-        );
+        script
+    };
+    for stage in Stage::both_with("judge hangs", script) {
+        stage.configure(json!({"routingTimeoutMs": 5_000, "fallbackModels": ["mock/mock-other"]}));
         let mut pi = stage.rpc();
         let text = result_of(&mut pi);
         assert!(text.contains(ANSWER), "{text}");
         assert_eq!(asked_the_user(&pi), 0);
         let brief = &stage.server.ledger().calls_of("brief")[0];
         assert_eq!(brief.model, "mock-other");
-        all_is_over(pi, &stage);
+        stage.end(pi);
     }
 }
 
 #[test]
 fn a_routing_model_that_is_not_there_is_said_at_the_start_and_in_the_result() {
-    for version in Version::ALL {
-        let Some(stage) = Stage::set(version, "unknown routing model", []) else {
-            return;
-        };
+    for stage in Stage::both("unknown routing model", || []) {
         let named = json!({"routingModel": "mock/mock-9", "fallbackModels": ["mock/mock-other"]});
-        with_settings(&stage, &named);
-        let mut check = stage.sandbox.command(env!("CARGO_BIN_EXE_impresario"));
-        let checked = run(check.args(["config", "check"]), "", PATIENCE);
+        stage.configure(named);
+        let checked = stage.impresario(&["config", "check"]);
         let line = ".pi/settings.json:1: impresario.routingModel: Pi lists no model \"mock/mock-9\": it is not known, or nobody \
                     is logged in for it; used instead: the next model of the chain, where there is one";
         assert_eq!(
@@ -157,17 +135,17 @@ fn a_routing_model_that_is_not_there_is_said_at_the_start_and_in_the_result() {
         pi.wait_for(PATIENCE, |record| is_notice(record, at_start));
         let script = stage.server.ledger().calls();
         assert!(script.is_empty(), "asking costs nothing: {script:?}");
-        all_is_over(pi, &stage);
+        stage.end(pi);
     }
 }
 
 #[test]
 fn escape_while_the_brief_is_written_closes_the_request_at_once() {
-    for version in Version::ALL {
+    let script = || {
         let script = disturbed([actor_of("mock-1", Turn::text("never").behind_gate("never"))]);
-        let Some(stage) = Stage::set_with(version, "escape in the judge", script) else {
-            return;
-        };
+        script
+    };
+    for stage in Stage::both_with("escape in the judge", script) {
         let mut terminal = stage.terminal();
         submit_and_see(&mut terminal, ORDER, "writing the brief on mock/mock-1");
         stage.wait_for_calls_of("disturbed actor", 1);
@@ -189,16 +167,16 @@ fn escape_while_the_brief_is_written_closes_the_request_at_once() {
 
 #[test]
 fn escape_on_a_question_cancels_and_tells_the_model_nothing() {
-    for version in Version::ALL {
+    let script = || {
         // The dialog takes the place of the prompt, so it comes once the prompt has let go of the order.
         let unclear = Turn::text(&verdict(Some("Which of the two?")).to_string()).behind_gate("ordered");
         let judge = Rule::new("judge").system_contains("# Impresario: judge");
         let script = Script::new()
             .rule(brief_rule())
             .rule(judge.turn(unclear).repeat());
-        let Some(stage) = Stage::set_with(version, "escape on a question", script) else {
-            return;
-        };
+        script
+    };
+    for stage in Stage::both_with("escape on a question", script) {
         let mut terminal = stage.terminal();
         submit_and_see(&mut terminal, ORDER, "esc cancels");
         stage.server.open_gate("ordered");

@@ -1,63 +1,24 @@
 //! Real Pi, both versions, as a sub-agent that asks about the workspace: the runtime answers, looks at how large the
 //! answer is, keeps what is too large, and lets nothing of it live longer than the run.
 
-
-use crate::audit::Audit;
-use impresario_model_server::{ModelServer, Rule, Script, Turn};
+use crate::below::{Stage, marked, nothing_is_left_of, with_both};
+use crate::host::{PATIENCE, wait_for_file};
+use impresario_model_server::{Rule, Script, Turn};
 use impresario_test_support::directories;
-use impresario_test_support::json_lines::JsonLines;
-use impresario_test_support::limited::{End, Finished, run};
-use impresario_test_support::pi::{MOCK_MODEL, Sandbox, Scenario, Version};
-use rustix::process::{Pid, Signal, kill_process};
+use impresario_test_support::limited::{End, Finished};
+use impresario_test_support::pi::MOCK_MODEL;
+use impresario_test_support::processes::send;
+use rustix::process::Signal;
 use serde_json::{Value, json};
 use std::fs;
 use std::path::PathBuf;
-use std::process::Command;
-use std::time::{Duration, Instant};
 
-/// Nothing here takes long; a machine that is busy may.
-const PATIENCE: Duration = Duration::from_secs(90);
 const ANSWER: &str = "The supervisor decides.";
 const TASK: &str = "Where in notes.txt is it decided who restarts?";
 /// What the retrieval server says that has much to say.
 const ROOMY_UNITS: usize = "src/supervisor.rs: ".len() + "restart ".len() * 60_000;
 
-/// A workspace with a file and a skill, a home of its own, and a scripted model.
-struct Stage {
-    _audit: Audit,
-    server: ModelServer,
-    sandbox: Sandbox,
-    scenario: Scenario,
-}
-
-/// Plays a scenario with both versions.
-fn with_both(name: &str, script: impl Fn() -> Script, play: impl Fn(&Stage)) {
-    for version in Version::ALL {
-        let Some(scenario) = Scenario::begin(version, name) else {
-            continue;
-        };
-        let server = ModelServer::start_blocking(script()).expect("a port on 127.0.0.1");
-        let sandbox = Sandbox::new(scenario.install(), &server);
-        sandbox.write_work_file("notes.txt", "The supervisor decides who restarts.\n");
-        let skill = "---\nname: demo\ndescription: does something\n---\nDo it, and say what you did.\n";
-        sandbox.write_work_file(".pi/skills/demo/SKILL.md", skill);
-        let state = sandbox.home().join(".local/state/impresario");
-        play(&Stage {
-            _audit: Audit::of(state).with_ledger(server.ledger()),
-            server,
-            sandbox,
-            scenario,
-        });
-    }
-}
-
 impl Stage {
-    fn set(&self, settings: Value) {
-        let file = json!({ "impresario": settings });
-        self.sandbox
-            .write_work_file(".pi/settings.json", &file.to_string());
-    }
-
     /// The settings of a retrieval server that behaves so, one behaviour for each of its lives.
     fn server_that(&self, behaves: &str) -> Value {
         let node = self.scenario.install().node.display().to_string();
@@ -68,16 +29,6 @@ impl Stage {
 
     fn log(&self) -> PathBuf {
         self.sandbox.home().join("retrievals.jsonl")
-    }
-
-    fn command(&self, arguments: &[&str]) -> Command {
-        let mut command = self.sandbox.command(env!("CARGO_BIN_EXE_impresario"));
-        command.args(arguments);
-        command
-    }
-
-    fn run(&self, arguments: &[&str]) -> Finished {
-        run(&mut self.command(arguments), "", PATIENCE)
     }
 
     fn demo(&self) -> Finished {
@@ -94,14 +45,7 @@ impl Stage {
 
     /// Waits until the retrieval server was asked.
     fn wait_for_question(&self) {
-        let deadline = Instant::now() + PATIENCE;
-        while !fs::read_to_string(self.log())
-            .unwrap_or_default()
-            .contains("tools/call")
-        {
-            assert!(Instant::now() < deadline, "nothing was retrieved");
-            std::thread::sleep(Duration::from_millis(10));
-        }
+        wait_for_file(&self.log(), "tools/call");
     }
 }
 
@@ -137,23 +81,6 @@ fn model(turns: impl IntoIterator<Item = Turn>) -> Script {
 fn answered(finished: &Finished) {
     assert_eq!(finished.end, End::Exited(0), "{}", finished.stderr);
     assert_eq!(finished.stdout.trim_end(), ANSWER);
-}
-
-/// Every living process of this run, by its mark: the sub-agent, and what answers it.
-fn marked(run: &str) -> Vec<String> {
-    let mark = format!("IMPRESARIO_RUN={run}");
-    let entries = fs::read_dir("/proc").expect("/proc").flatten();
-    let pids = entries.filter_map(|entry| entry.file_name().to_str()?.parse::<i32>().ok());
-    let carries = pids.filter(|pid| {
-        let environment = fs::read(format!("/proc/{pid}/environ")).unwrap_or_default();
-        environment
-            .split(|byte| *byte == 0)
-            .any(|entry| entry.starts_with(mark.as_bytes()))
-    });
-    let words = carries.map(|pid| fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default());
-    words
-        .map(|words| String::from_utf8_lossy(&words).replace('\0', " "))
-        .collect()
 }
 
 #[test]
@@ -205,7 +132,7 @@ fn a_retrieval_above_its_ceiling_is_kept_read_to_its_end_and_searched() {
         )
     };
     with_both("context: a large retrieval", script, |stage| {
-        stage.set(json!({
+        stage.configure(json!({
             "retrieval": stage.server_that("roomy"),
             "toolCeilingBytes": { "codebase-retrieval": 2_000 },
         }));
@@ -244,7 +171,7 @@ fn two_large_results_at_once_are_both_kept_and_the_third_finds_no_room() {
         model([both, Turn::tool("bash", counts(3000)), retrieval()])
     };
     with_both("context: a full memory", script, |stage| {
-        stage.set(json!({
+        stage.configure(json!({
             "overflowCeilingBytes": 5_000,
             "retrieval": stage.server_that("roomy"),
             "contextMemory": { "maxEntries": 2, "previewHeadChars": 40, "previewTailChars": 0 },
@@ -273,7 +200,7 @@ fn a_retrieval_has_its_time_and_the_sub_agent_goes_on_without_it() {
             let mut retrieval = stage.server_that("silent-call");
             let own = settings.as_object().expect("an object").clone();
             retrieval.as_object_mut().expect("an object").extend(own);
-            stage.set(json!({ "retrieval": retrieval, "toolTimeoutMs": 6_000 }));
+            stage.configure(json!({ "retrieval": retrieval, "toolTimeoutMs": 6_000 }));
             stage.server.set_script(script()).expect("a script");
             answered(&stage.demo());
             let seen = stage.results();
@@ -287,7 +214,7 @@ fn an_engine_that_dies_takes_nothing_with_it_and_is_started_again() {
     let script = || model([retrieval(), retrieval()]);
     with_both("context: an engine that dies", script, |stage| {
         // The first life is that of the check before the run.
-        stage.set(json!({ "retrieval": stage.server_that("answers,dies,answers") }));
+        stage.configure(json!({ "retrieval": stage.server_that("answers,dies,answers") }));
         answered(&stage.demo());
         let seen = stage.results();
         assert!(
@@ -303,8 +230,8 @@ fn an_engine_that_dies_takes_nothing_with_it_and_is_started_again() {
 fn killed_in_a_retrieval_nothing_is_left_and_the_run_goes_on_with_another() {
     let script = || model([retrieval()]);
     with_both("context: killed in a retrieval", script, |stage| {
-        stage.set(json!({ "retrieval": stage.server_that("silent-call,answers") }));
-        let mut demo = JsonLines::start(&mut stage.command(&[&DEMO[..1], &["--json"], &DEMO[1..]].concat()));
+        stage.configure(json!({ "retrieval": stage.server_that("silent-call,answers") }));
+        let mut demo = stage.start(&[&DEMO[..1], &["--json"], &DEMO[1..]].concat());
         let started = demo.wait_for(PATIENCE, |event| event["type"] == "tool_started");
         assert_eq!(
             (&started["tool"], &started["replay"]),
@@ -312,13 +239,13 @@ fn killed_in_a_retrieval_nothing_is_left_and_the_run_goes_on_with_another() {
         );
         let run = started["run"].as_str().expect("the run has an id").to_string();
         stage.wait_for_question();
-        let has_server = marked(&run).iter().any(|words| words.contains("server.mjs"));
+        let has_server = marked(&run).iter().any(|(_, words)| words.contains("server.mjs"));
         assert!(
             has_server,
             "the server carries the mark of its run: {:?}",
             marked(&run)
         );
-        kill(&demo);
+        send(demo.pid(), Signal::KILL);
         assert_eq!(demo.wait_for_end(PATIENCE), End::Signalled(9));
         nothing_is_left_of(&run);
 
@@ -335,14 +262,14 @@ fn killed_in_a_retrieval_nothing_is_left_and_the_run_goes_on_with_another() {
 fn killed_in_a_retrieval_of_the_embedded_runner_the_same_one_is_asked_again() {
     let script = || model([]);
     with_both("context: killed, embedded", script, |stage| {
-        stage.set(json!({ "retrieval": stage.server_that("silent-call,answers") }));
+        stage.configure(json!({ "retrieval": stage.server_that("silent-call,answers") }));
         let run = ["run", "--trust", "--unjudged", "--json", "explore", TASK];
-        let mut explore = JsonLines::start(&mut stage.command(&run));
+        let mut explore = stage.start(&run);
         let started = explore.wait_for(PATIENCE, |event| event["type"] == "tool_started");
         assert_eq!(started["tool"], "codebase-retrieval");
         let run = started["run"].as_str().expect("the run has an id").to_string();
         stage.wait_for_question();
-        kill(&explore);
+        send(explore.pid(), Signal::KILL);
         assert_eq!(explore.wait_for_end(PATIENCE), End::Signalled(9));
         nothing_is_left_of(&run);
 
@@ -356,21 +283,4 @@ fn killed_in_a_retrieval_of_the_embedded_runner_the_same_one_is_asked_again() {
         assert_eq!(questions.len(), 2);
         assert_eq!(questions[0], questions[1]);
     });
-}
-
-fn kill(program: &JsonLines) {
-    let pid = i32::try_from(program.pid()).ok().and_then(Pid::from_raw);
-    kill_process(pid.expect("a process id"), Signal::KILL).expect("our program runs");
-}
-
-fn nothing_is_left_of(run: &str) {
-    let deadline = Instant::now() + PATIENCE;
-    while !marked(run).is_empty() {
-        assert!(
-            Instant::now() < deadline,
-            "still there of {run}: {:?}",
-            marked(run)
-        );
-        std::thread::sleep(Duration::from_millis(20));
-    }
 }

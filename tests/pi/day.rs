@@ -2,16 +2,15 @@
 //! without capacity, a runtime that is killed in each phase of a run, sessions that change under a run, and a skill
 //! that stopped working.
 
-
+use crate::host::{
+    ANSWER, MAIN_ANSWER, PATIENCE, Stage, answer, brief_rule, count, is_notice, is_result, prompt,
+    submit_and_see, talk, verdict, wait_for_file,
+};
 use impresario_model_server::{Rule, Script, Turn};
 use impresario_test_support::json_lines::JsonLines;
 use impresario_test_support::limited::End;
 use impresario_test_support::pi::Version;
 use impresario_test_support::programs::write_script;
-use crate::host::{
-    ANSWER, MAIN_ANSWER, PATIENCE, Stage, brief_rule, count, is_notice, is_result, prompt, submit_and_see,
-    verdict, wait_for_file,
-};
 use rustix::process::{Signal, kill_process};
 use serde_json::{Value, json};
 use std::fs;
@@ -43,11 +42,10 @@ fn main_agent() -> Rule {
 }
 
 /// Answers the next question with this text.
-fn answer_question(pi: &mut JsonLines, seen: usize, question: &str, answer: &str) -> usize {
+fn answer_question(pi: &mut JsonLines, seen: usize, question: &str, reply: &str) -> usize {
     let (seen, asked) = pi.wait_for_behind(seen, PATIENCE, |record| record["method"] == "input");
     assert!(asked.to_string().contains(question), "{asked}");
-    pi.say(&json!({"type": "extension_ui_response", "id": asked["id"], "value": answer}))
-        .expect("Pi listens");
+    answer(pi, &asked, reply);
     seen
 }
 
@@ -58,18 +56,9 @@ fn text_of(result: &Value) -> String {
 /// Pi goes and nothing is left; the journal holds these runs, all of them kept by the host. Pi writes the session's file
 /// with the first answer of its own model, so there is one.
 fn end(stage: &Stage, mut pi: JsonLines, states: &[&str]) {
-    converse(&mut pi, "Thank you.");
+    talk(&mut pi, "Thank you.");
     stage.wait_for_states(states);
-    pi.hang_up();
-    assert_eq!(pi.wait_for_end(PATIENCE), End::Exited(0));
-    stage.nothing_is_left();
-}
-
-/// Has the main agent say something, so that Pi writes the session's file.
-fn converse(pi: &mut JsonLines, text: &str) {
-    let seen = pi.said().records.len();
-    prompt(pi, text);
-    pi.wait_for_behind(seen, PATIENCE, |record| record["type"] == "agent_end");
+    stage.end(pi);
 }
 
 /// Runs a skill to its result, which must be its own. Results are posted in the order in which they came: what should not
@@ -87,7 +76,7 @@ fn kill_runtime(stage: &Stage) {
 
 #[test]
 fn a_refactor_asks_once_is_judged_again_and_changes_the_files() {
-    for version in Version::ALL {
+    let script = || {
         let script = Script::new()
             .rule(brief_rule())
             .rule(judge([asks("Which of the two?"), asks("Which of the two?"), passes()]))
@@ -100,9 +89,9 @@ fn a_refactor_asks_once_is_judged_again_and_changes_the_files() {
                 Turn::tool("write", json!({"path": "src/lib.rs", "content": "mod shape;\n"})),
                 Turn::text(ANSWER),
             ])).rule(main_agent());
-        let Some(stage) = Stage::set_with(version, "day: refactor", script) else {
-            return;
-        };
+        script
+    };
+    for stage in Stage::both_with("day: refactor", script) {
         stage.sandbox.write_work_file(
             "src/shape.rs",
             "fn area_of_square(side: u32) -> u32 { side * side }\n",
@@ -130,7 +119,7 @@ fn a_refactor_asks_once_is_judged_again_and_changes_the_files() {
 
 #[test]
 fn a_result_that_is_too_large_is_read_page_by_page() {
-    for version in Version::ALL {
+    let script = || {
         let page = |offset: u32| {
             Turn::tool(
                 "overflow_read",
@@ -148,9 +137,9 @@ fn a_result_that_is_too_large_is_read_page_by_page() {
             seeks,
             Turn::text(ANSWER),
         ];
-        let Some(stage) = Stage::set(version, "day: overflow", turns) else {
-            return;
-        };
+        turns
+    };
+    for stage in Stage::both("day: overflow", script) {
         let mut pi = stage.rpc();
         prompt(&mut pi, "/skill demo count");
         let result = pi.wait_for(PATIENCE, is_result);
@@ -232,15 +221,15 @@ fn a_provider_without_capacity_costs_a_few_calls_and_the_next_model_answers_or_t
 
 #[test]
 fn killed_while_judging_it_judges_again() {
-    for version in Version::ALL {
+    let script = || {
         let script = Script::new()
             .rule(brief_rule())
             .rule(judge([passes().behind_gate("go"), passes()]))
             .rule(sub_agent([Turn::text(ANSWER)]))
             .rule(main_agent());
-        let Some(stage) = Stage::set_with(version, "day: killed while judging", script) else {
-            return;
-        };
+        script
+    };
+    for stage in Stage::both_with("day: killed while judging", script) {
         let mut pi = stage.rpc();
         prompt(&mut pi, "/skill demo look around");
         stage.wait_for_calls_of("judge", 1);
@@ -255,15 +244,15 @@ fn killed_while_judging_it_judges_again() {
 
 #[test]
 fn killed_while_it_waits_for_the_person_it_asks_again() {
-    for version in Version::ALL {
+    let script = || {
         let script = Script::new()
             .rule(brief_rule())
             .rule(judge([asks("Which one?"), asks("Which one?"), passes()]))
             .rule(sub_agent([Turn::text(ANSWER)]))
             .rule(main_agent());
-        let Some(stage) = Stage::set_with(version, "day: killed while asking", script) else {
-            return;
-        };
+        script
+    };
+    for stage in Stage::both_with("day: killed while asking", script) {
         let mut pi = stage.rpc();
         prompt(&mut pi, "/skill demo look around");
         let (seen, _) = pi.wait_for_behind(0, PATIENCE, |record| record["method"] == "input");
@@ -278,16 +267,13 @@ fn killed_while_it_waits_for_the_person_it_asks_again() {
 
 #[test]
 fn killed_while_the_nested_pi_starts_it_starts_one_again() {
-    for version in Version::ALL {
-        let Some(stage) = Stage::set(version, "day: killed at the start", [Turn::text(ANSWER)]) else {
-            return;
-        };
+    for stage in Stage::both("day: killed at the start", || [Turn::text(ANSWER)]) {
         let (program, held) = (
             stage.sandbox.bin().join("held-pi"),
             stage.sandbox.bin().join("held"),
         );
         let install = stage.scenario.install();
-        // Only what is to be a sub-agent is held; its version is told at once.
+        // Only what is to be a sub-agent is held; its stage.scenario.version() is told at once.
         let script = format!(
             "case \" $* \" in *' rpc '*) echo $$ >> '{0}'; while [ ! -e '{0}.go' ]; do sleep 0.05; done;; esac\nexec '{1}' '{2}' \"$@\"",
             held.display(),
@@ -309,12 +295,12 @@ fn killed_while_the_nested_pi_starts_it_starts_one_again() {
 
 #[test]
 fn killed_while_a_tool_runs_that_must_not_run_twice_the_run_is_parked_and_says_so() {
-    for version in Version::ALL {
+    let script = || {
         let command = "echo once >> ran.txt; sleep 300";
         let works = Turn::tool("bash", json!({ "command": command }));
-        let Some(stage) = Stage::set(version, "day: killed in a tool", [works]) else {
-            return;
-        };
+        [works]
+    };
+    for stage in Stage::both("day: killed in a tool", script) {
         let mut pi = stage.rpc();
         prompt(&mut pi, "/skill demo work");
         let ran = stage.sandbox.work().join("ran.txt");
@@ -336,13 +322,13 @@ fn killed_while_a_tool_runs_that_must_not_run_twice_the_run_is_parked_and_says_s
 
 #[test]
 fn killed_with_an_answer_that_its_session_does_not_have_yet_it_is_delivered_there_once() {
-    for version in Version::ALL {
+    let script = || {
         let held = Turn::text(ANSWER).behind_gate("go");
-        let Some(stage) = Stage::set(version, "day: killed before delivery", [held]) else {
-            return;
-        };
+        [held]
+    };
+    for stage in Stage::both("day: killed before delivery", script) {
         let mut pi = stage.rpc();
-        converse(&mut pi, "Hello.");
+        talk(&mut pi, "Hello.");
         let first = session_file(&mut pi);
         prompt(&mut pi, "/skill demo look around");
         stage.wait_for_sub_agents(1);
@@ -351,7 +337,7 @@ fn killed_with_an_answer_that_its_session_does_not_have_yet_it_is_delivered_ther
         stage.wait_for_ended(1);
         kill_runtime(&stage);
         pi.wait_for(PATIENCE, |record| is_notice(record, "it is being started again"));
-        converse(&mut pi, "Hello again.");
+        talk(&mut pi, "Hello again.");
         assert_eq!(count(&pi, is_result), 0, "another session is open");
         switch(&mut pi, &json!({"type": "switch_session", "sessionPath": first}));
         let result = pi.wait_for(PATIENCE, is_result);
@@ -371,11 +357,11 @@ fn killed_with_an_answer_that_its_session_does_not_have_yet_it_is_delivered_ther
 
 #[test]
 fn killed_between_delivery_and_acknowledgement_the_result_stands_there_once() {
-    for version in Version::ALL {
+    let script = || {
         let answers = [Turn::text(ANSWER), Turn::text(LATER)];
-        let Some(stage) = Stage::set(version, "day: killed after delivery", answers) else {
-            return;
-        };
+        answers
+    };
+    for stage in Stage::both("day: killed after delivery", script) {
         let mut pi = stage.rpc();
         prompt(&mut pi, "/skill demo look around");
         pi.wait_for(PATIENCE, is_result);
@@ -384,7 +370,7 @@ fn killed_between_delivery_and_acknowledgement_the_result_stands_there_once() {
         assert_eq!(stage.runs()[0]["delivered"], json!(false));
         kill_runtime(&stage);
         pi.wait_for(PATIENCE, |record| is_notice(record, "it is being started again"));
-        converse(&mut pi, "What was found?");
+        talk(&mut pi, "What was found?");
         stage.wait_for_states(&["succeeded"]);
         run_later(&mut pi);
         let file = session_file(&mut pi);
@@ -422,13 +408,13 @@ fn switch(pi: &mut JsonLines, command: &Value) {
 
 #[test]
 fn a_result_waits_for_its_own_session_through_a_fork() {
-    for version in Version::ALL {
+    let script = || {
         let answers = [Turn::text(ANSWER).behind_gate("go"), Turn::text(LATER)];
-        let Some(stage) = Stage::set(version, "day: fork under a run", answers) else {
-            return;
-        };
+        answers
+    };
+    for stage in Stage::both("day: fork under a run", script) {
         let mut pi = stage.rpc();
-        converse(&mut pi, "Hello.");
+        talk(&mut pi, "Hello.");
         let first = session_file(&mut pi);
         prompt(&mut pi, "/skill demo look around");
         stage.wait_for_sub_agents(1);
@@ -436,7 +422,7 @@ fn a_result_waits_for_its_own_session_through_a_fork() {
         assert_ne!(session_file(&mut pi), first);
         stage.server.open_gate("go");
         stage.wait_for_ended(1);
-        converse(&mut pi, "Hello again.");
+        talk(&mut pi, "Hello again.");
         run_later(&mut pi);
         assert_eq!(
             count(&pi, is_result),
@@ -454,11 +440,11 @@ fn a_result_waits_for_its_own_session_through_a_fork() {
 
 #[test]
 fn a_reload_changes_nothing_for_a_run() {
-    for version in Version::ALL {
+    let script = || {
         let held = Turn::text(ANSWER).behind_gate("go");
-        let Some(stage) = Stage::set(version, "day: reload under a run", [held]) else {
-            return;
-        };
+        [held]
+    };
+    for stage in Stage::both("day: reload under a run", script) {
         let mut terminal = stage.terminal();
         submit_and_see(&mut terminal, "/skill demo look around", "esc cancels");
         stage.wait_for_sub_agents(1);
@@ -477,21 +463,21 @@ fn a_reload_changes_nothing_for_a_run() {
 
 #[test]
 fn a_skill_that_stopped_working_is_warned_of_once_even_through_a_restart() {
-    for version in Version::ALL {
+    let script = || {
         let refuses = sub_agent([Turn::text(ANSWER), Turn::refusal("I will not.")]).repeat();
         let script = Script::new()
             .rule(brief_rule())
             .rule(judge([passes()]))
             .rule(refuses)
             .rule(main_agent());
-        let Some(stage) = Stage::set_with(version, "day: degraded skill", script) else {
-            return;
-        };
+        script
+    };
+    for stage in Stage::both_with("day: degraded skill", script) {
         let settings = r#"{"impresario": {"traceObservability": {"degradationConsecutiveFailures": 2}, "maxJudgeIterations": 0}}"#;
         stage.sandbox.write_work_file(".pi/settings.json", settings);
         let mut pi = stage.rpc();
         // Pi writes the session's file with the first answer of its own model; from then on a result is kept at once.
-        converse(&mut pi, "Hello.");
+        talk(&mut pi, "Hello.");
         let mut seen = 0;
         for run in 1..=5 {
             if run == 5 {

@@ -1,12 +1,11 @@
 //! The first skill of a newcomer: the commands of `docs/first-skill.md`, as they stand there.
 
-
 use crate::audit::Audit;
+use crate::host::{ANSWER, PATIENCE, Stage, submit_and_see};
 use impresario_model_server::Turn;
 use impresario_test_support::directories;
 use impresario_test_support::limited::{End, run};
 use impresario_test_support::pi::Version;
-use crate::host::{ANSWER, PATIENCE, Stage, submit_and_see};
 use std::fs;
 use std::os::unix::fs::symlink;
 use std::process::Command;
@@ -102,11 +101,11 @@ fn the_command_for_pi_works_and_so_does_what_is_typed() {
         let mut found = blocks.iter().filter(|block| block.kind == kind);
         found.next().expect("the block is there").text.trim().to_owned()
     };
-    for version in Version::ALL {
+    let script = || {
         let turns = [Turn::text(ANSWER), Turn::text(ANSWER)];
-        let Some(stage) = Stage::set(version, "first skill", turns) else {
-            return;
-        };
+        turns
+    };
+    for stage in Stage::both("first skill", script) {
         let skill = blocks
             .iter()
             .find(|block| block.text.contains("SKILL.md"))
@@ -116,7 +115,7 @@ fn the_command_for_pi_works_and_so_does_what_is_typed() {
         assert_eq!(written.end, End::Exited(0), "{}", written.stderr);
 
         let mut command = of("sh pi");
-        if version != Version::ALL[0] {
+        if stage.scenario.version() != Version::ALL[0] {
             command = command.replace("--approve ", "");
         }
         let mut shell = stage.sandbox.command("sh");

@@ -1,69 +1,27 @@
 //! Real Pi, both versions, below the command line: what a person or a script sees of a run, and what is left of it.
 
-
-use crate::audit::Audit;
-use impresario_model_server::{Fault, ModelServer, Place, Rule, Script, Turn};
+use crate::below::{Stage, marked, nothing_is_left_of, with_both};
+use crate::host::PATIENCE;
+use impresario_model_server::{Fault, Place, Rule, Script, Turn};
 use impresario_test_support::json_lines::JsonLines;
-use impresario_test_support::limited::{End, Finished, run};
-use impresario_test_support::pi::{MOCK_MODEL, Sandbox, Scenario, Version};
+use impresario_test_support::limited::{End, Finished};
+use impresario_test_support::pi::MOCK_MODEL;
+use impresario_test_support::processes::send;
 use impresario_test_support::programs::write_script;
-use rustix::process::{Pid, Signal, kill_process};
+use rustix::process::Signal;
 use serde_json::{Value, json};
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::Command;
-use std::time::{Duration, Instant};
 
-/// Nothing here takes long; a machine that is busy may.
-const PATIENCE: Duration = Duration::from_secs(90);
 const ANSWER: &str = "It is decided in notes.txt.";
 const TASK: &str = "Where in notes.txt is it decided who restarts?";
 const OTHER_MODEL: &str = "mock/mock-other";
-
-/// A workspace with a file and a skill, a home of its own, and a scripted model.
-struct Stage {
-    _audit: Audit,
-    server: ModelServer,
-    sandbox: Sandbox,
-    scenario: Scenario,
-}
 
 /// Holds a Pi that is a sub-agent at its beginning, and lets one pass that only tells its version.
 const HOLD: &str =
     "if (process.argv.includes('rpc')) Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0);\n";
 
-/// Plays a scenario with both versions.
-fn with_both(name: &str, script: impl Fn() -> Script, play: impl Fn(&Stage)) {
-    for version in Version::ALL {
-        let Some(scenario) = Scenario::begin(version, name) else {
-            continue;
-        };
-        let server = ModelServer::start_blocking(script()).expect("a port on 127.0.0.1");
-        let sandbox = Sandbox::new(scenario.install(), &server);
-        sandbox.write_work_file("notes.txt", "The supervisor decides who restarts.\n");
-        let skill = "---\nname: demo\ndescription: does something\n---\nDo it, and say what you did.\n";
-        sandbox.write_work_file(".pi/skills/demo/SKILL.md", skill);
-        let state = sandbox.home().join(".local/state/impresario");
-        play(&Stage {
-            _audit: Audit::of(state).with_ledger(server.ledger()),
-            server,
-            sandbox,
-            scenario,
-        });
-    }
-}
-
 impl Stage {
-    fn command(&self, arguments: &[&str]) -> Command {
-        let mut command = self.sandbox.command(env!("CARGO_BIN_EXE_impresario"));
-        command.args(arguments);
-        command
-    }
-
-    fn run(&self, arguments: &[&str]) -> Finished {
-        run(&mut self.command(arguments), "", PATIENCE)
-    }
-
     /// `run explore` with nested Pi, its events on stdout, no judge.
     fn explore(&self, how: &[&str]) -> Finished {
         let always = ["run", "--runner", "pi", "--json", "--unjudged"];
@@ -84,23 +42,7 @@ impl Stage {
             "demo",
             TASK,
         ];
-        JsonLines::start(&mut self.command(&arguments))
-    }
-
-    fn calls(&self) -> usize {
-        self.server.ledger().calls().len()
-    }
-
-    fn wait_for_calls(&self, count: usize) {
-        let came = self
-            .server
-            .ledger()
-            .wait_until(PATIENCE, |calls| calls.len() >= count);
-        assert!(came, "only {} calls", self.calls());
-    }
-
-    fn state(&self) -> PathBuf {
-        self.sandbox.home().join(".local/state/impresario")
+        self.start(&arguments)
     }
 
     /// A `pi` that is the real one and never says a word as a sub-agent.
@@ -126,11 +68,6 @@ impl Stage {
         found.sort();
         found
     }
-
-    /// What stands in a file of the workspace.
-    fn written(&self, name: &str) -> String {
-        fs::read_to_string(self.sandbox.work().join(name)).unwrap_or_default()
-    }
 }
 
 fn collect_files(directory: &Path, found: &mut Vec<(PathBuf, u64)>) {
@@ -142,37 +79,6 @@ fn collect_files(directory: &Path, found: &mut Vec<(PathBuf, u64)>) {
             found.push((entry.path(), metadata.len()));
         }
     }
-}
-
-/// Every living process that carries this run's mark.
-fn marked(run: &str) -> Vec<i32> {
-    let mark = format!("IMPRESARIO_RUN={run}");
-    let entries = fs::read_dir("/proc").expect("/proc").flatten();
-    let pids = entries.filter_map(|entry| entry.file_name().to_str()?.parse::<i32>().ok());
-    let carries = |pid: &i32| {
-        let environment = fs::read(format!("/proc/{pid}/environ")).unwrap_or_default();
-        environment
-            .split(|byte| *byte == 0)
-            .any(|entry| entry == mark.as_bytes())
-    };
-    pids.filter(carries).collect()
-}
-
-fn nothing_is_left_of(run: &str, within: Duration) {
-    let deadline = Instant::now() + within;
-    while !marked(run).is_empty() {
-        assert!(
-            Instant::now() < deadline,
-            "still there of {run}: {:?}",
-            marked(run)
-        );
-        std::thread::sleep(Duration::from_millis(20));
-    }
-}
-
-fn send(program: &JsonLines, signal: Signal) {
-    let pid = i32::try_from(program.pid()).ok().and_then(Pid::from_raw);
-    kill_process(pid.expect("a process id"), signal).expect("our program runs");
 }
 
 /// The last line, which says how the run ended, after the proof in it was looked at.
@@ -197,7 +103,7 @@ fn check_ended(ended: &Value) {
     let held = proof["method"] == "keeper" || proof["method"] == "pid_namespace";
     assert!(held, "{ended}");
     let run = ended["run"].as_str().expect("the run has an id");
-    assert_eq!(marked(run), Vec::<i32>::new());
+    assert_eq!(marked(run), []);
 }
 
 /// Looks at how a run failed: its exit code, the reason's code, and words that must stand in its sentence.
@@ -340,7 +246,7 @@ fn control_c_in_a_tool_cancels_and_leaves_nothing() {
         let started = skill.wait_for(PATIENCE, |event| event["type"] == "tool_started");
         let run = started["run"].as_str().expect("the run has an id").to_string();
         assert!(!marked(&run).is_empty(), "the tool runs");
-        send(&skill, Signal::INT);
+        send(skill.pid(), Signal::INT);
         assert_eq!(skill.wait_for_end(PATIENCE), End::Exited(3));
         let said = skill.said().records;
         let ended = said.last().expect("events");
@@ -367,9 +273,9 @@ fn a_killed_runtime_leaves_nothing_and_its_run_goes_on_without_repeating_a_tool(
         let run = started["run"].as_str().expect("the run has an id").to_string();
         stage.wait_for_calls(2);
         assert_eq!(stage.written("effects.txt"), "done\n");
-        send(&skill, Signal::KILL);
+        send(skill.pid(), Signal::KILL);
         assert_eq!(skill.wait_for_end(PATIENCE), End::Signalled(9));
-        nothing_is_left_of(&run, PATIENCE);
+        nothing_is_left_of(&run);
 
         let listed = stage.run(&["runs", "--json"]).records();
         let [parked] = listed.as_slice() else {

@@ -6,10 +6,13 @@ use crate::audit::Audit;
 use impresario_model_server::{Call, ModelServer, Rule, Script, Turn};
 use impresario_test_support::directories;
 use impresario_test_support::json_lines::JsonLines;
-use impresario_test_support::limited::{Finished, run};
+use impresario_test_support::limited::{End, Finished, run};
 use impresario_test_support::pi::{Sandbox, Scenario, Version, submit};
+use impresario_test_support::processes::{command_line, with_environment};
 use impresario_test_support::programs::write_script;
 use impresario_test_support::terminal::{Key, Terminal};
+pub use impresario_test_support::waiting::PATIENCE;
+use impresario_test_support::waiting::until;
 use rustix::process::Pid;
 use serde_json::{Value, json};
 use std::fs;
@@ -17,8 +20,6 @@ use std::path::Path;
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-/// Nothing here takes long; a machine that is busy may.
-pub const PATIENCE: Duration = Duration::from_secs(90);
 /// What a sub-agent says.
 pub const ANSWER: &str = "The sub-agent looked and found it.";
 /// What the main agent says.
@@ -40,6 +41,20 @@ impl Stage {
     /// The sub-agents of this stage answer in turn; none where the suite runs without Pi.
     pub fn set(version: Version, name: &str, sub_agents: impl IntoIterator<Item = Turn>) -> Option<Self> {
         Self::set_with(version, name, script(sub_agents))
+    }
+
+    /// A stage for each version, one after the other.
+    pub fn both<Turns: IntoIterator<Item = Turn>>(
+        name: &str,
+        sub_agents: impl Fn() -> Turns,
+    ) -> impl Iterator<Item = Self> {
+        Self::both_with(name, move || script(sub_agents()))
+    }
+
+    /// A stage for each version, where the model answers by this script.
+    pub fn both_with(name: &str, script: impl Fn() -> Script) -> impl Iterator<Item = Self> {
+        let versions = Version::ALL.into_iter();
+        versions.filter_map(move |version| Self::set_with(version, name, script()))
     }
 
     /// The model answers by this script.
@@ -156,48 +171,38 @@ impl Stage {
 
     /// Waits until so many runs have ended, delivered or not.
     pub fn wait_for_ended(&self, count: usize) {
-        let deadline = Instant::now() + PATIENCE;
-        loop {
+        let ended = || {
             let runs = self.runs();
-            if runs.iter().filter(|run| !run["ended_at_ms"].is_null()).count() >= count {
-                return;
-            }
-            assert!(Instant::now() < deadline, "not {count}: {runs:#?}");
-            std::thread::sleep(Duration::from_millis(100));
-        }
+            runs.iter().filter(|run| !run["ended_at_ms"].is_null()).count()
+        };
+        until(|| ended() >= count, || format!("not {count}: {:#?}", self.runs()));
     }
 
     /// The runs in the journal, as the command line lists them, the newest first.
     pub fn runs(&self) -> Vec<Value> {
+        self.impresario(&["runs", "--json"]).records()
+    }
+
+    /// The program on the command line of this sandbox.
+    pub fn impresario(&self, arguments: &[&str]) -> Finished {
         let mut command = self.sandbox.command(env!("CARGO_BIN_EXE_impresario"));
-        let listed = run(command.args(["runs", "--json"]), "", PATIENCE);
-        listed.records()
+        run(command.args(arguments), "", PATIENCE)
     }
 
     /// Waits until the journal holds these states, the oldest first, and that the host keeps the result of each.
     pub fn wait_for_states(&self, states: &[&str]) {
-        let deadline = Instant::now() + PATIENCE;
-        loop {
-            let mut runs = self.runs();
-            runs.reverse();
-            let there: Vec<&str> = runs.iter().filter_map(|run| run["state"].as_str()).collect();
-            if there == states && runs.iter().all(|run| run["delivered"] == true) {
-                return;
-            }
-            assert!(Instant::now() < deadline, "not {states:?}: {runs:#?}");
-            std::thread::sleep(Duration::from_millis(100));
-        }
+        let holds = || {
+            let runs = self.runs();
+            let there = runs.iter().rev().filter_map(|run| run["state"].as_str());
+            there.eq(states.iter().copied()) && runs.iter().all(|run| run["delivered"] == true)
+        };
+        until(holds, || format!("not {states:?}: {:#?}", self.runs()));
     }
 
     /// Every process that carries the name of this sandbox in its environment, with its command line.
     pub fn processes(&self) -> Vec<(i32, String)> {
         let mark = self.sandbox.home().display().to_string();
-        let entries = fs::read_dir("/proc").expect("/proc").filter_map(Result::ok);
-        let pids = entries.filter_map(|entry| entry.file_name().to_str()?.parse::<i32>().ok());
-        let marked = pids.filter(|pid| {
-            let environment = fs::read(format!("/proc/{pid}/environ")).unwrap_or_default();
-            String::from_utf8_lossy(&environment).contains(&mark)
-        });
+        let marked = with_environment(&mark).into_iter();
         marked.map(|pid| (pid, command_line(pid))).collect()
     }
 
@@ -212,17 +217,24 @@ impl Stage {
 
     /// Nothing that belongs to this sandbox runs any more.
     pub fn nothing_is_left(&self) {
-        let deadline = Instant::now() + PATIENCE;
-        while !self.processes().is_empty() {
-            assert!(Instant::now() < deadline, "still there: {:?}", self.processes());
-            std::thread::sleep(Duration::from_millis(20));
-        }
+        until(
+            || self.processes().is_empty(),
+            || format!("still there: {:?}", self.processes()),
+        );
     }
-}
 
-pub fn command_line(pid: i32) -> String {
-    let words = fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
-    String::from_utf8_lossy(&words).replace('\0', " ")
+    /// Pi is left, and nothing of it stays.
+    pub fn end(&self, pi: JsonLines) {
+        quit(pi);
+        self.nothing_is_left();
+    }
+
+    /// The settings of the workspace.
+    pub fn configure(&self, settings: Value) {
+        let file = json!({ "impresario": settings });
+        self.sandbox
+            .write_work_file(".pi/settings.json", &file.to_string());
+    }
 }
 
 pub fn verdict(question: Option<&str>) -> Value {
@@ -257,15 +269,8 @@ pub fn script(sub_agents: impl IntoIterator<Item = Turn>) -> Script {
 
 /// Waits until this stands in a file that another program writes.
 pub fn wait_for_file(path: &Path, text: &str) {
-    let deadline = Instant::now() + PATIENCE;
-    loop {
-        let found = fs::read_to_string(path).unwrap_or_default();
-        if found.contains(text) {
-            return;
-        }
-        assert!(Instant::now() < deadline, "{text} never came: {found}");
-        std::thread::sleep(Duration::from_millis(10));
-    }
+    let found = || fs::read_to_string(path).unwrap_or_default();
+    until(|| found().contains(text), || format!("{text} in {}", found()));
 }
 
 /// Submits a text and waits for what it brings. Pi that is still starting may take the key and not the text.
@@ -285,6 +290,26 @@ pub fn submit_and_see(terminal: &mut Terminal, text: &str, wanted: &str) {
 pub fn prompt(pi: &mut JsonLines, text: &str) {
     pi.say(&json!({"id": text, "type": "prompt", "message": text}))
         .expect("Pi listens");
+}
+
+/// Answers a dialog.
+pub fn answer(pi: &mut JsonLines, dialog: &Value, value: impl Into<Value>) {
+    let value: Value = value.into();
+    pi.say(&json!({"type": "extension_ui_response", "id": dialog["id"], "value": value}))
+        .expect("Pi listens");
+}
+
+/// Says something to the main agent and waits for its answer: Pi writes the session's file then.
+pub fn talk(pi: &mut JsonLines, text: &str) {
+    let seen = pi.said().records.len();
+    prompt(pi, text);
+    pi.wait_for_behind(seen, PATIENCE, |record| record["type"] == "agent_end");
+}
+
+/// Pi ends well when nobody is there any more.
+pub fn quit(mut pi: JsonLines) {
+    pi.hang_up();
+    assert_eq!(pi.wait_for_end(PATIENCE), End::Exited(0));
 }
 
 pub fn is_result(record: &Value) -> bool {

@@ -1,13 +1,13 @@
 //! Results of sessions that Pi did not keep, in real Pi of both versions: Pi writes a session only after its own model
 //! answered, so one with nothing but skills is gone when it is left. Its results are shown once more where it worked.
 
-
+use crate::host::{PATIENCE, Stage, count, is_result, prompt, quit, talk};
 use impresario_model_server::Turn;
 use impresario_test_support::json_lines::JsonLines;
-use impresario_test_support::limited::End;
 use impresario_test_support::pi::Version;
-use crate::host::{PATIENCE, Stage, count, is_result, prompt};
-use rustix::process::{Pid, Signal, kill_process};
+use impresario_test_support::processes::send;
+use impresario_test_support::waiting::until;
+use rustix::process::Signal;
 use serde_json::{Value, json};
 
 const FIRST: &str = "The first sub-agent found it.";
@@ -26,18 +26,6 @@ fn of_earlier(text: &'static str) -> impl Fn(&Value) -> bool {
     }
 }
 
-fn quit(mut pi: JsonLines) {
-    pi.hang_up();
-    assert_eq!(pi.wait_for_end(PATIENCE), End::Exited(0));
-}
-
-/// Says something to the main agent and waits for its answer: Pi writes the session then.
-fn talk(pi: &mut JsonLines) {
-    let seen = pi.said().records.len();
-    prompt(pi, "What was found?");
-    pi.wait_for_behind(seen, PATIENCE, |record| record["type"] == "agent_end");
-}
-
 fn new_session(pi: &mut JsonLines) {
     pi.say(&json!({"id": "new", "type": "new_session"}))
         .expect("Pi listens");
@@ -54,11 +42,7 @@ fn delivered(stage: &Stage) -> Vec<bool> {
 }
 
 fn wait_for_delivered(stage: &Stage, wanted: &[bool]) {
-    let deadline = std::time::Instant::now() + PATIENCE;
-    while delivered(stage) != wanted {
-        assert!(std::time::Instant::now() < deadline, "{:?}", stage.runs());
-        std::thread::sleep(std::time::Duration::from_millis(100));
-    }
+    until(|| delivered(stage) == wanted, || format!("{:?}", stage.runs()));
 }
 
 #[test]
@@ -73,9 +57,7 @@ fn a_result_of_a_session_that_pi_did_not_keep_is_shown_on_the_next_start_until_i
             pi.wait_for(PATIENCE, says(FIRST));
             match killed {
                 true => {
-                    let pid = i32::try_from(pi.pid()).expect("a process id");
-                    kill_process(Pid::from_raw(pid).expect("a process id"), Signal::KILL)
-                        .expect("it is there");
+                    send(pi.pid(), Signal::KILL);
                     drop(pi);
                 }
                 false => quit(pi),
@@ -84,13 +66,13 @@ fn a_result_of_a_session_that_pi_did_not_keep_is_shown_on_the_next_start_until_i
 
             let mut pi = stage.rpc();
             pi.wait_for(PATIENCE, of_earlier(FIRST));
-            talk(&mut pi);
+            talk(&mut pi, "What was found?");
             stage.wait_for_states(&["succeeded"]);
             assert_eq!(count(&pi, is_result), 1);
             quit(pi);
 
             let mut pi = stage.rpc();
-            talk(&mut pi);
+            talk(&mut pi, "What was found?");
             assert_eq!(count(&pi, is_result), 0);
             quit(pi);
             stage.nothing_is_left();
@@ -100,11 +82,11 @@ fn a_result_of_a_session_that_pi_did_not_keep_is_shown_on_the_next_start_until_i
 
 #[test]
 fn a_result_that_was_shown_again_is_read_when_the_person_goes_on_with_skills_only() {
-    for version in Version::ALL {
+    let script = || {
         let turns = [Turn::text(FIRST), Turn::text(SECOND)];
-        let Some(stage) = Stage::set(version, "left results, skills only", turns) else {
-            return;
-        };
+        turns
+    };
+    for stage in Stage::both("left results, skills only", script) {
         let mut pi = stage.rpc();
         prompt(&mut pi, "/skill:demo look around");
         pi.wait_for(PATIENCE, says(FIRST));
@@ -127,17 +109,17 @@ fn a_result_that_was_shown_again_is_read_when_the_person_goes_on_with_skills_onl
 
 #[test]
 fn a_session_beside_or_after_in_the_same_pi_is_not_shown_what_was_seen() {
-    for version in Version::ALL {
+    let script = || {
         let turns = [Turn::text(FIRST), Turn::text(SECOND).behind_gate("go")];
-        let Some(stage) = Stage::set(version, "left results, side by side", turns) else {
-            return;
-        };
+        turns
+    };
+    for stage in Stage::both("left results, side by side", script) {
         let mut pi = stage.rpc();
         prompt(&mut pi, "/skill:demo look around");
         pi.wait_for(PATIENCE, says(FIRST));
 
         let mut beside = stage.rpc();
-        talk(&mut beside);
+        talk(&mut beside, "What was found?");
         assert_eq!(count(&beside, is_result), 0);
         quit(beside);
 
@@ -152,7 +134,7 @@ fn a_session_beside_or_after_in_the_same_pi_is_not_shown_what_was_seen() {
         });
         stage.server.open_gate("go");
         pi.wait_for(PATIENCE, of_earlier(SECOND));
-        talk(&mut pi);
+        talk(&mut pi, "What was found?");
         assert_eq!((count(&pi, says(FIRST)), count(&pi, says(SECOND))), (1, 1));
         // Who leaves before the runtime knows that it was read is shown it once more.
         wait_for_delivered(&stage, &[false, true]);
@@ -160,7 +142,7 @@ fn a_session_beside_or_after_in_the_same_pi_is_not_shown_what_was_seen() {
 
         let mut pi = stage.rpc();
         pi.wait_for(PATIENCE, of_earlier(FIRST));
-        talk(&mut pi);
+        talk(&mut pi, "What was found?");
         stage.wait_for_states(&["succeeded", "succeeded"]);
         assert_eq!(count(&pi, is_result), 1);
         quit(pi);

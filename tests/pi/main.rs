@@ -6,6 +6,7 @@
 
 #[path = "../audit/mod.rs"]
 mod audit;
+mod below;
 mod host;
 mod runner;
 

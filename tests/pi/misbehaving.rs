@@ -1,12 +1,11 @@
 //! A program in Pi's place that floods, lies, hangs, dies or stays: the attempt ends once, as it was, and nothing is left.
 
-
+use crate::runner::{Attempt, GRACE, LONG, Outcome, on_one_thread, request, runner, runner_below};
 use impresario_actors::gateways::{AttemptRequest, RunnerEvent};
 use impresario_actors::processes::marked_processes;
 use impresario_actors::runners::pi::PiRunner;
 use impresario_policies::domain::AttemptEnding;
 use impresario_test_support::programs::write_script;
-use crate::runner::{Attempt, GRACE, LONG, Outcome, on_one_thread, request, runner, runner_below};
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -1,19 +1,18 @@
 //! Going on with a run of real Pi, both versions: in Pi, on the command line, and where host and runtime are both dead.
 //! What was paid for is not paid for again, and what was done is not done again.
 
-
-use impresario_model_server::{Fault, Rule, Script, Turn};
-use impresario_test_support::json_lines::JsonLines;
-use impresario_test_support::limited::{End, Finished, run};
-use impresario_test_support::pi::Version;
 use crate::host::{
-    ANSWER, MAIN_ANSWER, PATIENCE, Stage, brief_rule, count, is_notice, is_result, prompt, verdict,
+    ANSWER, MAIN_ANSWER, PATIENCE, Stage, answer, brief_rule, count, is_notice, is_result, prompt, verdict,
     wait_for_file,
 };
-use rustix::process::{Pid, Signal, kill_process};
+use impresario_model_server::{Fault, Rule, Script, Turn};
+use impresario_test_support::json_lines::JsonLines;
+use impresario_test_support::limited::End;
+use impresario_test_support::processes::send;
+use impresario_test_support::waiting::until;
+use rustix::process::{Signal, kill_process};
 use serde_json::{Value, json};
 use std::fs;
-use std::time::{Duration, Instant};
 
 /// Does something that must not happen twice, then waits for a model that never answers; the next one does.
 fn worked_then_waits() -> Script {
@@ -45,30 +44,13 @@ fn at_work(stage: &Stage) -> JsonLines {
     prompt(&mut pi, "/skill demo work");
     stage.wait_for_sub_agents(2);
     let run = id_of(&stage.runs()[0]);
-    let began = Instant::now();
     // Pi asks its model as soon as the tool is done; that it is done is on its way to us at that moment.
-    while !impresario(stage, &["trace", "--json", &run])
-        .records()
-        .iter()
-        .any(|step| step["type"] == "tool_ended")
-    {
-        assert!(
-            began.elapsed() < PATIENCE,
-            "the end of the tool never reached the journal"
-        );
-        std::thread::sleep(Duration::from_millis(20));
-    }
+    let is_told = || {
+        let steps = stage.impresario(&["trace", "--json", &run]).records();
+        steps.iter().any(|step| step["type"] == "tool_ended")
+    };
+    until(is_told, || "the end of the tool in the journal".to_string());
     pi
-}
-
-fn kill(pid: u32) {
-    let pid = i32::try_from(pid).ok().and_then(Pid::from_raw);
-    kill_process(pid.expect("a process id"), Signal::KILL).expect("it runs");
-}
-
-fn impresario(stage: &Stage, arguments: &[&str]) -> Finished {
-    let mut command = stage.sandbox.command(env!("CARGO_BIN_EXE_impresario"));
-    run(command.args(arguments), "", PATIENCE)
 }
 
 fn id_of(run: &Value) -> String {
@@ -103,12 +85,9 @@ fn went_on_after(stage: &Stage, (briefs, judged): (usize, usize)) {
 
 #[test]
 fn a_parked_run_goes_on_in_pi_and_its_notice_says_how() {
-    for version in Version::ALL {
-        let Some(stage) = Stage::set_with(version, "resume: in pi", worked_then_waits()) else {
-            return;
-        };
+    for stage in Stage::both_with("resume: in pi", worked_then_waits) {
         let pi = at_work(&stage);
-        kill(pi.pid());
+        send(pi.pid(), Signal::KILL);
         stage.wait_for_ended(1);
         let parked = id_of(&stage.runs()[0]);
         drop(pi);
@@ -122,8 +101,7 @@ fn a_parked_run_goes_on_in_pi_and_its_notice_says_how() {
             options[0].as_str().expect("a line").starts_with(&parked),
             "{asked}"
         );
-        pi.say(&json!({"type": "extension_ui_response", "id": asked["id"], "value": options[0]}))
-            .expect("Pi listens");
+        answer(&mut pi, &asked, options[0].clone());
         let result = pi.wait_for(PATIENCE, |record| {
             is_result(record) && record.to_string().contains(ANSWER)
         });
@@ -143,29 +121,27 @@ fn a_parked_run_goes_on_in_pi_and_its_notice_says_how() {
         pi.wait_for_behind(seen, PATIENCE, |record| {
             is_notice(record, "There is no run to go on with")
         });
-        pi.hang_up();
-        assert_eq!(pi.wait_for_end(PATIENCE), End::Exited(0));
-        stage.nothing_is_left();
+        stage.end(pi);
     }
 }
 
 /// Where nobody judges and no model writes the brief, the task is the brief: it stays that of the run that goes on.
 #[test]
 fn a_brief_that_no_model_wrote_is_not_asked_for_again() {
-    for version in Version::ALL {
+    let script = || {
         let refused = Turn::fault(Fault::Unauthorized);
         let brief = Rule::new("brief").system_contains("# Impresario: brief");
         let mut script = worked_then_waits();
         script.rules[0] = brief.turn(refused).turn(Turn::text("{}")).repeat();
-        let Some(stage) = Stage::set_with(version, "resume: unwritten brief", script) else {
-            return;
-        };
+        script
+    };
+    for stage in Stage::both_with("resume: unwritten brief", script) {
         let settings = json!({ "impresario": { "maxJudgeIterations": 0 } });
         stage
             .sandbox
             .write_work_file(".pi/settings.json", &settings.to_string());
         let pi = at_work(&stage);
-        kill(pi.pid());
+        send(pi.pid(), Signal::KILL);
         stage.wait_for_ended(1);
         let parked = id_of(&stage.runs()[0]);
         drop(pi);
@@ -179,26 +155,23 @@ fn a_brief_that_no_model_wrote_is_not_asked_for_again() {
 
 #[test]
 fn a_run_of_pi_goes_on_on_the_command_line() {
-    for version in Version::ALL {
-        let Some(stage) = Stage::set_with(version, "resume: command line", worked_then_waits()) else {
-            return;
-        };
+    for stage in Stage::both_with("resume: command line", worked_then_waits) {
         let pi = at_work(&stage);
-        kill(pi.pid());
+        send(pi.pid(), Signal::KILL);
         stage.wait_for_ended(1);
         let parked = id_of(&stage.runs()[0]);
-        let shown = impresario(&stage, &["runs", "show", &parked]);
+        let shown = stage.impresario(&["runs", "show", &parked]);
         assert!(
             shown.stdout.contains(&format!("impresario runs resume {parked}")),
             "{}",
             shown.stdout
         );
 
-        let resumed = impresario(&stage, &["runs", "resume", &parked]);
+        let resumed = stage.impresario(&["runs", "resume", &parked]);
         assert_eq!(resumed.end, End::Exited(0), "{}", resumed.stderr);
         assert_eq!(resumed.stdout.trim_end(), ANSWER);
         nothing_was_paid_or_done_twice(&stage);
-        let again = impresario(&stage, &["runs", "resume", &parked]);
+        let again = stage.impresario(&["runs", "resume", &parked]);
         assert_eq!(again.end, End::Exited(2), "{}", again.stderr);
         drop(pi);
         stage.nothing_is_left();
@@ -207,15 +180,12 @@ fn a_run_of_pi_goes_on_on_the_command_line() {
 
 #[test]
 fn a_run_whose_host_and_runtime_are_dead_says_so_and_is_taken_over() {
-    for version in Version::ALL {
-        let Some(stage) = Stage::set_with(version, "resume: both dead", worked_then_waits()) else {
-            return;
-        };
+    for stage in Stage::both_with("resume: both dead", worked_then_waits) {
         let pi = at_work(&stage);
         // Stopped first, so that it cannot park the run when it sees its host go.
         let runtime = stage.runtime_pid();
         kill_process(runtime, Signal::STOP).expect("it runs");
-        kill(pi.pid());
+        send(pi.pid(), Signal::KILL);
         kill_process(runtime, Signal::KILL).expect("it is stopped");
         drop(pi);
 
@@ -225,7 +195,7 @@ fn a_run_whose_host_and_runtime_are_dead_says_so_and_is_taken_over() {
             (&json!("running"), &json!(true))
         );
         let cut_off = id_of(&listed[0]);
-        let told = impresario(&stage, &["runs"]);
+        let told = stage.impresario(&["runs"]);
         let advice = format!("impresario runs resume {cut_off}");
         assert!(
             told.stdout.contains("cut off") && told.stdout.contains(&advice),
@@ -233,7 +203,7 @@ fn a_run_whose_host_and_runtime_are_dead_says_so_and_is_taken_over() {
             told.stdout
         );
 
-        let resumed = impresario(&stage, &["runs", "resume", &cut_off]);
+        let resumed = stage.impresario(&["runs", "resume", &cut_off]);
         assert_eq!(resumed.end, End::Exited(0), "{}", resumed.stderr);
         assert_eq!(resumed.stdout.trim_end(), ANSWER);
         nothing_was_paid_or_done_twice(&stage);
@@ -245,7 +215,7 @@ fn a_run_whose_host_and_runtime_are_dead_says_so_and_is_taken_over() {
 
 #[test]
 fn a_question_that_was_open_is_asked_again_without_another_pass() {
-    for version in Version::ALL {
+    let script = || {
         let script = Script::new()
             .rule(brief_rule())
             .rule(judge([
@@ -259,14 +229,14 @@ fn a_question_that_was_open_is_asked_again_without_another_pass() {
                     .turn(Turn::text(ANSWER)),
             )
             .rule(Rule::new("main agent").turn(Turn::text(MAIN_ANSWER)).repeat());
-        let Some(stage) = Stage::set_with(version, "resume: open question", script) else {
-            return;
-        };
+        script
+    };
+    for stage in Stage::both_with("resume: open question", script) {
         let mut pi = stage.rpc();
         prompt(&mut pi, "/skill demo look around");
         pi.wait_for_behind(0, PATIENCE, |record| record["method"] == "input");
         let paid = stage.callers().len();
-        kill(pi.pid());
+        send(pi.pid(), Signal::KILL);
         stage.wait_for_ended(1);
         let parked = id_of(&stage.runs()[0]);
         drop(pi);
@@ -280,27 +250,21 @@ fn a_question_that_was_open_is_asked_again_without_another_pass() {
             paid,
             "nobody was asked again before the person"
         );
-        pi.say(&json!({"type": "extension_ui_response", "id": asked["id"], "value": "the second"}))
-            .expect("Pi listens");
+        answer(&mut pi, &asked, "the second");
         pi.wait_for(PATIENCE, |record| {
             is_result(record) && record.to_string().contains(ANSWER)
         });
         assert_eq!(count(&pi, |record| record["method"] == "input"), 1);
-        pi.hang_up();
-        assert_eq!(pi.wait_for_end(PATIENCE), End::Exited(0));
-        stage.nothing_is_left();
+        stage.end(pi);
     }
 }
 
 #[test]
 fn without_a_screen_the_runs_are_listed_and_one_goes_on_to_its_end() {
-    for version in Version::ALL {
-        let Some(stage) = Stage::set_with(version, "resume: print mode", worked_then_waits()) else {
-            return;
-        };
+    for stage in Stage::both_with("resume: print mode", worked_then_waits) {
         let pi = at_work(&stage);
         wait_for_file(&stage.sandbox.work().join("ran.txt"), "once");
-        kill(pi.pid());
+        send(pi.pid(), Signal::KILL);
         stage.wait_for_ended(1);
         let parked = id_of(&stage.runs()[0]);
         drop(pi);

@@ -1,12 +1,13 @@
 //! Skills as the users of real Pi have them, in both versions: those Pi lists itself, names that both know, what a
 //! sub-agent is told of its surroundings, and what is refused before anything is paid.
 
-
-use impresario_model_server::{Call, Rule, Turn};
+use crate::host::{
+    ANSWER, MAIN_ANSWER, PATIENCE, Stage, answer, count, is_notice, is_result, prompt, script,
+};
+use impresario_model_server::{Rule, Turn};
 use impresario_test_support::limited::{End, run};
 use impresario_test_support::pi::{Version, submit};
-use crate::host::{ANSWER, MAIN_ANSWER, PATIENCE, Stage, count, is_notice, is_result, prompt, script};
-use serde_json::{Value, json};
+use serde_json::json;
 use std::fs;
 use std::process::Command;
 
@@ -25,17 +26,6 @@ fn with_skills_of_pi(stage: &Stage) {
     stage
         .sandbox
         .write_work_file(".pi/skills/notes.md", &skill("notes", "takes notes", BODY));
-}
-
-fn calls_of(stage: &Stage, rule: &str) -> Vec<Call> {
-    let calls = stage.server.ledger().calls().into_iter();
-    calls.filter(|call| call.rule.as_deref() == Some(rule)).collect()
-}
-
-fn end(stage: &Stage, mut pi: impresario_test_support::json_lines::JsonLines) {
-    pi.hang_up();
-    assert_eq!(pi.wait_for_end(PATIENCE), End::Exited(0));
-    stage.nothing_is_left();
 }
 
 #[test]
@@ -62,17 +52,17 @@ fn a_skill_that_only_pi_has_runs_in_pi_as_without_us() {
             terminal.wait_for_text(PATIENCE, MAIN_ANSWER);
             drop(terminal);
             assert_eq!(stage.callers(), ["main agent"; 3]);
-            for call in calls_of(&stage, "main agent") {
+            for call in stage.server.ledger().calls_of("main agent") {
                 assert!(call.body.to_string().contains(BODY), "{}", call.body);
             }
-            end(&stage, pi);
+            stage.end(pi);
         }
     }
 }
 
 #[test]
 fn what_pi_lists_runs_as_a_sub_agent_where_that_is_said() {
-    for version in Version::ALL {
+    let script = || {
         let arguments = json!({"skill": "helper", "task": "look around the workspace"});
         let main = Rule::new("main agent")
             .last_user_contains("please")
@@ -81,9 +71,9 @@ fn what_pi_lists_runs_as_a_sub_agent_where_that_is_said() {
         let mut script = script([Turn::text(ANSWER), Turn::text(ANSWER)]);
         let at = script.rules.len() - 1;
         script.rules.insert(at, main);
-        let Some(stage) = Stage::set_with(version, "a skill of Pi's as a sub-agent", script) else {
-            return;
-        };
+        script
+    };
+    for stage in Stage::both_with("a skill of Pi's as a sub-agent", script) {
         with_skills_of_pi(&stage);
         let finished = stage.print("/skill helper tidy up");
         assert_eq!(
@@ -99,7 +89,7 @@ fn what_pi_lists_runs_as_a_sub_agent_where_that_is_said() {
             "{}",
             finished.stderr
         );
-        let sub_agents = calls_of(&stage, "sub-agent");
+        let sub_agents = stage.server.ledger().calls_of("sub-agent");
         let lies = stage.sandbox.work().join(".agents/skills/helper");
         assert_eq!(sub_agents.len(), 2);
         for call in sub_agents {
@@ -116,10 +106,7 @@ fn what_pi_lists_runs_as_a_sub_agent_where_that_is_said() {
 
 #[test]
 fn a_name_that_both_know_means_one_file() {
-    for version in Version::ALL {
-        let Some(stage) = Stage::set(version, "a name both know", [Turn::text(ANSWER)]) else {
-            return;
-        };
+    for stage in Stage::both("a name both know", || [Turn::text(ANSWER)]) {
         // The home has one of this name too; Pi lists the one of the workspace.
         let ours = stage.sandbox.home().join(".pi/agent/skills/helper");
         fs::create_dir_all(&ours).expect("a directory");
@@ -134,7 +121,7 @@ fn a_name_that_both_know_means_one_file() {
         let finished = stage.print("/skill helper tidy up");
         assert_eq!(finished.stdout.trim(), ANSWER, "{}", finished.stderr);
         for rule in ["main agent", "sub-agent"] {
-            let calls = calls_of(&stage, rule);
+            let calls = stage.server.ledger().calls_of(rule);
             assert_eq!(calls.len(), 1, "{rule}");
             let sent = calls[0].body.to_string();
             assert!(
@@ -148,10 +135,7 @@ fn a_name_that_both_know_means_one_file() {
 
 #[test]
 fn what_cannot_run_is_told_before_anything_is_paid() {
-    for version in Version::ALL {
-        let Some(stage) = Stage::set(version, "refused skills", [Turn::text(ANSWER)]) else {
-            return;
-        };
+    for stage in Stage::both("refused skills", || [Turn::text(ANSWER)]) {
         with_skills_of_pi(&stage);
         stage
             .sandbox
@@ -180,25 +164,20 @@ fn what_cannot_run_is_told_before_anything_is_paid() {
         let asked = pi.wait_for(PATIENCE, |record| record["method"] == "input");
         assert_eq!(asked["title"], "What shall demo do?");
         assert_eq!(stage.callers(), Vec::<String>::new());
-        answer(&mut pi, &asked, &json!("look around"));
+        answer(&mut pi, &asked, "look around");
         pi.wait_for(PATIENCE, is_result);
         assert_eq!(count(&pi, is_result), 1);
-        end(&stage, pi);
+        stage.end(pi);
     }
-}
-
-fn answer(pi: &mut impresario_test_support::json_lines::JsonLines, dialog: &Value, value: &Value) {
-    pi.say(&json!({"type": "extension_ui_response", "id": dialog["id"], "value": value}))
-        .expect("Pi listens");
 }
 
 #[test]
 fn a_sub_agent_knows_where_its_skill_lies_and_what_the_project_says_where_it_is_trusted() {
-    for version in Version::ALL {
+    let script = || {
         let turns = [Turn::text(ANSWER), Turn::text(ANSWER)];
-        let Some(stage) = Stage::set(version, "surroundings", turns) else {
-            return;
-        };
+        turns
+    };
+    for stage in Stage::both("surroundings", script) {
         let home = stage.sandbox.home().join(".pi/agent/skills/polish");
         fs::create_dir_all(&home).expect("a directory");
         fs::write(home.join("SKILL.md"), skill("polish", "polishes", "Polish.")).expect("a skill");
@@ -210,7 +189,7 @@ fn a_sub_agent_knows_where_its_skill_lies_and_what_the_project_says_where_it_is_
         .expect("a file");
         let finished = stage.print("/skill:demo look around");
         assert_eq!(finished.stdout.trim(), ANSWER, "{}", finished.stderr);
-        let sent = calls_of(&stage, "sub-agent")[0].body.to_string();
+        let sent = stage.server.ledger().calls_of("sub-agent")[0].body.to_string();
         let lies = stage.sandbox.work().join(".pi/skills/demo").display().to_string();
         for told in [lies.as_str(), "SAID-BY-THE-PROJECT", "SAID-BY-THE-USER"] {
             assert!(sent.contains(told), "{told}: {sent}");
@@ -220,11 +199,11 @@ fn a_sub_agent_knows_where_its_skill_lies_and_what_the_project_says_where_it_is_
             "{sent}"
         );
         // Pi 0.74 knows no trust.
-        if version == Version::ALL[0] {
+        if stage.scenario.version() == Version::ALL[0] {
             let arguments = ["--no-approve", "-p", "/skill:polish look around"];
             let finished = run(&mut stage.pi_untrusted(&arguments), "", PATIENCE);
             assert_eq!(finished.stdout.trim(), ANSWER, "{}", finished.stderr);
-            let sent = calls_of(&stage, "sub-agent")[1].body.to_string();
+            let sent = stage.server.ledger().calls_of("sub-agent")[1].body.to_string();
             assert!(sent.contains(&home.display().to_string()), "{sent}");
             assert!(
                 sent.contains("SAID-BY-THE-USER") && !sent.contains("SAID-BY-THE-PROJECT"),
@@ -237,10 +216,7 @@ fn a_sub_agent_knows_where_its_skill_lies_and_what_the_project_says_where_it_is_
 
 #[test]
 fn the_program_alone_is_enough_and_without_it_pi_says_what_to_do() {
-    for version in Version::ALL {
-        let Some(stage) = Stage::set(version, "the program alone", [Turn::text(ANSWER)]) else {
-            return;
-        };
+    for stage in Stage::both("the program alone", || [Turn::text(ANSWER)]) {
         let alone = stage.sandbox.bin().join("impresario");
         // By another process: what this one has open to write nobody can execute.
         let copied = run(

@@ -1,18 +1,16 @@
 //! What stands at the very start of every request of a skill's sub-agent: the same bytes, whatever the task, the day, the
 //! runner and the version of Pi, so that a provider's cache holds.
 
-
-use crate::audit::Audit;
-use impresario_model_server::{Call, ModelServer, Rule, Script, Turn};
+use crate::below::Stage;
+use crate::host::PATIENCE;
+use impresario_model_server::{Call, Rule, Script, Turn};
 use impresario_test_support::directories;
 use impresario_test_support::limited::{End, Finished, run};
-use impresario_test_support::pi::{MOCK_MODEL, MOCKA_MODEL, Sandbox, Scenario, Version};
+use impresario_test_support::pi::{MOCK_MODEL, MOCKA_MODEL, Version};
 use impresario_test_support::programs::write_script;
 use serde_json::{Value, json};
 use std::process::Command;
-use std::time::Duration;
 
-const PATIENCE: Duration = Duration::from_secs(90);
 const ANSWER: &str = "Done.";
 const TASKS: [&str; 2] = ["tidy the attic", "paint the fence, but not the gate"];
 const SKILL_DIRECTORY: &str = ".pi/skills/demo";
@@ -21,31 +19,16 @@ const INSTRUCTIONS: &str = "Do it, and say what you did.\n\n- é and 漢 count a
 const PREFIX: &str = "Do it, and say what you did.\n\n- é and 漢 count as they are\n- `code` too\n\n\
                       Use the `codebase-retrieval` MCP tool for workspace context.";
 
-struct Stage {
-    _audit: Audit,
-    server: ModelServer,
-    sandbox: Sandbox,
-    scenario: Scenario,
-}
-
 fn stage(version: Version, name: &str) -> Option<Stage> {
-    let scenario = Scenario::begin(version, name)?;
     let sub_agent = Rule::new("sub-agent").user_contains("User Goal: ");
     let main = Rule::new("main agent").turn(Turn::text("Hello.")).repeat();
     let script = Script::new()
         .rule(sub_agent.turn(Turn::text(ANSWER)).repeat())
         .rule(main);
-    let server = ModelServer::start_blocking(script).expect("a port on 127.0.0.1");
-    let sandbox = Sandbox::new(scenario.install(), &server);
+    let stage = Stage::set(version, name, script)?;
     let skill = format!("---\nname: demo\ndescription: does something\n---\n{INSTRUCTIONS}\n");
-    sandbox.write_work_file(".pi/skills/demo/SKILL.md", &skill);
-    let state = sandbox.home().join(".local/state/impresario");
-    Some(Stage {
-        _audit: Audit::of(state).with_ledger(server.ledger()),
-        server,
-        sandbox,
-        scenario,
-    })
+    stage.sandbox.write_work_file(".pi/skills/demo/SKILL.md", &skill);
+    Some(stage)
 }
 
 impl Stage {
@@ -73,17 +56,13 @@ impl Stage {
     }
 
     fn nested(&self, model: &str, pi: &str, task: &str) {
-        let mut command = self.sandbox.command(env!("CARGO_BIN_EXE_impresario"));
-        command.args(["skill", "--trust", "--runner", "pi", "--pi", pi, "--model", model]);
-        command.args(["--unjudged", "demo", task]);
-        ended_well(&run(&mut command, "", PATIENCE));
+        let nested = ["skill", "--trust", "--runner", "pi", "--pi", pi, "--model", model];
+        ended_well(&self.run(&[&nested[..], &["--unjudged", "demo", task]].concat()));
     }
 
     /// In Pi as the host, with the runner in the runtime.
     fn embedded(&self, task: &str) {
-        let settings = json!({ "impresario": { "runner": "embedded", "maxJudgeIterations": 0 } });
-        self.sandbox
-            .write_work_file(".pi/settings.json", &settings.to_string());
+        self.configure(json!({ "runner": "embedded", "maxJudgeIterations": 0 }));
         let extension = directories::project().join("extension/src/index.ts");
         let extension = extension.display().to_string();
         let mut arguments = vec!["-e", &extension];

@@ -1,56 +1,26 @@
 //! Real Pi, both versions, below the command line: what the journal says of tool calls, and whose loss it is when a
 //! process of ours dies.
 
-
-use crate::audit::Audit;
-use impresario_model_server::{Fault, ModelServer, Place, Rule, Script, ToolCall, Turn, Usage};
+use crate::below::{Stage, with_both};
+use crate::host::PATIENCE;
+use impresario_model_server::{Fault, Place, Rule, Script, ToolCall, Turn, Usage};
 use impresario_test_support::json_lines::JsonLines;
 use impresario_test_support::limited::{End, Finished, run};
-use impresario_test_support::pi::{MOCK_MODEL, MOCKA_MODEL, Sandbox, Scenario, Version};
-use rustix::process::{Pid, Signal, kill_process};
+use impresario_test_support::pi::{MOCK_MODEL, MOCKA_MODEL};
+use impresario_test_support::processes::{has_environment, parent_of, send, with_environment};
+use impresario_test_support::waiting::until_some;
+use rustix::process::Signal;
 use serde_json::{Value, json};
-use std::fs;
 use std::process::Command;
-use std::time::{Duration, Instant};
 
-/// Nothing here takes long; a machine that is busy may.
-const PATIENCE: Duration = Duration::from_secs(120);
 const ANSWER: &str = "It is done.";
 const TASK: &str = "Note in effects.txt that it is done.";
 const OTHER_MODEL: &str = "mock/mock-other";
 const EFFECT: &str = "echo done >> effects.txt";
 
-struct Stage {
-    _audit: Audit,
-    server: ModelServer,
-    sandbox: Sandbox,
-    _scenario: Scenario,
-}
-
-fn with_both(name: &str, script: impl Fn() -> Script, play: impl Fn(&Stage)) {
-    for version in Version::ALL {
-        let Some(scenario) = Scenario::begin(version, name) else {
-            continue;
-        };
-        let server = ModelServer::start_blocking(script()).expect("a port on 127.0.0.1");
-        let sandbox = Sandbox::new(scenario.install(), &server);
-        sandbox.write_work_file("notes.txt", "The supervisor decides who restarts.\n");
-        let skill = "---\nname: demo\ndescription: does something\n---\nDo it, and say what you did.\n";
-        sandbox.write_work_file(".pi/skills/demo/SKILL.md", skill);
-        let state = sandbox.home().join(".local/state/impresario");
-        play(&Stage {
-            _audit: Audit::of(state).with_ledger(server.ledger()),
-            server,
-            sandbox,
-            _scenario: scenario,
-        });
-    }
-}
-
 impl Stage {
-    fn skill(&self, models: &[&str]) -> Command {
-        let mut command = self.sandbox.command(env!("CARGO_BIN_EXE_impresario"));
-        command.args(["skill", "--trust", "--runner", "pi", "--json", "--unjudged"]);
+    fn skill_on(&self, models: &[&str]) -> Command {
+        let mut command = self.command(&["skill", "--trust", "--runner", "pi", "--json", "--unjudged"]);
         for model in models {
             command.args(["--model", model]);
         }
@@ -58,18 +28,16 @@ impl Stage {
         command
     }
 
-    fn run(&self, models: &[&str]) -> Finished {
-        run(&mut self.skill(models), "", PATIENCE)
+    fn run_on(&self, models: &[&str]) -> Finished {
+        run(&mut self.skill_on(models), "", PATIENCE)
+    }
+
+    fn start_on(&self, models: &[&str]) -> JsonLines {
+        JsonLines::start(&mut self.skill_on(models))
     }
 
     fn effects(&self) -> String {
-        fs::read_to_string(self.sandbox.work().join("effects.txt")).unwrap_or_default()
-    }
-
-    fn wait_for_calls(&self, count: usize) {
-        let ledger = self.server.ledger();
-        let came = ledger.wait_until(PATIENCE, |calls| calls.len() >= count);
-        assert!(came, "only {} calls", ledger.calls().len());
+        self.written("effects.txt")
     }
 
     fn body_of_last_call(&self) -> String {
@@ -153,32 +121,14 @@ fn endings(records: &[Value]) -> Vec<String> {
 
 /// The first process that carries this mark: its parent does not. Pi gives itself another name, so its command line
 /// says nothing.
-fn first_with(variable: &str, run: &str) -> Pid {
+fn first_with(variable: &str, run: &str) -> u32 {
     let mark = format!("{variable}={run}");
-    let carries = |pid: i32| {
-        let environment = fs::read(format!("/proc/{pid}/environ")).unwrap_or_default();
-        environment
-            .split(|byte| *byte == 0)
-            .any(|entry| entry == mark.as_bytes())
-    };
-    let deadline = Instant::now() + PATIENCE;
-    loop {
-        let entries = fs::read_dir("/proc").expect("/proc").flatten();
-        let pids = entries.filter_map(|entry| entry.file_name().to_str()?.parse::<i32>().ok());
-        let mut first =
-            pids.filter(|pid| carries(*pid) && parent_of(*pid).is_some_and(|parent| !carries(parent)));
-        if let Some(pid) = first.next() {
-            return Pid::from_raw(pid).expect("a process id");
-        }
-        assert!(Instant::now() < deadline, "no process with {mark}");
-        std::thread::sleep(Duration::from_millis(20));
-    }
-}
-
-fn parent_of(pid: i32) -> Option<i32> {
-    let status = fs::read_to_string(format!("/proc/{pid}/status")).ok()?;
-    let line = status.lines().find_map(|line| line.strip_prefix("PPid:"))?;
-    line.trim().parse().ok()
+    let is_first = |pid: &i32| parent_of(*pid).is_some_and(|parent| !has_environment(parent, &mark));
+    let first = until_some(
+        || with_environment(&mark).into_iter().find(is_first),
+        || format!("no process with {mark}"),
+    );
+    first.unsigned_abs()
 }
 
 #[derive(Clone, Copy)]
@@ -193,7 +143,7 @@ impl Victim {
             Self::Pi => first_with("IMPRESARIO_RUN", run),
             Self::Keeper => first_with("IMPRESARIO_KEEPER", run),
         };
-        kill_process(pid, Signal::KILL).expect("it runs");
+        send(pid, Signal::KILL);
     }
 }
 
@@ -218,7 +168,7 @@ fn a_provider_without_capacity_after_a_finished_tool_falls_back_and_nothing_is_d
             .rule(second.repeat())
     };
     with_both("tool calls: 529 after bash", script, |stage| {
-        let finished = stage.run(&[MOCK_MODEL, OTHER_MODEL]);
+        let finished = stage.run_on(&[MOCK_MODEL, OTHER_MODEL]);
         let records = finished.records();
         check_end(&records, finished.end, "succeeded");
         check_calls(&records, &["1/1.1:call_0"], &[]);
@@ -239,7 +189,7 @@ fn an_id_that_the_provider_gives_again_names_another_call_and_a_cut_one_is_told(
         ])
     };
     with_both("tool calls: an id again", script, |stage| {
-        let mut skill = JsonLines::start(&mut stage.skill(&[MOCK_MODEL]));
+        let mut skill = stage.start_on(&[MOCK_MODEL]);
         let run = wait_for_call(&mut skill, "tool_started", "3.1:call_0");
         Victim::Pi.kill(&run);
         let (end, records) = end_of(&mut skill);
@@ -263,7 +213,7 @@ fn killed_after_a_tool(victim: Victim, name: &str) {
         ])
     };
     with_both(name, script, |stage| {
-        let mut skill = JsonLines::start(&mut stage.skill(&[MOCK_MODEL]));
+        let mut skill = stage.start_on(&[MOCK_MODEL]);
         let run = wait_for_call(&mut skill, "tool_ended", "1.1:call_0");
         stage.wait_for_calls(2);
         victim.kill(&run);
@@ -293,7 +243,7 @@ fn killed_before_a_tool(victim: Victim, name: &str) {
         Script::new().rule(first).rule(second.repeat())
     };
     with_both(name, script, |stage| {
-        let mut skill = JsonLines::start(&mut stage.skill(&[MOCK_MODEL, OTHER_MODEL]));
+        let mut skill = stage.start_on(&[MOCK_MODEL, OTHER_MODEL]);
         let begun = skill.wait_for(PATIENCE, |event| event["type"] == "attempt_active");
         stage.wait_for_calls(1);
         victim.kill(begun["run"].as_str().expect("the run has an id"));
@@ -329,7 +279,7 @@ fn what_an_attempt_used_is_as_its_provider_counted_and_is_shown() {
         ])
     };
     with_both("tool calls: tokens", script, |stage| {
-        let finished = stage.run(&[MOCKA_MODEL]);
+        let finished = stage.run_on(&[MOCKA_MODEL]);
         let records = finished.records();
         check_end(&records, finished.end, "succeeded");
         let ended = of_type(&records, "attempt_ended");
@@ -342,8 +292,7 @@ fn what_an_attempt_used_is_as_its_provider_counted_and_is_shown() {
         // Of the answer that was cut off, its input and the first token.
         assert_eq!(tokens_used(&records), [(170, 31), (200, 50)]);
         let run_id = ended[0]["run"].as_str().expect("the run has an id");
-        let mut show = stage.sandbox.command(env!("CARGO_BIN_EXE_impresario"));
-        let shown = run(show.args(["runs", "show", run_id]), "", PATIENCE);
+        let shown = stage.run(&["runs", "show", run_id]);
         let said = "used: 370 tokens in, 2040 read from a cache, 40 written to a cache, 81 out, $";
         assert!(shown.stdout.contains(said), "{}", shown.stdout);
     });
@@ -356,11 +305,10 @@ fn a_cancelled_attempt_says_what_it_had_used() {
         model([bash("call_0", EFFECT), cut])
     };
     with_both("tool calls: tokens of the cancelled", script, |stage| {
-        let mut skill = JsonLines::start(&mut stage.skill(&[MOCKA_MODEL]));
+        let mut skill = stage.start_on(&[MOCKA_MODEL]);
         let id = wait_for_call(&mut skill, "tool_ended", "1.1:call_0");
         stage.wait_for_calls(2);
-        let mut cancel = stage.sandbox.command(env!("CARGO_BIN_EXE_impresario"));
-        let cancelled = run(cancel.args(["runs", "cancel", &id]), "", PATIENCE);
+        let cancelled = stage.run(&["runs", "cancel", &id]);
         assert_eq!(cancelled.end, End::Exited(0), "{}", cancelled.stdout);
         let (_, records) = end_of(&mut skill);
         assert_eq!(endings(&records), ["cancelled"]);
@@ -392,7 +340,7 @@ fn what_never_began_has_neither_start_nor_end() {
         model([unknown, bash("call_0", EFFECT), Turn::text(ANSWER)])
     };
     with_both("tool calls: never began", script, |stage| {
-        let finished = stage.run(&[MOCK_MODEL]);
+        let finished = stage.run_on(&[MOCK_MODEL]);
         let records = finished.records();
         check_end(&records, finished.end, "succeeded");
         check_calls(&records, &["1/2.1:call_0"], &[]);

@@ -1,13 +1,13 @@
 //! What is typed in real Pi of both versions: names that complete themselves, a picker, commands about traces, and the
 //! tool with which the main agent does the same.
 
-
+use crate::host::{
+    ANSWER, MAIN_ANSWER, PATIENCE, Stage, answer, count, is_notice, is_result, prompt, script,
+};
 use impresario_model_server::{Call, Rule, Script, Turn};
-use impresario_test_support::json_lines::JsonLines;
 use impresario_test_support::limited::{End, run};
 use impresario_test_support::pi::{Version, prompt_of};
 use impresario_test_support::terminal::{Key, Terminal};
-use crate::host::{ANSWER, MAIN_ANSWER, PATIENCE, Stage, count, is_notice, is_result, prompt, script};
 use serde_json::{Value, json};
 use std::fs;
 
@@ -51,10 +51,7 @@ fn retype(terminal: &mut Terminal, text: &str) {
 
 #[test]
 fn names_complete_themselves_in_both_forms_with_what_they_are_for() {
-    for version in Version::ALL {
-        let Some(stage) = Stage::set(version, "completion on a terminal", []) else {
-            return;
-        };
+    for stage in Stage::both("completion on a terminal", || []) {
         with_more_skills(&stage);
         let mut terminal = stage.ready_terminal();
         terminal.type_text("/skill d");
@@ -86,10 +83,7 @@ fn names_complete_themselves_in_both_forms_with_what_they_are_for() {
 
 #[test]
 fn without_a_name_a_person_picks_one_and_goes_on_writing() {
-    for version in Version::ALL {
-        let Some(stage) = Stage::set(version, "picker on a terminal", [Turn::text(ANSWER)]) else {
-            return;
-        };
+    for stage in Stage::both("picker on a terminal", || [Turn::text(ANSWER)]) {
         with_more_skills(&stage);
         let mut terminal = stage.ready_terminal();
         terminal.type_text("/skill");
@@ -111,10 +105,7 @@ fn without_a_name_a_person_picks_one_and_goes_on_writing() {
 
 #[test]
 fn a_picker_needs_a_person_and_skills() {
-    for version in Version::ALL {
-        let Some(stage) = Stage::set(version, "picker elsewhere", [Turn::text(ANSWER)]) else {
-            return;
-        };
+    for stage in Stage::both("picker elsewhere", || [Turn::text(ANSWER)]) {
         with_more_skills(&stage);
         let finished = stage.print("/skill");
         assert_eq!((finished.end, finished.stdout.trim()), (End::Exited(1), ""));
@@ -129,9 +120,9 @@ fn a_picker_needs_a_person_and_skills() {
         let choice = pi.wait_for(PATIENCE, |record| record["method"] == "select");
         let options = choice["options"].as_array().expect("options");
         assert_eq!(options[0], "demo – looks at something");
-        answer(&mut pi, &choice, &options[0]);
+        answer(&mut pi, &choice, options[0].clone());
         let task = pi.wait_for(PATIENCE, |record| record["method"] == "input");
-        answer(&mut pi, &task, &json!("look around"));
+        answer(&mut pi, &task, "look around");
         pi.wait_for(PATIENCE, is_result);
 
         prompt(&mut pi, "/skill:foo.bar x");
@@ -143,28 +134,17 @@ fn a_picker_needs_a_person_and_skills() {
         }
         prompt(&mut pi, "/skill");
         pi.wait_for(PATIENCE, |record| is_notice(record, "No skills available."));
-        end(&stage, pi);
+        stage.end(pi);
     }
-}
-
-fn answer(pi: &mut JsonLines, dialog: &Value, value: &Value) {
-    pi.say(&json!({"type": "extension_ui_response", "id": dialog["id"], "value": value}))
-        .expect("Pi listens");
-}
-
-fn end(stage: &Stage, mut pi: JsonLines) {
-    pi.hang_up();
-    assert_eq!(pi.wait_for_end(PATIENCE), End::Exited(0));
-    stage.nothing_is_left();
 }
 
 #[test]
 fn a_second_skill_is_told_that_one_is_in_flight() {
-    for version in Version::ALL {
+    let script = || {
         let held = Turn::text(ANSWER).behind_gate("go");
-        let Some(stage) = Stage::set(version, "second skill", [held]) else {
-            return;
-        };
+        [held]
+    };
+    for stage in Stage::both("second skill", script) {
         let mut pi = stage.rpc();
         prompt(&mut pi, "/skill demo look around");
         stage.wait_for_sub_agents(1);
@@ -178,17 +158,17 @@ fn a_second_skill_is_told_that_one_is_in_flight() {
         stage.server.open_gate("go");
         pi.wait_for(PATIENCE, is_result);
         assert_eq!((count(&pi, is_result), stage.callers().len()), (1, 3));
-        end(&stage, pi);
+        stage.end(pi);
     }
 }
 
 #[test]
 fn traces_are_reported_and_viewed_in_both_forms_and_reach_no_model() {
-    for version in Version::ALL {
+    let script = || {
         let turns = [Turn::text(ANSWER)];
-        let Some(stage) = Stage::set(version, "trace commands", turns) else {
-            return;
-        };
+        turns
+    };
+    for stage in Stage::both("trace commands", script) {
         let finished = stage.print("/skill demo look around");
         assert_eq!(finished.end, End::Exited(0), "{}", finished.stderr);
         let traces = fs::read_dir(stage.sandbox.work().join(".pi/traces")).expect("the traces");
@@ -233,7 +213,7 @@ fn traces_are_reported_and_viewed_in_both_forms_and_reach_no_model() {
             pi.wait_for_behind(seen, PATIENCE, |record| is_notice(record, usage));
         }
         assert_eq!((count(&pi, is_result), stage.callers().len()), (0, called));
-        end(&stage, pi);
+        stage.end(pi);
     }
 }
 
@@ -248,13 +228,6 @@ fn delegating_script(sub_agent: Turn) -> Script {
     let at = script.rules.len() - 1;
     script.rules.insert(at, main);
     script
-}
-
-fn calls_of_the_main_agent(stage: &Stage) -> Vec<Call> {
-    let calls = stage.server.ledger().calls().into_iter();
-    calls
-        .filter(|call| call.rule.as_deref() == Some("main agent"))
-        .collect()
 }
 
 fn system_of(call: &Call) -> String {
@@ -273,18 +246,18 @@ fn tool_result_in(call: &Call) -> String {
 
 #[test]
 fn the_main_agent_delegates_with_a_tool_and_the_prompt_that_teaches_it_never_changes() {
-    for version in Version::ALL {
+    let script = || {
         let script = delegating_script(Turn::text(ANSWER));
-        let Some(stage) = Stage::set_with(version, "delegation", script) else {
-            return;
-        };
+        script
+    };
+    for stage in Stage::both_with("delegation", script) {
         let mut pi = stage.ready_rpc();
         let mut seen = 0;
         for said in ["Hello.", "Now, please, look around.", "Thanks."] {
             prompt(&mut pi, said);
             (seen, _) = pi.wait_for_behind(seen, PATIENCE, |record| record["type"] == "agent_end");
         }
-        let calls = calls_of_the_main_agent(&stage);
+        let calls = stage.server.ledger().calls_of("main agent");
         let systems: Vec<String> = calls.iter().map(system_of).collect();
         assert_eq!(calls.len(), 4, "{:?}", stage.callers());
         assert!(systems[0].contains("## Delegating to skills"), "{}", systems[0]);
@@ -300,18 +273,17 @@ fn the_main_agent_delegates_with_a_tool_and_the_prompt_that_teaches_it_never_cha
         // The result is in the conversation as the tool's, and only there.
         assert_eq!(count(&pi, is_result), 0);
         stage.wait_for_states(&["succeeded"]);
-        end(&stage, pi);
+        stage.end(pi);
     }
 }
 
 #[test]
 fn what_a_tool_call_brought_is_acknowledged_and_a_failure_is_marked_as_one() {
-    for version in Version::ALL {
+    let script = || {
         let refused = Turn::refusal("I will not look around.");
-        let Some(stage) = Stage::set_with(version, "delegation that fails", delegating_script(refused))
-        else {
-            return;
-        };
+        delegating_script(refused)
+    };
+    for stage in Stage::both_with("delegation that fails", script) {
         let finished = run(&mut stage.pi(&["--mode", "json", "please"]), "", PATIENCE);
         assert_eq!(finished.end, End::Exited(0), "{}", finished.stderr);
         let records = finished.records();
@@ -328,11 +300,11 @@ fn what_a_tool_call_brought_is_acknowledged_and_a_failure_is_marked_as_one() {
 
 #[test]
 fn escape_in_the_main_agent_cancels_what_it_delegated() {
-    for version in Version::ALL {
+    let script = || {
         let never = Turn::text(ANSWER).behind_gate("never");
-        let Some(stage) = Stage::set_with(version, "delegation cancelled", delegating_script(never)) else {
-            return;
-        };
+        delegating_script(never)
+    };
+    for stage in Stage::both_with("delegation cancelled", script) {
         let mut pi = stage.ready_rpc();
         prompt(&mut pi, "please");
         stage.wait_for_sub_agents(1);
@@ -340,7 +312,7 @@ fn escape_in_the_main_agent_cancels_what_it_delegated() {
             .expect("Pi listens");
         pi.wait_for(PATIENCE, |record| record["type"] == "agent_end");
         stage.wait_for_states(&["cancelled"]);
-        end(&stage, pi);
+        stage.end(pi);
     }
 }
 
@@ -367,7 +339,7 @@ fn the_main_agent_is_not_taught_where_the_settings_say_so_or_the_tool_is_left_ou
                 PATIENCE,
             );
             assert_eq!(finished.end, End::Exited(0), "{}", finished.stderr);
-            let calls = calls_of_the_main_agent(&stage);
+            let calls = stage.server.ledger().calls_of("main agent");
             let sent = calls[0].body.to_string();
             assert!(
                 !sent.contains("Delegating to skills") && !sent.contains("delegate"),

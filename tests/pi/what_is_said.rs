@@ -1,14 +1,13 @@
 //! What a person in real Pi is told while a run works, when it ends, and when they leave it behind.
 
-
-use impresario_model_server::{Rule, Script, Turn};
-use impresario_test_support::limited::{End, run};
-use impresario_test_support::pi::Version;
-use impresario_test_support::terminal::Key;
 use crate::host::{
     ANSWER, MAIN_ANSWER, PATIENCE, Stage, count, is_notice, is_result, prompt, script, submit_and_see,
 };
-use rustix::process::{Pid, Signal, kill_process};
+use impresario_model_server::{Rule, Script, Turn};
+use impresario_test_support::pi::Version;
+use impresario_test_support::processes::send;
+use impresario_test_support::terminal::Key;
+use rustix::process::Signal;
 use serde_json::json;
 use std::process::{Command, Stdio};
 
@@ -21,7 +20,7 @@ fn never_ready() -> [Turn; 1] {
 
 #[test]
 fn a_fallback_is_said_while_it_happens_and_in_the_result() {
-    for version in Version::ALL {
+    let script = || {
         let busy = Rule::new("busy sub-agent")
             .user_contains("User Goal: ")
             .model("mock-1")
@@ -29,9 +28,9 @@ fn a_fallback_is_said_while_it_happens_and_in_the_result() {
             .repeat();
         let mut script = script([Turn::text(ANSWER)]);
         script.rules.insert(0, busy);
-        let Some(stage) = Stage::set_with(version, "a fallback is said", script) else {
-            return;
-        };
+        script
+    };
+    for stage in Stage::both_with("a fallback is said", script) {
         let settings = json!({"impresario": {"fallbackModels": ["mock/mock-other"]}});
         stage
             .sandbox
@@ -56,18 +55,13 @@ fn a_fallback_is_said_while_it_happens_and_in_the_result() {
             count(&pi, |record| record["widgetLines"].to_string().contains(&line))
         };
         assert!(waits(2) > 0 && waits(4) > 0, "a pause was not shown");
-        pi.hang_up();
-        assert_eq!(pi.wait_for_end(PATIENCE), End::Exited(0));
-        stage.nothing_is_left();
+        stage.end(pi);
     }
 }
 
 #[test]
 fn whoever_quits_under_a_run_is_told_that_it_is_parked() {
-    for version in Version::ALL {
-        let Some(stage) = Stage::set(version, "quit under a run", never_ready()) else {
-            return;
-        };
+    for stage in Stage::both("quit under a run", never_ready) {
         let mut terminal = stage.terminal();
         submit_and_see(&mut terminal, ORDER, "esc cancels");
         stage.wait_for_sub_agents(1);
@@ -83,10 +77,7 @@ fn whoever_quits_under_a_run_is_told_that_it_is_parked() {
 
 #[test]
 fn whoever_opens_another_session_is_told_that_the_run_goes_on() {
-    for version in Version::ALL {
-        let Some(stage) = Stage::set(version, "another session under a run", never_ready()) else {
-            return;
-        };
+    for stage in Stage::both("another session under a run", never_ready) {
         let mut terminal = stage.terminal();
         submit_and_see(&mut terminal, ORDER, "esc cancels");
         stage.wait_for_sub_agents(1);
@@ -103,10 +94,7 @@ fn whoever_opens_another_session_is_told_that_the_run_goes_on() {
 
 #[test]
 fn whoever_interrupts_a_skill_in_print_mode_is_told_that_it_is_parked() {
-    for version in Version::ALL {
-        let Some(stage) = Stage::set(version, "interrupt in print mode", never_ready()) else {
-            return;
-        };
+    for stage in Stage::both("interrupt in print mode", never_ready) {
         let mut command: Command = stage.pi(&["-p", ORDER]);
         let child = command
             .stdin(Stdio::null())
@@ -115,11 +103,7 @@ fn whoever_interrupts_a_skill_in_print_mode_is_told_that_it_is_parked() {
             .spawn()
             .expect("Pi starts");
         stage.wait_for_sub_agents(1);
-        let pid = i32::try_from(child.id())
-            .ok()
-            .and_then(Pid::from_raw)
-            .expect("a process id");
-        kill_process(pid, Signal::INT).expect("Pi runs");
+        send(child.id(), Signal::INT);
         let output = child.wait_with_output().expect("Pi ends");
         let said = String::from_utf8_lossy(&output.stderr);
         assert!(
@@ -170,13 +154,13 @@ fn a_delegation_shows_its_skill_and_its_task() {
 
 #[test]
 fn delegations_of_one_turn_run_side_by_side() {
-    for version in Version::ALL {
+    let script = || {
         // Neither answers before both are asked.
         let side_by_side = [0, 1].map(|_| Turn::text(ANSWER).behind_gate("both"));
         let script = delegating(&["look here", "look there"], side_by_side);
-        let Some(stage) = Stage::set_with(version, "delegations side by side", script) else {
-            return;
-        };
+        script
+    };
+    for stage in Stage::both_with("delegations side by side", script) {
         let mut pi = stage.ready_rpc();
         prompt(&mut pi, "Now, please.");
         stage.wait_for_sub_agents(2);
@@ -186,18 +170,13 @@ fn delegations_of_one_turn_run_side_by_side() {
         let told = calls.last().expect("the main agent goes on").body.to_string();
         assert_eq!(told.matches("Skill demo succeeded").count(), 2, "{told}");
         stage.wait_for_states(&["succeeded", "succeeded"]);
-        pi.hang_up();
-        assert_eq!(pi.wait_for_end(PATIENCE), End::Exited(0));
-        stage.nothing_is_left();
+        stage.end(pi);
     }
 }
 
 #[test]
 fn what_is_wrong_is_said_in_sentences_that_end_once() {
-    for version in Version::ALL {
-        let Some(stage) = Stage::set(version, "sentences", never_ready()) else {
-            return;
-        };
+    for stage in Stage::both("sentences", never_ready) {
         let mut pi = stage.rpc();
         prompt(&mut pi, ORDER);
         stage.wait_for_sub_agents(1);
@@ -206,17 +185,8 @@ fn what_is_wrong_is_said_in_sentences_that_end_once() {
                     with /skill:cancel.";
         let told = pi.wait_for(PATIENCE, |record| is_notice(record, busy));
         assert_eq!(told["message"], busy);
-        pi.hang_up();
-        assert_eq!(pi.wait_for_end(PATIENCE), End::Exited(0));
-        stage.nothing_is_left();
-        let runs = run(
-            stage
-                .sandbox
-                .command(env!("CARGO_BIN_EXE_impresario"))
-                .arg("trace"),
-            "",
-            PATIENCE,
-        );
+        stage.end(pi);
+        let runs = stage.impresario(&["trace"]);
         let empty = runs
             .stdout
             .lines()

@@ -3,7 +3,6 @@
 //! The limit is one on the size of files that a process may write, which needs no rights and reaches the journal through
 //! the same calls as a full disk. It holds for the whole process, so every story is a process of its own.
 
-
 use crate::audit::Audit;
 use impresario::runtime::{
     EmbeddedTool, ModelClient, ModelError, ModelReply, ModelRequest, ModelRole, ModelUsage, OfflineOr,
@@ -28,31 +27,34 @@ const FULL_FOR: Duration = Duration::from_secs(5);
 
 #[test]
 fn with_room_again_runs_go_on_and_new_ones_are_taken() {
-    tell("full_disk::with_room_again_runs_go_on_and_new_ones_are_taken", || async {
-        let scene = Scene::start().await;
-        let run = scene.spawn("house/asked").await;
-        fill_disk();
-        scene.refuses_new_ones().await;
-        // The tool's start has to be on disk before the tool runs.
-        scene.ask.notify_one();
-        tokio::time::sleep(FULL_FOR).await;
-        assert_eq!(
-            scene.calls.load(Ordering::SeqCst),
-            0,
-            "a tool ran that is not in the journal"
-        );
-        make_room();
-        let outcome = within(run.outcome()).await.expect("an outcome");
-        assert_eq!(outcome.state, TerminalState::Succeeded, "{:?}", outcome.reason);
-        assert_eq!(outcome.answer.as_deref(), Some("the tool said: counted to 1"));
-        assert_eq!(outcome.projection.contradictions, []);
-        assert_eq!(outcome.projection.attempts.len(), 1);
-        let next = scene.spawn("house/asked").await;
-        scene.ask.notify_one();
-        let outcome = within(next.outcome()).await.expect("an outcome");
-        assert_eq!(outcome.state, TerminalState::Succeeded);
-        within(scene.runtime.shutdown()).await.expect("stopped");
-    });
+    tell(
+        "full_disk::with_room_again_runs_go_on_and_new_ones_are_taken",
+        || async {
+            let scene = Scene::start().await;
+            let run = scene.spawn("house/asked").await;
+            fill_disk();
+            scene.refuses_new_ones().await;
+            // The tool's start has to be on disk before the tool runs.
+            scene.ask.notify_one();
+            tokio::time::sleep(FULL_FOR).await;
+            assert_eq!(
+                scene.calls.load(Ordering::SeqCst),
+                0,
+                "a tool ran that is not in the journal"
+            );
+            make_room();
+            let outcome = within(run.outcome()).await.expect("an outcome");
+            assert_eq!(outcome.state, TerminalState::Succeeded, "{:?}", outcome.reason);
+            assert_eq!(outcome.answer.as_deref(), Some("the tool said: counted to 1"));
+            assert_eq!(outcome.projection.contradictions, []);
+            assert_eq!(outcome.projection.attempts.len(), 1);
+            let next = scene.spawn("house/asked").await;
+            scene.ask.notify_one();
+            let outcome = within(next.outcome()).await.expect("an outcome");
+            assert_eq!(outcome.state, TerminalState::Succeeded);
+            within(scene.runtime.shutdown()).await.expect("stopped");
+        },
+    );
 }
 
 #[test]

@@ -9,5 +9,7 @@ pub mod directories;
 pub mod json_lines;
 pub mod limited;
 pub mod pi;
+pub mod processes;
 pub mod programs;
 pub mod terminal;
+pub mod waiting;
