@@ -2,22 +2,20 @@
 //! embedded runner, and with the journal's file itself.
 
 use crate::audit::Audit;
+use crate::playing::{calls, run, says, until, within};
 use impresario::chaos::{Plan, When};
 use impresario::runtime::{
-    EmbeddedTool, ModelClient, ModelError, ModelReply, ModelRequest, ModelRole, ModelUsage, OverflowSettings,
-    ReasonCode, Step, TerminalState, ToolCall, ToolContext, ToolDefinition, async_trait,
+    EmbeddedTool, ModelClient, ModelError, ModelReply, ModelRequest, ModelRole, OverflowSettings, ReasonCode,
+    Step, TerminalState, ToolContext, ToolDefinition, async_trait,
 };
-use impresario::{Outcome, Run, Runtime, RuntimeBuilder, SubAgent};
+use impresario::{Run, Runtime, RuntimeBuilder, SubAgent};
 use impresario_actors::gateways::UnixMillis;
 use impresario_actors::journal::Retention;
 use serde_json::{Value, json};
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
-use std::time::Duration;
 use tempfile::TempDir;
 
-/// Nothing here is measured; this only keeps a broken promise from lasting for ever.
-const PATIENCE: Duration = Duration::from_secs(60);
 /// The lowest ceiling that a settings file may name.
 const CEILING: u64 = 1_000;
 const NEEDLE: &str = "the needle in it";
@@ -192,7 +190,7 @@ async fn the_memory_survives_the_death_of_its_actor() {
         let _ = tell.send(record);
     });
     let runtime = builder.start().await.expect("started");
-    let outcome = stage.run(&runtime, stage.sub_agent()).await;
+    let outcome = run(&runtime, stage.sub_agent()).await;
     assert_eq!(outcome.answer.as_deref(), Some("done"), "{:?}", outcome.reason);
     runtime.shutdown().await.expect("stopped");
     assert_eq!(told.await.expect("a record").kills.len(), 1, "it was killed");
@@ -211,7 +209,7 @@ async fn nothing_stays_of_a_run_that_succeeded_or_failed() {
     ] {
         let stage = Stage::new([grows(5_000), last]);
         let runtime = stage.start().await;
-        let outcome = stage.run(&runtime, stage.sub_agent()).await;
+        let outcome = run(&runtime, stage.sub_agent()).await;
         assert_eq!(outcome.state, state, "{:?}", outcome.reason);
         assert_eq!(stage.results().len(), 1, "it was kept before that");
         assert_eq!(stage.kept(), 0);
@@ -264,7 +262,7 @@ async fn nothing_stays_of_a_parked_run_and_whoever_goes_on_is_told() {
 async fn the_story_of_a_run_still_says_what_was_kept_until_it_is_pruned() {
     let stage = Stage::new([grows(5_000), Act::Fail]);
     let runtime = stage.start().await;
-    let outcome = stage.run(&runtime, stage.sub_agent()).await;
+    let outcome = run(&runtime, stage.sub_agent()).await;
     assert_eq!(
         outcome.reason.map(|reason| reason.code),
         Some(ReasonCode::Authentication)
@@ -340,14 +338,9 @@ impl Stage {
             .result_ceiling(CEILING)
     }
 
-    async fn run(&self, runtime: &Runtime, sub_agent: SubAgent) -> Outcome {
-        let run = runtime.spawn(sub_agent).await.expect("accepted");
-        within(run.outcome()).await.expect("an outcome")
-    }
-
     async fn answers(&self, sub_agent: SubAgent) {
         let runtime = self.start().await;
-        let outcome = self.run(&runtime, sub_agent).await;
+        let outcome = run(&runtime, sub_agent).await;
         assert_eq!(outcome.answer.as_deref(), Some("done"), "{:?}", outcome.reason);
         runtime.shutdown().await.expect("stopped");
     }
@@ -355,13 +348,8 @@ impl Stage {
     /// A run that goes on after its first result was kept.
     async fn spawn_and_keep(&self, runtime: &Runtime) -> Run {
         let run = runtime.spawn(self.sub_agent()).await.expect("accepted");
-        let mut events = run.events();
-        while let Some(event) = within(events.next()).await {
-            if matches!(event.step, Step::ToolEnded { .. }) {
-                return run;
-            }
-        }
-        panic!("no tool ended");
+        until(&run, |step| matches!(step, Step::ToolEnded { .. })).await;
+        run
     }
 
     /// Takes an act out of the script.
@@ -399,12 +387,6 @@ impl Stage {
     }
 }
 
-async fn within<T>(work: impl Future<Output = T>) -> T {
-    tokio::time::timeout(PATIENCE, work)
-        .await
-        .expect("it comes to an end")
-}
-
 struct Scripted {
     acts: Arc<Mutex<Vec<Act>>>,
     requests: Arc<Mutex<Vec<ModelRequest>>>,
@@ -417,21 +399,9 @@ impl ModelClient for Scripted {
         let turn = request.messages.iter().filter(said).count();
         self.requests.lock().expect("the requests").push(request);
         let act = self.acts.lock().expect("the script").get(turn).cloned();
-        let says = |text: &str, tool_calls| ModelReply {
-            text: text.to_string(),
-            tool_calls,
-            usage: ModelUsage::default(),
-        };
         match act {
-            Some(Act::Call(tool, arguments)) => {
-                let call = ToolCall {
-                    id: format!("call-{turn}"),
-                    tool: tool.to_string(),
-                    arguments,
-                };
-                Ok(says("", vec![call]))
-            }
-            Some(Act::Say(text)) => Ok(says(text, Vec::new())),
+            Some(Act::Call(tool, arguments)) => Ok(calls(&format!("call-{turn}"), tool, arguments)),
+            Some(Act::Say(text)) => Ok(says(text)),
             Some(Act::Hang) => std::future::pending().await,
             Some(Act::Fail) | None => Err(ModelError::Authentication("no such key".to_string())),
         }

@@ -5,6 +5,7 @@ mod audit;
 
 mod context_memory;
 mod parallel;
+mod playing;
 mod program;
 mod routing;
 mod trace_file;

@@ -1,22 +1,22 @@
 //! Sub-agents side by side: what a program that hands the runtime several sub-tasks at once can rely on.
 
 use crate::audit::Audit;
+use crate::playing::{says, within};
 use impresario::chaos::{self, Plan, audit, evidence_of};
 use impresario::runtime::{
-    GroupId, ModelClient, ModelError, ModelReply, ModelRequest, ModelRole, ModelUsage, ParallelRefusal,
-    ReasonCode, RunFilter, RunState, Step, TerminalState, async_trait,
+    GroupId, ModelClient, ModelError, ModelReply, ModelRequest, ModelRole, ParallelRefusal, ReasonCode,
+    RunFilter, RunState, Step, TerminalState, async_trait,
 };
 use impresario::{
     Group, GroupOutcome, Runtime, RuntimeBuilder, RuntimeError, SubAgent, SubAgentGroup, Subtask,
 };
+use impresario_test_support::waiting::PATIENCE;
 use std::future::pending;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 use tempfile::TempDir;
 use tokio::sync::Notify;
 
-/// Nothing here is measured; this only keeps a broken promise from lasting for ever.
-const PATIENCE: Duration = Duration::from_secs(60);
 /// A silence that is none of a machine that is busy.
 const LONG_SILENCE: Duration = Duration::from_secs(5);
 
@@ -318,11 +318,6 @@ async fn run(runtime: &Runtime, group: SubAgentGroup) -> GroupOutcome {
     within(group.outcome()).await.expect("an outcome")
 }
 
-async fn within<T>(work: impl Future<Output = T>) -> T {
-    let within = tokio::time::timeout(PATIENCE, work).await;
-    within.expect("it comes to an end")
-}
-
 async fn until_at_work(group: &Group, members: usize) {
     let mut events = group.events();
     let mut at_work = 0;
@@ -464,10 +459,6 @@ impl ModelClient for Clerk {
         };
         desk.see(|seen| seen.answered.push(id.to_string()));
         desk.news.notify_waiters();
-        Ok(ModelReply {
-            text,
-            tool_calls: Vec::new(),
-            usage: ModelUsage::default(),
-        })
+        Ok(says(&text))
     }
 }

@@ -1,11 +1,12 @@
 //! What a Rust program that embeds the runtime can rely on.
 
 use crate::audit::Audit;
+use crate::playing::{self, calls, run, until, within};
 use impresario::chaos::{self, Plan, When};
 use impresario::runtime::{
     Acknowledgement, AgentDefinition, AttemptEnding, EmbeddedTool, ModelClient, ModelError, ModelReply,
     ModelRequest, ModelRole, ModelUsage, OfflineOr, ReasonCode, Replay, RunEvents, RunFilter, Step,
-    TerminalState, ToolCall, ToolContext, ToolDefinition, async_trait,
+    TerminalState, ToolContext, ToolDefinition, async_trait,
 };
 use impresario::{Outcome, Run, Runtime, RuntimeBuilder, RuntimeError, SubAgent};
 use serde_json::{Value, json};
@@ -15,9 +16,6 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 use tempfile::TempDir;
 use tokio::sync::oneshot;
-
-/// Nothing here is measured; this only keeps a broken promise from lasting for ever.
-const PATIENCE: Duration = Duration::from_secs(60);
 
 #[test]
 fn handles_go_wherever_the_program_wants_them() {
@@ -69,7 +67,7 @@ async fn a_program_defines_an_agent_of_its_own() {
     let runtime = builder.start().await.expect("started");
     let accepted = async |sub_agent: SubAgent| {
         let sub_agent = sub_agent.unjudged().tries_per_model(1, Duration::from_millis(1));
-        let outcome = place.run(&runtime, sub_agent).await;
+        let outcome = run(&runtime, sub_agent).await;
         assert_eq!(outcome.state, TerminalState::Succeeded, "{:?}", outcome.reason);
         let models = outcome.projection.attempts.iter();
         let models = models.map(|attempt| attempt.model.clone()).collect::<Vec<_>>();
@@ -116,7 +114,7 @@ async fn an_unavailable_model_is_followed_by_the_next_of_the_chain() {
         .unjudged()
         .chain(["house/full", "house/sure"])
         .tries_per_model(2, Duration::from_millis(1));
-    let outcome = place.run(&runtime, sub_agent).await;
+    let outcome = run(&runtime, sub_agent).await;
     assert_eq!(outcome.answer.as_deref(), Some("42"));
     let tried = outcome.projection.attempts.iter();
     let tried = tried.map(|attempt| {
@@ -148,7 +146,7 @@ async fn what_a_run_used_is_in_its_outcome_attempt_by_attempt() {
         .chain(["house/full", "house/counting"])
         .tries_per_model(1, Duration::from_millis(1))
         .with_tool("count");
-    let outcome = place.run(&runtime, sub_agent).await;
+    let outcome = run(&runtime, sub_agent).await;
     let attempts = outcome.projection.attempts.iter();
     let used = attempts.map(|attempt| attempt.ended.as_ref().and_then(|end| end.used));
     let of_two_calls = ModelUsage {
@@ -175,13 +173,11 @@ async fn without_a_provider_the_offline_model_does_not_pose_as_another() {
         .await
         .expect("started");
     let question = "How does a crashed actor come back?";
-    let outcome = place
-        .run(&runtime, SubAgent::explore(question).chain(["house/sure"]))
-        .await;
+    let outcome = run(&runtime, SubAgent::explore(question).chain(["house/sure"])).await;
     assert_eq!(outcome.state, TerminalState::Failed, "{:?}", outcome.answer);
     let reason = outcome.reason.expect("a reason");
     assert!(reason.message.contains("house/sure"), "{}", reason.message);
-    let outcome = place.run(&runtime, SubAgent::explore(question)).await;
+    let outcome = run(&runtime, SubAgent::explore(question)).await;
     assert_eq!(outcome.state, TerminalState::Succeeded, "{:?}", outcome.reason);
 }
 
@@ -193,7 +189,7 @@ async fn a_silent_model_meets_the_clock_the_program_set() {
         .unjudged()
         .chain(["house/silent"])
         .timeout(Duration::from_millis(200));
-    let outcome = place.run(&runtime, sub_agent).await;
+    let outcome = run(&runtime, sub_agent).await;
     assert_eq!(outcome.state, TerminalState::Failed);
     let reason = outcome.reason.expect("a reason");
     assert_eq!(reason.code, ReasonCode::TotalTimeout, "{}", reason.message);
@@ -213,7 +209,7 @@ async fn a_tool_of_the_program_is_called_once_and_its_replay_flag_is_on_disk() {
             .unjudged()
             .chain(["house/counting"])
             .with_tool("count");
-        let outcome = place.run(&runtime, sub_agent).await;
+        let outcome = run(&runtime, sub_agent).await;
         assert_eq!(outcome.answer.as_deref(), Some("the tool said: counted to 1"));
         assert_eq!(calls.load(Ordering::SeqCst), 1);
         let steps = runtime.steps(&outcome.run, 0).await.expect("steps");
@@ -236,7 +232,7 @@ async fn a_tool_that_was_not_offered_is_not_called() {
     };
     let runtime = place.builder().tool(counter).start().await.expect("started");
     let sub_agent = SubAgent::explore("Count.").unjudged().chain(["house/counting"]);
-    let outcome = place.run(&runtime, sub_agent).await;
+    let outcome = run(&runtime, sub_agent).await;
     assert_eq!(outcome.state, TerminalState::Succeeded);
     assert_eq!(calls.load(Ordering::SeqCst), 0);
 }
@@ -273,8 +269,8 @@ async fn what_cannot_be_accepted_is_refused_and_leaves_nothing_behind() {
 async fn two_runtimes_with_their_own_directories_know_nothing_of_each_other() {
     let (here, there) = (Place::new(), Place::new());
     let (one, other) = (here.start().await, there.start().await);
-    let first = here.run(&one, sure()).await;
-    let second = there.run(&other, sure()).await;
+    let first = run(&one, sure()).await;
+    let second = run(&other, sure()).await;
     assert_eq!(runs_of(&one).await, [first.run.to_string()]);
     assert_eq!(runs_of(&other).await, [second.run.to_string()]);
 }
@@ -284,7 +280,7 @@ async fn two_runtimes_share_a_directory_and_each_drives_its_own_runs() {
     let place = Place::new();
     let (one, other) = (place.start().await, place.start().await);
     let silent = place.spawn_silent(&one).await;
-    let outcome = place.run(&other, sure()).await;
+    let outcome = run(&other, sure()).await;
     assert_eq!(outcome.answer.as_deref(), Some("42"));
 
     other.adopt().await.expect("looked for runs of the dead");
@@ -393,7 +389,7 @@ fn the_runtime_outlives_the_tokio_runtime_that_started_it() {
     let started_on = tokio();
     let runtime = started_on.block_on(place.start());
     started_on.shutdown_background();
-    let outcome = tokio().block_on(place.run(&runtime, sure()));
+    let outcome = tokio().block_on(run(&runtime, sure()));
     assert_eq!(outcome.answer.as_deref(), Some("42"));
 }
 
@@ -407,7 +403,7 @@ async fn an_actor_killed_on_purpose_costs_no_step_of_the_chain_and_breaks_no_pro
         nth: 1,
     };
     let runtime = place.builder().chaos(plan).start().await.expect("started");
-    let outcome = place.run(&runtime, sure()).await;
+    let outcome = run(&runtime, sure()).await;
     assert_eq!(outcome.answer.as_deref(), Some("42"));
     let endings = outcome.projection.attempts.iter();
     let endings = endings.filter_map(|attempt| attempt.ended.as_ref().map(|end| end.ending));
@@ -435,7 +431,7 @@ async fn a_storm_on_a_real_clock_breaks_no_promise() {
     });
     let runtime = builder.start().await.expect("started");
     for _ in 0..3 {
-        let outcome = place.run(&runtime, sure()).await;
+        let outcome = run(&runtime, sure()).await;
         assert_eq!(outcome.answer.as_deref(), Some("42"), "{:?}", outcome.reason);
     }
     runtime.shutdown().await.expect("stopped");
@@ -483,24 +479,14 @@ impl Place {
         self.builder().start().await.expect("started")
     }
 
-    async fn run(&self, runtime: &Runtime, sub_agent: SubAgent) -> Outcome {
-        let run = runtime.spawn(sub_agent).await.expect("accepted");
-        within(run.outcome()).await.expect("an outcome")
-    }
-
     /// A run whose model never answers, at work.
     async fn spawn_silent(&self, runtime: &Runtime) -> Run {
         let silent = SubAgent::explore("What is the last digit of pi?")
             .unjudged()
             .chain(["house/silent"]);
         let run = runtime.spawn(silent).await.expect("accepted");
-        let mut events = run.events();
-        while let Some(event) = within(events.next()).await {
-            if matches!(event.step, Step::AttemptActive { .. }) {
-                return run;
-            }
-        }
-        panic!("the attempt never began");
+        until(&run, |step| matches!(step, Step::AttemptActive { .. })).await;
+        run
     }
 }
 
@@ -508,12 +494,6 @@ fn sure() -> SubAgent {
     SubAgent::explore("What is the answer?")
         .unjudged()
         .chain(["house/sure"])
-}
-
-async fn within<T>(work: impl Future<Output = T>) -> T {
-    tokio::time::timeout(PATIENCE, work)
-        .await
-        .expect("it comes to an end")
 }
 
 /// The sequence numbers of a run's events, to its end.
@@ -572,9 +552,8 @@ const CHARGED: ModelUsage = ModelUsage {
 
 fn says(text: &str) -> ModelReply {
     ModelReply {
-        text: text.to_string(),
-        tool_calls: Vec::new(),
         usage: CHARGED,
+        ..playing::says(text)
     }
 }
 
@@ -583,12 +562,8 @@ fn count_first(request: &ModelRequest) -> ModelReply {
     match last.filter(|message| message.role == ModelRole::Tool) {
         Some(said) => says(&format!("the tool said: {}", said.text)),
         None => ModelReply {
-            tool_calls: vec![ToolCall {
-                id: "call-1".to_string(),
-                tool: "count".to_string(),
-                arguments: json!({}),
-            }],
-            ..says("")
+            usage: CHARGED,
+            ..calls("call-1", "count", json!({}))
         },
     }
 }
@@ -655,7 +630,7 @@ async fn a_tool_that_blocks_holds_up_no_other_run_no_cancellation_and_no_clock()
         .chain(["house/counting"])
         .with_tool("count");
     let stuck = runtime.spawn(stuck).await.expect("accepted");
-    within(until(&stuck, |step| matches!(step, Step::ToolStarted { .. }))).await;
+    until(&stuck, |step| matches!(step, Step::ToolStarted { .. })).await;
     while seen.lock().expect("no panic").is_none() {
         tokio::task::yield_now().await;
     }
@@ -708,10 +683,7 @@ async fn a_model_that_blocks_floods_or_panics_costs_its_own_run_only() {
             .tries_per_model(1, Duration::ZERO)
     };
     let blocking = runtime.spawn(ask("house/blocking")).await.expect("accepted");
-    within(until(&blocking, |step| {
-        matches!(step, Step::AttemptActive { .. })
-    }))
-    .await;
+    until(&blocking, |step| matches!(step, Step::AttemptActive { .. })).await;
     for (model, said) in [("house/flood", "bytes"), ("house/panics", "on fire")] {
         let run = runtime.spawn(ask(model)).await.expect("accepted");
         let outcome = within(run.outcome()).await.expect("an outcome");
@@ -743,16 +715,6 @@ async fn a_tool_that_does_not_exist_is_refused_with_those_that_do() {
         "{refused}"
     );
     runtime.shutdown().await.expect("stopped");
-}
-
-async fn until(run: &impresario::Run, wanted: fn(&Step) -> bool) {
-    let mut events = run.events();
-    while let Some(event) = events.next().await {
-        if wanted(&event.step) {
-            return;
-        }
-    }
-    panic!("the run ended before: {:?}", run.outcome().await);
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -830,7 +792,7 @@ async fn a_result_is_taken_when_it_is_read_unless_the_program_says_so_itself() {
             .start()
             .await
             .expect("started");
-        place.run(&runtime, sure()).await;
+        run(&runtime, sure()).await;
         assert_eq!(runtime.unread().await.expect("a list").len(), left, "{how:?}");
     }
 }

@@ -1,11 +1,12 @@
 //! A skill, a host and models that play what a test wrote down.
 
 use crate::audit::Audit;
+use crate::playing::{calls, says, within};
 use impresario::chaos::{Plan, When};
 use impresario::runtime::EMBEDDED_RUNNER;
 use impresario::runtime::{
-    EmbeddedTool, Host, ModelClient, ModelError, ModelReply, ModelRequest, ModelUsage, Reason, Replay, RunId,
-    TerminalState, ToolCall, ToolContext, ToolDefinition, async_trait,
+    EmbeddedTool, Host, ModelClient, ModelError, ModelReply, ModelRequest, Reason, Replay, RunId,
+    TerminalState, ToolContext, ToolDefinition, async_trait,
 };
 use impresario::settings::{Settings, SettingsPlaces};
 use impresario::skills::SpawnSettings;
@@ -23,8 +24,6 @@ use std::sync::{Arc, Mutex, OnceLock};
 use std::time::Duration;
 use tempfile::TempDir;
 
-/// Nothing here is measured; this only keeps a broken promise from lasting for ever.
-const PATIENCE: Duration = Duration::from_secs(60);
 pub const BRIEF: &str = r#"{"userGoal": "Find the lock.", "constraints": [], "knownContext": ""}"#;
 
 /// What the sub-agent's model does in one turn.
@@ -319,25 +318,10 @@ impl ModelClient for Part {
         };
         match next.expect("a turn") {
             Reply::Says(text) => Ok(says(text)),
-            Reply::CallsTool => Ok(ModelReply {
-                tool_calls: vec![ToolCall {
-                    id: "call-1".to_string(),
-                    tool: "big".to_string(),
-                    arguments: json!({}),
-                }],
-                ..says("")
-            }),
+            Reply::CallsTool => Ok(calls("call-1", "big", json!({}))),
             Reply::Refused => Err(ModelError::Unavailable("full".to_string())),
             Reply::Silence => std::future::pending().await,
         }
-    }
-}
-
-fn says(text: &str) -> ModelReply {
-    ModelReply {
-        text: text.to_string(),
-        tool_calls: Vec::new(),
-        usage: ModelUsage::default(),
     }
 }
 
@@ -394,12 +378,6 @@ impl EmbeddedTool for Big {
     async fn call(&self, _: Value, _: &ToolContext) -> Result<String, String> {
         Ok("x".repeat(3_000))
     }
-}
-
-async fn within<T>(work: impl Future<Output = T>) -> T {
-    tokio::time::timeout(PATIENCE, work)
-        .await
-        .expect("it comes to an end")
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
