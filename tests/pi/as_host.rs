@@ -180,10 +180,7 @@ fn cancelling_ends_the_run_and_everything_below_it() {
 
 #[test]
 fn a_killed_runtime_costs_one_notice_and_no_result() {
-    let script = || {
-        let turns = [Turn::text(ANSWER).behind_gate("go"), Turn::text(ANSWER)];
-        turns
-    };
+    let script = || [Turn::text(ANSWER).behind_gate("go"), Turn::text(ANSWER)];
     for stage in Stage::both("runtime killed under a run", script) {
         let mut pi = stage.rpc();
         prompt(&mut pi, "/skill demo look around");
@@ -211,7 +208,7 @@ fn a_question_of_the_judge_is_asked_and_its_answer_used() {
     let script = || {
         let unclear = Turn::text(&verdict(Some("Which of the two?")).to_string());
         let clear = Turn::text(&verdict(None).to_string());
-        let script = Script::new()
+        Script::new()
             .rule(brief_rule())
             .rule(
                 Rule::new("judge")
@@ -225,8 +222,7 @@ fn a_question_of_the_judge_is_asked_and_its_answer_used() {
                 Rule::new("sub-agent")
                     .user_contains("User Goal: ")
                     .turn(Turn::text(ANSWER)),
-            );
-        script
+            )
     };
     for stage in Stage::both_with("question in rpc mode", script) {
         let mut pi = stage.rpc();
@@ -281,17 +277,13 @@ fn a_result_that_is_offered_twice_stands_in_the_session_once() {
 #[test]
 fn the_screen_shows_progress_and_the_answer_and_escape_cancels() {
     let script = || {
-        let turns = [
+        [
             Turn::text(ANSWER).behind_gate("go"),
             Turn::text("never").behind_gate("never"),
-        ];
-        turns
+        ]
     };
     for stage in Stage::both("skill on a terminal", script) {
-        let noisy = format!(
-            "echo {NOISE} >&2; exec {} \"$@\"",
-            env!("CARGO_BIN_EXE_impresario")
-        );
+        let noisy = format!("echo {NOISE} >&2; exec {} \"$@\"", stage.binary);
         let stage = stage.with_scripted_runtime(&noisy);
         let mut terminal = stage.terminal();
         submit_and_see(&mut terminal, "/skill demo look around", "esc cancels");

@@ -50,10 +50,7 @@ fn result_of(pi: &mut JsonLines) -> String {
 
 #[test]
 fn refused_credentials_are_named_and_the_user_is_asked_nothing() {
-    let script = || {
-        let script = disturbed([actor_of("mock-1", Turn::fault(Fault::Unauthorized))]);
-        script
-    };
+    let script = || disturbed([actor_of("mock-1", Turn::fault(Fault::Unauthorized))]);
     for stage in Stage::both_with("judge refused", script) {
         let mut pi = stage.rpc();
         let text = result_of(&mut pi);
@@ -74,8 +71,7 @@ fn a_busy_provider_is_asked_again_and_the_brief_is_paid_once() {
     let script = || {
         let busy = judge_of("mock-1", Turn::overloaded()).turn(Turn::overloaded());
         let clear = Turn::text(&verdict(None).to_string());
-        let script = disturbed([busy.turn(clear).repeat()]);
-        script
+        disturbed([busy.turn(clear).repeat()])
     };
     for stage in Stage::both_with("judge busy", script) {
         let mut pi = stage.rpc();
@@ -99,10 +95,7 @@ fn a_busy_provider_is_asked_again_and_the_brief_is_paid_once() {
 
 #[test]
 fn a_model_that_says_nothing_is_left_for_the_next_of_the_chain() {
-    let script = || {
-        let script = disturbed([actor_of("mock-1", Turn::text("never").behind_gate("never"))]);
-        script
-    };
+    let script = || disturbed([actor_of("mock-1", Turn::text("never").behind_gate("never"))]);
     for stage in Stage::both_with("judge hangs", script) {
         stage.configure(json!({"routingTimeoutMs": 5_000, "fallbackModels": ["mock/mock-other"]}));
         let mut pi = stage.rpc();
@@ -141,10 +134,7 @@ fn a_routing_model_that_is_not_there_is_said_at_the_start_and_in_the_result() {
 
 #[test]
 fn escape_while_the_brief_is_written_closes_the_request_at_once() {
-    let script = || {
-        let script = disturbed([actor_of("mock-1", Turn::text("never").behind_gate("never"))]);
-        script
-    };
+    let script = || disturbed([actor_of("mock-1", Turn::text("never").behind_gate("never"))]);
     for stage in Stage::both_with("escape in the judge", script) {
         let mut terminal = stage.terminal();
         submit_and_see(&mut terminal, ORDER, "writing the brief on mock/mock-1");
@@ -171,10 +161,9 @@ fn escape_on_a_question_cancels_and_tells_the_model_nothing() {
         // The dialog takes the place of the prompt, so it comes once the prompt has let go of the order.
         let unclear = Turn::text(&verdict(Some("Which of the two?")).to_string()).behind_gate("ordered");
         let judge = Rule::new("judge").system_contains("# Impresario: judge");
-        let script = Script::new()
+        Script::new()
             .rule(brief_rule())
-            .rule(judge.turn(unclear).repeat());
-        script
+            .rule(judge.turn(unclear).repeat())
     };
     for stage in Stage::both_with("escape on a question", script) {
         let mut terminal = stage.terminal();

@@ -12,6 +12,8 @@ use serde_json::{Value, json};
 use std::path::PathBuf;
 use std::process::Command;
 
+pub const PROGRAM: &str = env!("CARGO_BIN_EXE_impresario");
+
 pub struct Stage {
     _audit: Audit,
     pub server: ModelServer,
@@ -54,7 +56,7 @@ impl Stage {
     }
 
     pub fn command(&self, arguments: &[&str]) -> Command {
-        let mut command = self.sandbox.command(env!("CARGO_BIN_EXE_impresario"));
+        let mut command = self.sandbox.command(PROGRAM);
         command.args(arguments);
         command
     }

@@ -77,7 +77,7 @@ fn kill_runtime(stage: &Stage) {
 #[test]
 fn a_refactor_asks_once_is_judged_again_and_changes_the_files() {
     let script = || {
-        let script = Script::new()
+        Script::new()
             .rule(brief_rule())
             .rule(judge([asks("Which of the two?"), asks("Which of the two?"), passes()]))
             .rule(sub_agent([
@@ -88,8 +88,7 @@ fn a_refactor_asks_once_is_judged_again_and_changes_the_files() {
                 ),
                 Turn::tool("write", json!({"path": "src/lib.rs", "content": "mod shape;\n"})),
                 Turn::text(ANSWER),
-            ])).rule(main_agent());
-        script
+            ])).rule(main_agent())
     };
     for stage in Stage::both_with("day: refactor", script) {
         stage.sandbox.write_work_file(
@@ -127,7 +126,7 @@ fn a_result_that_is_too_large_is_read_page_by_page() {
             )
         };
         let seeks = Turn::tool("overflow_search", json!({"id": "overflow_1", "query": "001199"}));
-        let turns = [
+        [
             Turn::tool(
                 "bash",
                 json!({"command": "seq -f 'line %06g of a long result' 1 1200"}),
@@ -136,8 +135,7 @@ fn a_result_that_is_too_large_is_read_page_by_page() {
             page(4000),
             seeks,
             Turn::text(ANSWER),
-        ];
-        turns
+        ]
     };
     for stage in Stage::both("day: overflow", script) {
         let mut pi = stage.rpc();
@@ -222,12 +220,11 @@ fn a_provider_without_capacity_costs_a_few_calls_and_the_next_model_answers_or_t
 #[test]
 fn killed_while_judging_it_judges_again() {
     let script = || {
-        let script = Script::new()
+        Script::new()
             .rule(brief_rule())
             .rule(judge([passes().behind_gate("go"), passes()]))
             .rule(sub_agent([Turn::text(ANSWER)]))
-            .rule(main_agent());
-        script
+            .rule(main_agent())
     };
     for stage in Stage::both_with("day: killed while judging", script) {
         let mut pi = stage.rpc();
@@ -245,12 +242,11 @@ fn killed_while_judging_it_judges_again() {
 #[test]
 fn killed_while_it_waits_for_the_person_it_asks_again() {
     let script = || {
-        let script = Script::new()
+        Script::new()
             .rule(brief_rule())
             .rule(judge([asks("Which one?"), asks("Which one?"), passes()]))
             .rule(sub_agent([Turn::text(ANSWER)]))
-            .rule(main_agent());
-        script
+            .rule(main_agent())
     };
     for stage in Stage::both_with("day: killed while asking", script) {
         let mut pi = stage.rpc();
@@ -357,10 +353,7 @@ fn killed_with_an_answer_that_its_session_does_not_have_yet_it_is_delivered_ther
 
 #[test]
 fn killed_between_delivery_and_acknowledgement_the_result_stands_there_once() {
-    let script = || {
-        let answers = [Turn::text(ANSWER), Turn::text(LATER)];
-        answers
-    };
+    let script = || [Turn::text(ANSWER), Turn::text(LATER)];
     for stage in Stage::both("day: killed after delivery", script) {
         let mut pi = stage.rpc();
         prompt(&mut pi, "/skill demo look around");
@@ -408,10 +401,7 @@ fn switch(pi: &mut JsonLines, command: &Value) {
 
 #[test]
 fn a_result_waits_for_its_own_session_through_a_fork() {
-    let script = || {
-        let answers = [Turn::text(ANSWER).behind_gate("go"), Turn::text(LATER)];
-        answers
-    };
+    let script = || [Turn::text(ANSWER).behind_gate("go"), Turn::text(LATER)];
     for stage in Stage::both("day: fork under a run", script) {
         let mut pi = stage.rpc();
         talk(&mut pi, "Hello.");
@@ -465,12 +455,11 @@ fn a_reload_changes_nothing_for_a_run() {
 fn a_skill_that_stopped_working_is_warned_of_once_even_through_a_restart() {
     let script = || {
         let refuses = sub_agent([Turn::text(ANSWER), Turn::refusal("I will not.")]).repeat();
-        let script = Script::new()
+        Script::new()
             .rule(brief_rule())
             .rule(judge([passes()]))
             .rule(refuses)
-            .rule(main_agent());
-        script
+            .rule(main_agent())
     };
     for stage in Stage::both_with("day: degraded skill", script) {
         let settings = r#"{"impresario": {"traceObservability": {"degradationConsecutiveFailures": 2}, "maxJudgeIterations": 0}}"#;

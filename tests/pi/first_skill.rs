@@ -101,10 +101,7 @@ fn the_command_for_pi_works_and_so_does_what_is_typed() {
         let mut found = blocks.iter().filter(|block| block.kind == kind);
         found.next().expect("the block is there").text.trim().to_owned()
     };
-    let script = || {
-        let turns = [Turn::text(ANSWER), Turn::text(ANSWER)];
-        turns
-    };
+    let script = || [Turn::text(ANSWER), Turn::text(ANSWER)];
     for stage in Stage::both("first skill", script) {
         let skill = blocks
             .iter()

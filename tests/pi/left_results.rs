@@ -82,10 +82,7 @@ fn a_result_of_a_session_that_pi_did_not_keep_is_shown_on_the_next_start_until_i
 
 #[test]
 fn a_result_that_was_shown_again_is_read_when_the_person_goes_on_with_skills_only() {
-    let script = || {
-        let turns = [Turn::text(FIRST), Turn::text(SECOND)];
-        turns
-    };
+    let script = || [Turn::text(FIRST), Turn::text(SECOND)];
     for stage in Stage::both("left results, skills only", script) {
         let mut pi = stage.rpc();
         prompt(&mut pi, "/skill:demo look around");
@@ -109,10 +106,7 @@ fn a_result_that_was_shown_again_is_read_when_the_person_goes_on_with_skills_onl
 
 #[test]
 fn a_session_beside_or_after_in_the_same_pi_is_not_shown_what_was_seen() {
-    let script = || {
-        let turns = [Turn::text(FIRST), Turn::text(SECOND).behind_gate("go")];
-        turns
-    };
+    let script = || [Turn::text(FIRST), Turn::text(SECOND).behind_gate("go")];
     for stage in Stage::both("left results, side by side", script) {
         let mut pi = stage.rpc();
         prompt(&mut pi, "/skill:demo look around");

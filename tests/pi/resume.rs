@@ -216,7 +216,7 @@ fn a_run_whose_host_and_runtime_are_dead_says_so_and_is_taken_over() {
 #[test]
 fn a_question_that_was_open_is_asked_again_without_another_pass() {
     let script = || {
-        let script = Script::new()
+        Script::new()
             .rule(brief_rule())
             .rule(judge([
                 verdict(Some("Which one?")),
@@ -228,8 +228,7 @@ fn a_question_that_was_open_is_asked_again_without_another_pass() {
                     .user_contains("User Goal: ")
                     .turn(Turn::text(ANSWER)),
             )
-            .rule(Rule::new("main agent").turn(Turn::text(MAIN_ANSWER)).repeat());
-        script
+            .rule(Rule::new("main agent").turn(Turn::text(MAIN_ANSWER)).repeat())
     };
     for stage in Stage::both_with("resume: open question", script) {
         let mut pi = stage.rpc();

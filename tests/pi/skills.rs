@@ -173,10 +173,7 @@ fn what_cannot_run_is_told_before_anything_is_paid() {
 
 #[test]
 fn a_sub_agent_knows_where_its_skill_lies_and_what_the_project_says_where_it_is_trusted() {
-    let script = || {
-        let turns = [Turn::text(ANSWER), Turn::text(ANSWER)];
-        turns
-    };
+    let script = || [Turn::text(ANSWER), Turn::text(ANSWER)];
     for stage in Stage::both("surroundings", script) {
         let home = stage.sandbox.home().join(".pi/agent/skills/polish");
         fs::create_dir_all(&home).expect("a directory");

@@ -1,7 +1,7 @@
 //! What stands at the very start of every request of a skill's sub-agent: the same bytes, whatever the task, the day, the
 //! runner and the version of Pi, so that a provider's cache holds.
 
-use crate::below::Stage;
+use crate::below::{PROGRAM, Stage};
 use crate::host::PATIENCE;
 use impresario_model_server::{Call, Rule, Script, Turn};
 use impresario_test_support::directories;
@@ -72,7 +72,7 @@ impl Stage {
         let prompt = format!("/skill demo {task}");
         arguments.extend(["-p", &prompt]);
         let mut command: Command = self.sandbox.pi_command(&arguments);
-        command.env("IMPRESARIO_BINARY", env!("CARGO_BIN_EXE_impresario"));
+        command.env("IMPRESARIO_BINARY", PROGRAM);
         ended_well(&run(&mut command, "", PATIENCE));
     }
 

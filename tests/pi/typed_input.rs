@@ -164,10 +164,7 @@ fn a_second_skill_is_told_that_one_is_in_flight() {
 
 #[test]
 fn traces_are_reported_and_viewed_in_both_forms_and_reach_no_model() {
-    let script = || {
-        let turns = [Turn::text(ANSWER)];
-        turns
-    };
+    let script = || [Turn::text(ANSWER)];
     for stage in Stage::both("trace commands", script) {
         let finished = stage.print("/skill demo look around");
         assert_eq!(finished.end, End::Exited(0), "{}", finished.stderr);
@@ -246,10 +243,7 @@ fn tool_result_in(call: &Call) -> String {
 
 #[test]
 fn the_main_agent_delegates_with_a_tool_and_the_prompt_that_teaches_it_never_changes() {
-    let script = || {
-        let script = delegating_script(Turn::text(ANSWER));
-        script
-    };
+    let script = || delegating_script(Turn::text(ANSWER));
     for stage in Stage::both_with("delegation", script) {
         let mut pi = stage.ready_rpc();
         let mut seen = 0;

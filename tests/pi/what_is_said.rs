@@ -157,8 +157,7 @@ fn delegations_of_one_turn_run_side_by_side() {
     let script = || {
         // Neither answers before both are asked.
         let side_by_side = [0, 1].map(|_| Turn::text(ANSWER).behind_gate("both"));
-        let script = delegating(&["look here", "look there"], side_by_side);
-        script
+        delegating(&["look here", "look there"], side_by_side)
     };
     for stage in Stage::both_with("delegations side by side", script) {
         let mut pi = stage.ready_rpc();
