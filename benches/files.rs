@@ -11,7 +11,6 @@ use impresario_actors::journal::{
 };
 use impresario_actors::messages::session::SkillOrder;
 use impresario_actors::trace_files::TraceFiles;
-use impresario_policies::compat::Json;
 use impresario_policies::domain::{Brief, Route, RunId, Step};
 use impresario_policies::settings::KEYS;
 use impresario_policies::trace_file::{Trace, TraceCall, result_preview};
@@ -210,10 +209,7 @@ fn trace(number: usize) -> Trace {
         index: index as f64,
         server_name: "auggie".into(),
         tool_name: "codebase-retrieval".into(),
-        args: Json::Object(vec![(
-            "query".into(),
-            Json::String("where is the queue drained".into()),
-        )]),
+        args: json!({"query": "where is the queue drained"}),
         result_preview: result_preview(&result, 2_000),
         blocked: false,
         timestamp: ended,

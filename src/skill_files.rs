@@ -16,7 +16,7 @@ use std::path::{Path, PathBuf};
 const SKILLS_MAX: usize = 500;
 
 /// A skill that can be run.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub(crate) struct FoundSkill {
     /// What its file says.
     pub(crate) skill: SkillFile,

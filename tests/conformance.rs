@@ -9,10 +9,12 @@
 mod auggie;
 #[path = "conformance/compare.rs"]
 mod compare;
+#[path = "conformance/json.rs"]
+mod json;
 #[path = "conformance/vectors.rs"]
 mod vectors;
 
-use impresario_policies::compat::Json;
+use json::Json;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};

@@ -1,6 +1,6 @@
 //! Which model does a skill run on?
 
-use crate::compat::{collapse_spaces, cut_units, to_fixed, trim};
+use crate::compat::{collapse_spaces, cut_units, hundredths, trim};
 use crate::domain::{
     Complexity, Risk, Route, RouteDecision, RoutePreference, RouteSettings, RouteSource, SkillModelPolicy,
     Tier,
@@ -9,9 +9,6 @@ use crate::model_mapping::{ModelMappingError, allow, resolve_model};
 
 /// A reason shown to the user has at most so many units.
 const SHOWN_REASON_UNITS_MAX: usize = 240;
-
-/// The longest reason that is written here has no more.
-const REASON_BYTES: usize = 192;
 
 /// What is known when a skill is about to run.
 #[derive(Debug, Clone, PartialEq)]
@@ -156,21 +153,17 @@ fn pick_from_pool(
 }
 
 fn route_reason(route: &Route, judged: Tier, wanted: Tier, picked: Tier) -> String {
-    let mut reason = String::with_capacity(REASON_BYTES);
-    let mut say = |parts: &[&str]| parts.iter().for_each(|part| reason.push_str(part));
-    say(&["route ", tier_word(judged)]);
-    say(&[" (complexity=", complexity_word(route.complexity)]);
-    say(&[", risk=", risk_word(route.risk)]);
-    say(&[", confidence=", &to_fixed(route.confidence, 2), ")"]);
+    let (complexity, risk) = (complexity_word(route.complexity), risk_word(route.risk));
+    let mut reason = format!(
+        "route {} (complexity={complexity}, risk={risk}, confidence={})",
+        tier_word(judged),
+        hundredths(route.confidence)
+    );
     if wanted != judged {
-        say(&[
-            "; adjusted to ",
-            tier_word(wanted),
-            " via preference/safety floors",
-        ]);
+        reason += &format!("; adjusted to {} via preference/safety floors", tier_word(wanted));
     }
     if picked != wanted {
-        say(&["; pool fallback resolved ", tier_word(picked)]);
+        reason += &format!("; pool fallback resolved {}", tier_word(picked));
     }
     reason
 }

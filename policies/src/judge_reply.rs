@@ -3,8 +3,10 @@
 //! A field of the wrong type falls back alone. Prose around the JSON is forgiven; a block that says it is
 //! another language is not taken for the reply.
 
-use crate::compat::{Json, cut_units, trim};
-use crate::domain::{Brief, Complexity, ROUTE_UNAVAILABLE, Risk, Route, Tier, Verdict};
+use crate::compat::{cut_units, trim, whole_pairs};
+use crate::domain::{Brief, Route, Verdict};
+use serde::Deserialize;
+use serde_json::Value;
 
 /// A longer reply is not read.
 pub const REPLY_BYTES_MAX: usize = 256 * 1024;
@@ -34,98 +36,65 @@ pub fn read_verdict(reply: &str) -> Option<Verdict> {
     read_json(reply, &VERDICT_KEYS).map(|value| coerce_verdict(&value))
 }
 
+/// A member, if it is there and is what it should be.
+fn member<'a, T: Deserialize<'a>>(value: &'a Value, key: &str) -> Option<T> {
+    T::deserialize(value.get(key)?).ok()
+}
+
 /// Takes from any value what a brief can hold. Clarifications are the user's words only, never the model's.
-pub fn coerce_brief(value: &Json) -> Brief {
-    let constraints = value
-        .get("constraints")
-        .and_then(Json::as_array)
-        .unwrap_or_default();
+fn coerce_brief(value: &Value) -> Brief {
+    let constraints = value["constraints"].as_array().into_iter().flatten();
     Brief {
-        user_goal: text_of(value.get("userGoal")),
+        user_goal: member(value, "userGoal").unwrap_or_default(),
         constraints: constraints
-            .iter()
-            .filter_map(Json::as_str)
-            .map(str::to_string)
+            .filter_map(|text| Some(text.as_str()?.to_string()))
             .collect(),
-        known_context: text_of(value.get("knownContext")),
+        known_context: member(value, "knownContext").unwrap_or_default(),
         user_clarifications: Vec::new(),
     }
 }
 
 /// Takes from any value what a verdict can hold; only an exact `true` counts.
-pub fn coerce_verdict(value: &Json) -> Verdict {
-    let holds = |key: &str| value.get(key) == Some(&Json::Bool(true));
-    let question = trim(
-        value
-            .get("missingRequirementQuestion")
-            .and_then(Json::as_str)
-            .unwrap_or(""),
-    );
+fn coerce_verdict(value: &Value) -> Verdict {
+    let holds = |key: &str| value[key] == true;
+    let question = trim(member(value, "missingRequirementQuestion").unwrap_or(""));
     Verdict {
         has_user_goal: holds("hasUserGoal"),
         has_required_inputs: holds("hasRequiredInputs"),
         has_scope_boundary: holds("hasScopeBoundary"),
         is_unambiguous: holds("isUnambiguous"),
         missing_requirement_question: (!question.is_empty()).then(|| question.to_string()),
-        execution_route: coerce_route(value.get("executionRoute").unwrap_or(&Json::Null)),
+        execution_route: coerce_route(&value["executionRoute"]),
     }
 }
 
 /// Takes from any value what a route can hold.
-pub fn coerce_route(value: &Json) -> Route {
-    let word = |key: &str| value.get(key).and_then(Json::as_str).unwrap_or("");
-    let confidence = value
-        .get("confidence")
-        .and_then(Json::as_number)
-        .filter(|number| number.is_finite());
-    let reason = cut_units(trim(word("reason")), ROUTE_REASON_UNITS_MAX);
+pub fn coerce_route(value: &Value) -> Route {
+    let nobody = Route::default();
+    let confidence = member(value, "confidence").unwrap_or(nobody.confidence);
+    let reason = cut_units(trim(member(value, "reason").unwrap_or("")), ROUTE_REASON_UNITS_MAX);
     Route {
-        tier: tier_named(word("tier")).unwrap_or(Tier::Balanced),
-        complexity: match word("complexity") {
-            "low" => Complexity::Low,
-            "high" => Complexity::High,
-            _ => Complexity::Medium,
-        },
-        risk: match word("risk") {
-            "read_only" => Risk::ReadOnly,
-            "small_edit" => Risk::SmallEdit,
-            "multi_file_edit" => Risk::MultiFileEdit,
-            "architecture_change" => Risk::ArchitectureChange,
-            _ => Risk::Unknown,
-        },
+        tier: member(value, "tier").unwrap_or(nobody.tier),
+        complexity: member(value, "complexity").unwrap_or(nobody.complexity),
+        risk: member(value, "risk").unwrap_or(nobody.risk),
         // `-0` is no confidence either, and prints as 0.
-        confidence: confidence.map_or(0.0, |number| number.clamp(0.0, 1.0) + 0.0),
-        reason: if reason.is_empty() {
-            ROUTE_UNAVAILABLE
-        } else {
-            reason
-        }
-        .to_string(),
+        confidence: confidence.clamp(0.0, 1.0) + 0.0,
+        reason: match reason {
+            "" => nobody.reason,
+            reason => reason.to_string(),
+        },
     }
 }
 
-/// The tier of that exact name.
-pub fn tier_named(name: &str) -> Option<Tier> {
-    match name {
-        "cheap" => Some(Tier::Cheap),
-        "balanced" => Some(Tier::Balanced),
-        "frontier" => Some(Tier::Frontier),
-        _ => None,
-    }
-}
-
-fn text_of(value: Option<&Json>) -> String {
-    value.and_then(Json::as_str).unwrap_or("").to_string()
-}
-
-fn read_json(reply: &str, keys: &[&str]) -> Option<Json> {
+fn read_json(reply: &str, keys: &[&str]) -> Option<Value> {
     if reply.len() > REPLY_BYTES_MAX {
         return None;
     }
-    let reply = trim(reply);
+    // A model may write half of an emoji.
+    let reply = &*whole_pairs(trim(reply));
     let fence = FENCES.into_iter().find(|fence| reply.starts_with(fence));
     let inner = fence.map_or(reply, |fence| without_fence(reply, fence));
-    if let Ok(value) = Json::parse(inner) {
+    if let Ok(value) = serde_json::from_str(inner) {
         return Some(value);
     }
     // Still behind a fence: it is labelled as something else.
@@ -148,14 +117,15 @@ fn without_fence<'a>(reply: &'a str, fence: &str) -> &'a str {
 }
 
 /// The first object in the text that has one of the keys.
-fn object_in_prose(text: &str, keys: &[&str]) -> Option<Json> {
+fn object_in_prose(text: &str, keys: &[&str]) -> Option<Value> {
     let mut at = 0;
     for _ in 0..STARTS_TRIED_MAX {
         at += text[at..].find('{')?;
-        match Json::parse_start(&text[at..]) {
-            Some((value, _)) if keys.iter().any(|key| value.get(key).is_some()) => return Some(value),
-            Some((_, length)) => at += length,
-            None => at += 1,
+        let mut values = serde_json::Deserializer::from_str(&text[at..]).into_iter::<Value>();
+        match values.next() {
+            Some(Ok(value)) if keys.iter().any(|key| value.get(key).is_some()) => return Some(value),
+            Some(Ok(_)) => at += values.byte_offset(),
+            Some(Err(_)) | None => at += 1,
         }
     }
     None

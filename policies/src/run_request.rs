@@ -203,8 +203,8 @@ mod tests {
     fn skill() -> AgentDefinition {
         let file = SkillFile {
             model: Some("a/one".into()),
-            description: None,
             instructions: "Look.".into(),
+            ..SkillFile::default()
         };
         AgentDefinition::of_skill("reviewer", file, "/w/.pi/skills/reviewer".into())
     }

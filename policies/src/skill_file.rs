@@ -3,14 +3,15 @@
 //! Front matter is YAML, or JSON where the file says so. It is data: a file that declares another language is
 //! refused, and nothing in it is ever evaluated. What is not front matter is the instructions.
 
-use crate::compat::{Json, trim};
-use crate::front_matter::read_front_matter;
+use crate::compat::trim;
+use crate::yaml::{YamlError, read_yaml};
+use serde_json::{Map, Value};
 
 /// A file larger than this is refused unread.
 pub const SKILL_FILE_BYTES_MAX: usize = 256 * 1024;
 
 /// A skill as its file describes it.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct SkillFile {
     /// The model it asks for.
     pub model: Option<String>,
@@ -18,6 +19,8 @@ pub struct SkillFile {
     pub description: Option<String>,
     /// What the sub-agent is told.
     pub instructions: String,
+    /// The whole front matter, what nobody here knows included.
+    pub fields: Map<String, Value>,
 }
 
 /// Why a file cannot be used; says where, and never quotes a path.
@@ -36,13 +39,8 @@ pub enum SkillFileError {
         language: String,
     },
     /// Front matter that does not parse.
-    #[error("SKILL.md line {line}: {what}")]
-    FrontMatter {
-        /// From 1, in the file.
-        line: u64,
-        /// What the parser said.
-        what: String,
-    },
+    #[error("SKILL.md {0}")]
+    FrontMatter(YamlError),
 }
 
 /// Reads the text of a `SKILL.md`.
@@ -65,15 +63,19 @@ pub fn read_skill_file(text: &str) -> Result<SkillFile, SkillFileError> {
         Some(end) => (&rest[..end], &rest[end + "\n---".len()..]),
         None => (rest, ""),
     };
-    let entries = if is_blank_block(block) {
-        Entries::default()
-    } else {
-        read_block(language, block)?
+    let fields = match is_blank_block(block) {
+        true => Map::new(),
+        false => read_block(language, block)?,
+    };
+    let text = |key: &str| {
+        let text = trim(fields.get(key)?.as_str()?);
+        (!text.is_empty()).then(|| text.to_string())
     };
     Ok(SkillFile {
-        model: entries.text("model"),
-        description: entries.text("description"),
+        model: text("model"),
+        description: text("description"),
         instructions: trim(body).to_string(),
+        fields,
     })
 }
 
@@ -85,47 +87,41 @@ fn is_blank_block(block: &str) -> bool {
     })
 }
 
-fn read_block(language: &str, block: &str) -> Result<Entries, SkillFileError> {
-    match trim(language) {
+/// The entries of the block; none where it is no mapping.
+fn read_block(language: &str, block: &str) -> Result<Map<String, Value>, SkillFileError> {
+    let value = match trim(language) {
         // White space after the dashes is part of the block: what is none to YAML is an error.
-        _ if trim(language).is_empty() => read_yaml(&format!("{language}{block}")),
-        "json" => read_json(block),
-        other if other.eq_ignore_ascii_case("yaml") || other.eq_ignore_ascii_case("yml") => read_yaml(block),
-        other => Err(SkillFileError::Language {
-            language: other.chars().take(40).collect(),
-        }),
+        "" => read_lenient_yaml(&format!("{language}{block}")),
+        "json" => serde_json::from_str(block).map_err(|error| json_error(&error)),
+        other if other.eq_ignore_ascii_case("yaml") || other.eq_ignore_ascii_case("yml") => read_lenient_yaml(block),
+        other => {
+            let language = other.chars().take(40).collect();
+            return Err(SkillFileError::Language { language });
+        }
+    };
+    match value.map_err(SkillFileError::FrontMatter)? {
+        Value::Object(fields) => Ok(fields),
+        _ => Ok(Map::new()),
     }
 }
 
-fn read_json(block: &str) -> Result<Entries, SkillFileError> {
-    let value = Json::parse(block).map_err(|error| SkillFileError::FrontMatter {
-        line: error.line as u64,
-        what: format!("{} (column {})", error.what, error.column),
-    })?;
-    let mut entries = Entries::default();
-    for (key, value) in value.as_object().unwrap_or_default() {
-        if let Json::String(text) = value {
-            entries.0.push((key.clone(), text.clone()));
-        }
+fn json_error(error: &serde_json::Error) -> YamlError {
+    let (line, column) = (error.line() as u64, error.column() as u64);
+    let message = error.to_string();
+    let place = format!(" at line {line} column {column}");
+    YamlError {
+        line,
+        column,
+        message: message.strip_suffix(&place).unwrap_or(&message).to_string(),
     }
-    Ok(entries)
 }
 
-fn read_yaml(block: &str) -> Result<Entries, SkillFileError> {
-    let read = read_front_matter(block).or_else(|error| {
-        // Tabs before a key are harmless, and people leave them there.
-        match without_leading_tabs(block) {
-            Some(text) => read_front_matter(&text).map_err(|_| error),
-            None => Err(error),
-        }
-    });
-    match read {
-        Ok(entries) => Ok(Entries(entries)),
-        Err(error) => Err(SkillFileError::FrontMatter {
-            line: error.line,
-            what: one_line(&error.what),
-        }),
-    }
+/// Tabs before a key are harmless, and people leave them there.
+fn read_lenient_yaml(block: &str) -> Result<Value, YamlError> {
+    read_yaml(block).or_else(|error| match without_leading_tabs(block) {
+        Some(text) => read_yaml(&text).map_err(|_| error),
+        None => Err(error),
+    })
 }
 
 /// The text with no line that begins with a tab; none if there is none anyway.
@@ -136,23 +132,6 @@ fn without_leading_tabs(text: &str) -> Option<String> {
         .collect();
     let untabbed = untabbed.join("\n");
     (untabbed.len() < text.len()).then_some(untabbed)
-}
-
-fn one_line(text: &str) -> String {
-    let line = text.lines().next().unwrap_or("");
-    line.chars().take(200).collect()
-}
-
-/// The top-level entries whose values are strings.
-#[derive(Default)]
-struct Entries(Vec<(String, String)>);
-
-impl Entries {
-    fn text(&self, key: &str) -> Option<String> {
-        let (_, value) = self.0.iter().find(|(name, _)| name == key)?;
-        let value = trim(value);
-        (!value.is_empty()).then(|| value.to_string())
-    }
 }
 
 #[cfg(test)]
@@ -175,7 +154,7 @@ mod tests {
         let Err(error) = read_skill_file("---\nmodel: a\nmodel: b\n---\nBody") else {
             panic!("duplicate key")
         };
-        assert!(error.to_string().starts_with("SKILL.md line 3: "), "{error}");
+        assert!(error.to_string().starts_with("SKILL.md line 3, column 1: "), "{error}");
     }
 
     #[test]
@@ -200,6 +179,32 @@ mod tests {
             read_skill_file(&file),
             Err(SkillFileError::TooLarge { bytes: file.len() })
         );
+    }
+
+    #[test]
+    fn what_nobody_knows_is_kept_and_does_no_harm() {
+        let block = "model: a\ntools: [read, grep]\nhooks:\n  - on: start\n    run: |\n      one\n      two\nnested: {a: {b: 1}}";
+        for (language, block) in [
+            ("", block.to_string()),
+            ("json", serde_json::to_string(&read_yaml::<Value>(block).unwrap()).unwrap()),
+        ] {
+            let skill = read_skill_file(&format!("---{language}\n{block}\n---\nBody")).unwrap();
+            assert_eq!(skill.model.as_deref(), Some("a"));
+            assert_eq!(skill.instructions, "Body");
+            let kept = serde_json::json!({
+                "model": "a", "tools": ["read", "grep"], "hooks": [{"on": "start", "run": "one\ntwo\n"}],
+                "nested": {"a": {"b": 1}},
+            });
+            assert_eq!(Value::Object(skill.fields), kept);
+        }
+    }
+
+    #[test]
+    fn broken_json_says_where() {
+        let Err(error) = read_skill_file("---json\n{\n  \"model\": nope }\n---\nBody") else {
+            panic!("no JSON")
+        };
+        assert_eq!(error.to_string(), "SKILL.md line 3, column 13: expected ident");
     }
 
     #[test]

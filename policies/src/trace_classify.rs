@@ -1,6 +1,6 @@
 //! Did a run go well, as far as its trace shows?
 
-use crate::compat::{cut_units, to_fixed, trim};
+use crate::compat::{cut_units, hundredths, trim};
 use crate::domain::{ROUTE_UNAVAILABLE, TraceOutcome, TraceVerdict};
 use crate::trace_file::Trace;
 use memchr::memmem::Finder;
@@ -79,17 +79,10 @@ fn signals_of(trace: &Trace, denials: Denials) -> Vec<String> {
     // A route nobody gave is no sign of anything.
     let unjudged = confidence == 0.0 && trace.route.reason == ROUTE_UNAVAILABLE;
     if confidence < CONFIDENCE_MIN && !unjudged {
-        let shown = to_fixed(confidence, 2);
-        signals.push(
-            [
-                "low route confidence (",
-                &shown,
-                ", threshold ",
-                CONFIDENCE_MIN_SHOWN,
-                ")",
-            ]
-            .concat(),
-        );
+        signals.push(format!(
+            "low route confidence ({}, threshold {CONFIDENCE_MIN_SHOWN})",
+            hundredths(confidence)
+        ));
     }
     signals
 }

@@ -2,11 +2,13 @@
 //!
 //! The format is the peer's, so that either reads the other's files; what we add stands behind its fields.
 
-use crate::compat::{Json, cut_units, is_space, trim, units};
+use crate::compat::{cut_units, is_space, trim, units, whole_pairs};
 use crate::domain::{Brief, Route};
-use crate::execution_route::{complexity_word, risk_word, tier_word};
 use crate::judge_reply::coerce_route;
 use crate::redact::redact;
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Deserializer, Serialize};
+use serde_json::{Map, Value, json};
 
 /// A trace file larger than this is not read.
 pub const TRACE_FILE_BYTES_MAX: usize = 16 * 1024 * 1024;
@@ -17,31 +19,47 @@ const CALL_BYTES: usize = 256;
 /// A tool's arguments take at most so many bytes of a trace.
 const ARGS_BYTES_MAX: usize = 16 * 1024;
 
-/// The record of one run.
-#[derive(Debug, Clone, PartialEq)]
+/// The record of one run. A file has at least the skill's name and a list of calls; whatever else is missing, or is
+/// not what it should be, is taken for nothing.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
 pub struct Trace {
     /// The skill or agent.
     pub skill_name: String,
     /// When the run ended, in ms since 1970.
+    #[serde(default, deserialize_with = "lenient")]
     pub timestamp: f64,
     /// What it ran on.
+    #[serde(default, deserialize_with = "lenient")]
     pub model: String,
     /// What it was told.
+    #[serde(default, deserialize_with = "lenient")]
     pub brief: Brief,
     /// How demanding the judge thought it was.
+    #[serde(default, deserialize_with = "route_as_written")]
     pub route: Route,
     /// The tools it used.
+    #[serde(deserialize_with = "numbered_calls")]
     pub tool_calls: Vec<TraceCall>,
     /// Its answer, as delivered.
+    #[serde(default, deserialize_with = "lenient")]
     pub final_text: String,
     /// `completed`, `timeout`, `inactivity`, `aborted`, `error`.
+    #[serde(default, deserialize_with = "lenient")]
     pub stopped_reason: String,
     /// What only our traces have.
+    #[serde(
+        rename = "impresario",
+        default,
+        deserialize_with = "lenient",
+        skip_serializing_if = "Option::is_none"
+    )]
     pub ours: Option<TraceExtras>,
 }
 
 /// One use of a tool.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
 pub struct TraceCall {
     /// From 0; where numbers are missing, calls were left out.
     pub index: f64,
@@ -50,7 +68,7 @@ pub struct TraceCall {
     /// The tool.
     pub tool_name: String,
     /// What it was called with.
-    pub args: Json,
+    pub args: Value,
     /// The start of its result.
     pub result_preview: String,
     /// The result was too large and was replaced.
@@ -60,7 +78,8 @@ pub struct TraceCall {
 }
 
 /// What only our traces have.
-#[derive(Debug, Clone, Default, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
 pub struct TraceExtras {
     /// The run.
     pub run_id: String,
@@ -68,8 +87,6 @@ pub struct TraceExtras {
     pub started_at: f64,
     /// The run's terminal state.
     pub state: String,
-    /// Why it did not succeed.
-    pub reason: Option<String>,
     /// How many attempts it took.
     pub attempts: u32,
     /// The attempts, in order.
@@ -78,10 +95,14 @@ pub struct TraceExtras {
     pub calls: Vec<CallDetail>,
     /// What happened on the way, in order.
     pub moments: Vec<TraceMoment>,
+    /// Why it did not succeed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
 }
 
 /// One attempt.
-#[derive(Debug, Clone, Default, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
 pub struct TraceTry {
     /// The model.
     pub model: String,
@@ -96,7 +117,8 @@ pub struct TraceTry {
 }
 
 /// What else is known of a tool call.
-#[derive(Debug, Clone, Default, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
 pub struct CallDetail {
     /// Which call.
     pub index: f64,
@@ -109,7 +131,8 @@ pub struct CallDetail {
 }
 
 /// How a tool call ended.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum CallFate {
     /// With a result.
     #[default]
@@ -117,22 +140,13 @@ pub enum CallFate {
     /// The tool said that it failed.
     Failed,
     /// It had not ended when its attempt did.
+    #[serde(rename = "cut off")]
     CutOff,
 }
 
-impl CallFate {
-    /// As it is written.
-    pub fn word(self) -> &'static str {
-        match self {
-            Self::Finished => "finished",
-            Self::Failed => "failed",
-            Self::CutOff => "cut off",
-        }
-    }
-}
-
 /// Something that happened on the way.
-#[derive(Debug, Clone, Default, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
 pub struct TraceMoment {
     /// When, in ms since 1970.
     pub at: f64,
@@ -141,59 +155,22 @@ pub struct TraceMoment {
 }
 
 impl Trace {
-    /// As JSON, keys in the order of the format.
-    pub fn to_json(&self) -> Json {
-        let mut entries = vec![
-            entry("skillName", text(&self.skill_name)),
-            entry("timestamp", Json::Number(self.timestamp)),
-            entry("model", text(&self.model)),
-            entry("brief", brief_json(&self.brief)),
-            entry("route", route_json(&self.route)),
-            entry(
-                "toolCalls",
-                Json::Array(self.tool_calls.iter().map(call_json).collect()),
-            ),
-            entry("finalText", text(&self.final_text)),
-            entry("stoppedReason", text(&self.stopped_reason)),
-        ];
-        if let Some(ours) = &self.ours {
-            entries.push(entry("impresario", extras_json(ours)));
-        }
-        Json::Object(entries)
-    }
-
-    /// Reads what has at least a skill's name and a list of calls; everything else may be missing.
-    pub fn from_json(value: &Json) -> Option<Self> {
-        let skill_name = value.get("skillName")?.as_str()?.to_string();
-        let calls = value.get("toolCalls")?.as_array()?;
-        Some(Self {
-            skill_name,
-            timestamp: number(value, "timestamp"),
-            model: string(value, "model"),
-            brief: brief_from(value.get("brief")),
-            route: route_from(value.get("route")),
-            tool_calls: calls
-                .iter()
-                .enumerate()
-                .map(|(at, call)| call_from(at, call))
-                .collect(),
-            final_text: string(value, "finalText"),
-            stopped_reason: string(value, "stoppedReason"),
-            ours: value.get("impresario").map(extras_from),
-        })
-    }
-
     /// Reads a file's text; `None` when it is no trace.
     pub fn read(content: &str) -> Option<Self> {
         if content.len() > TRACE_FILE_BYTES_MAX {
             return None;
         }
-        Self::from_json(&Json::parse(content).ok()?)
+        let read = serde_json::from_str(content);
+        // The peer cuts texts inside of an emoji, and keeps the half.
+        read.or_else(|_| serde_json::from_str(&whole_pairs(content)))
+            .ok()
     }
 
     /// The text of its file.
     pub fn to_file_text(&self) -> String {
-        self.to_json().to_pretty()
+        let mut value = serde_json::to_value(self).unwrap_or_default();
+        write_whole_numbers_plainly(&mut value);
+        format!("{value:#}")
     }
 
     /// Without what looks like a secret in what people and models wrote; arguments and results are kept without already.
@@ -223,7 +200,7 @@ impl Trace {
 
     /// Leaves out calls from the middle until the rest fits; their numbers show that they are missing.
     pub fn fitted(mut self) -> Self {
-        let size = |call: &TraceCall| call.result_preview.len() + call.args.to_text().len() + CALL_BYTES;
+        let size = |call: &TraceCall| call.result_preview.len() + call.args.to_string().len() + CALL_BYTES;
         let sizes = self.tool_calls.iter().map(size).collect::<Vec<_>>();
         let mut left = sizes.iter().sum::<usize>();
         let (mut first, mut last) = (sizes.len() / 2, sizes.len() / 2);
@@ -296,48 +273,38 @@ pub fn kept_arguments(written: &str) -> Option<String> {
     if trim(written).is_empty() || written.len() > TRACE_FILE_BYTES_MAX {
         return None;
     }
-    let read = Json::parse(written).unwrap_or_else(|_| text(written));
-    Some(traced_args(&read).to_text())
+    let read = serde_json::from_str(written).unwrap_or_else(|_| json!(written));
+    Some(traced_args(&read).to_string())
 }
 
 /// Arguments as they may be kept: no secrets, and bounded.
-pub fn traced_args(args: &Json) -> Json {
+pub fn traced_args(args: &Value) -> Value {
     let redacted = redacted_json(args);
-    let written = redacted.to_text();
+    let written = redacted.to_string();
     if written.len() <= ARGS_BYTES_MAX {
         return redacted;
     }
-    let shown = cut_units(&written, ARGS_BYTES_MAX / 3);
-    Json::Object(vec![
-        entry("truncated", text(shown)),
-        entry("bytes", Json::Number(written.len() as f64)),
-    ])
+    json!({"truncated": cut_units(&written, ARGS_BYTES_MAX / 3), "bytes": written.len()})
 }
 
-fn redacted_json(value: &Json) -> Json {
+fn redacted_json(value: &Value) -> Value {
     match value {
-        Json::String(plain) => text(&redact(plain)),
-        Json::Array(items) => Json::Array(items.iter().map(redacted_json).collect()),
-        Json::Object(entries) => Json::Object(
-            entries
-                .iter()
-                .map(|(key, item)| (key.clone(), redacted_member(key, item)))
-                .collect(),
-        ),
+        Value::String(plain) => json!(redact(plain)),
+        Value::Array(items) => items.iter().map(redacted_json).collect(),
+        Value::Object(entries) => {
+            let redacted = |(key, item): (&String, &Value)| (key.clone(), redacted_member(key, item));
+            Value::Object(entries.iter().map(redacted).collect::<Map<_, _>>())
+        }
         other => other.clone(),
     }
 }
 
 /// A member whose key says that its value is a secret loses it, whatever it looks like.
-fn redacted_member(key: &str, value: &Json) -> Json {
-    let Json::String(plain) = value else {
-        return redacted_json(value);
-    };
+fn redacted_member(key: &str, value: &Value) -> Value {
     let line = format!("\"{key}\":\"x\"");
-    if redact(&line) != line {
-        text(crate::redact::REDACTED)
-    } else {
-        text(&redact(plain))
+    match value {
+        Value::String(_) if redact(&line) != line => json!(crate::redact::REDACTED),
+        other => redacted_json(other),
     }
 }
 
@@ -388,190 +355,55 @@ pub fn files_of_skill<'a>(skill: &str, names: &[&'a str]) -> Vec<&'a str> {
     mine.into_iter().map(|(_, _, name)| name).collect()
 }
 
-fn entry(key: &str, value: Json) -> (String, Json) {
-    (key.to_string(), value)
+/// What is not what it should be is taken for nothing.
+fn lenient<'de, D: Deserializer<'de>, T: DeserializeOwned + Default>(source: D) -> Result<T, D::Error> {
+    Ok(T::deserialize(Value::deserialize(source)?).unwrap_or_default())
 }
 
-fn text(value: &str) -> Json {
-    Json::String(value.to_string())
+/// A call without a number has that of its place.
+fn numbered_calls<'de, D: Deserializer<'de>>(source: D) -> Result<Vec<TraceCall>, D::Error> {
+    let calls = Vec::<Value>::deserialize(source)?.into_iter().enumerate();
+    let numbered = calls.map(|(at, call)| {
+        let index = call["index"].as_f64().unwrap_or(at as f64);
+        TraceCall {
+            index,
+            ..TraceCall::deserialize(call).unwrap_or_default()
+        }
+    });
+    Ok(numbered.collect())
 }
 
-fn texts(values: &[String]) -> Json {
-    Json::Array(values.iter().map(|value| text(value)).collect())
-}
-
-fn string(value: &Json, key: &str) -> String {
-    value.get(key).and_then(Json::as_str).unwrap_or("").to_string()
-}
-
-fn number(value: &Json, key: &str) -> f64 {
-    value.get(key).and_then(Json::as_number).unwrap_or(0.0)
-}
-
-fn brief_json(brief: &Brief) -> Json {
-    Json::Object(vec![
-        entry("userGoal", text(&brief.user_goal)),
-        entry("constraints", texts(&brief.constraints)),
-        entry("knownContext", text(&brief.known_context)),
-        entry("userClarifications", texts(&brief.user_clarifications)),
-    ])
-}
-
-fn brief_from(value: Option<&Json>) -> Brief {
-    let value = value.unwrap_or(&Json::Null);
-    let list = |key: &str| {
-        let items = value.get(key).and_then(Json::as_array).unwrap_or_default();
-        items
-            .iter()
-            .filter_map(Json::as_str)
-            .map(str::to_string)
-            .collect()
-    };
-    Brief {
-        user_goal: string(value, "userGoal"),
-        constraints: list("constraints"),
-        known_context: string(value, "knownContext"),
-        user_clarifications: list("userClarifications"),
-    }
-}
-
-fn route_json(route: &Route) -> Json {
-    Json::Object(vec![
-        entry("tier", text(tier_word(route.tier))),
-        entry("complexity", text(complexity_word(route.complexity))),
-        entry("risk", text(risk_word(route.risk))),
-        entry("confidence", Json::Number(route.confidence)),
-        entry("reason", text(&route.reason)),
-    ])
-}
-
-/// A route as written, the confidence not clamped and the reason not cut: the file may be somebody else's.
-pub fn route_from(value: Option<&Json>) -> Route {
-    let value = value.unwrap_or(&Json::Null);
-    let route = coerce_route(value);
-    let confidence = value
-        .get("confidence")
-        .and_then(Json::as_number)
-        .filter(|number| number.is_finite());
-    let reason = value.get("reason").and_then(Json::as_str);
-    Route {
-        confidence: confidence.unwrap_or(route.confidence),
-        reason: reason.map_or(route.reason, str::to_string),
+/// The confidence not clamped and the reason not cut: the file may be somebody else's.
+fn route_as_written<'de, D: Deserializer<'de>>(source: D) -> Result<Route, D::Error> {
+    let value = Value::deserialize(source)?;
+    let route = coerce_route(&value);
+    Ok(Route {
+        confidence: value["confidence"].as_f64().unwrap_or(route.confidence),
+        reason: value["reason"].as_str().map_or(route.reason, str::to_string),
         ..route
+    })
+}
+
+/// Every number of the format is a double; a whole one is written without its fraction.
+fn write_whole_numbers_plainly(value: &mut Value) {
+    const EXACT: f64 = 9_007_199_254_740_992.0;
+    match value {
+        Value::Number(number) => {
+            let whole = number.as_f64().filter(|number| number.fract() == 0.0);
+            if let Some(whole) = whole.filter(|whole| whole.abs() <= EXACT) {
+                *value = json!(whole as i64);
+            }
+        }
+        Value::Array(items) => items.iter_mut().for_each(write_whole_numbers_plainly),
+        Value::Object(entries) => entries.values_mut().for_each(write_whole_numbers_plainly),
+        Value::Null | Value::Bool(_) | Value::String(_) => {}
     }
-}
-
-fn call_json(call: &TraceCall) -> Json {
-    Json::Object(vec![
-        entry("index", Json::Number(call.index)),
-        entry("serverName", text(&call.server_name)),
-        entry("toolName", text(&call.tool_name)),
-        entry("args", call.args.clone()),
-        entry("resultPreview", text(&call.result_preview)),
-        entry("blocked", Json::Bool(call.blocked)),
-        entry("timestamp", Json::Number(call.timestamp)),
-    ])
-}
-
-fn call_from(at: usize, value: &Json) -> TraceCall {
-    TraceCall {
-        index: value.get("index").and_then(Json::as_number).unwrap_or(at as f64),
-        server_name: string(value, "serverName"),
-        tool_name: string(value, "toolName"),
-        args: value.get("args").cloned().unwrap_or(Json::Null),
-        result_preview: string(value, "resultPreview"),
-        blocked: value.get("blocked") == Some(&Json::Bool(true)),
-        timestamp: number(value, "timestamp"),
-    }
-}
-
-fn extras_json(extras: &TraceExtras) -> Json {
-    let mut entries = vec![
-        entry("runId", text(&extras.run_id)),
-        entry("startedAt", Json::Number(extras.started_at)),
-        entry("state", text(&extras.state)),
-        entry("attempts", Json::Number(f64::from(extras.attempts))),
-        entry("tries", Json::Array(extras.tries.iter().map(try_json).collect())),
-        entry(
-            "calls",
-            Json::Array(extras.calls.iter().map(detail_json).collect()),
-        ),
-        entry(
-            "moments",
-            Json::Array(extras.moments.iter().map(moment_json).collect()),
-        ),
-    ];
-    if let Some(reason) = &extras.reason {
-        entries.push(entry("reason", text(reason)));
-    }
-    Json::Object(entries)
-}
-
-fn extras_from(value: &Json) -> TraceExtras {
-    TraceExtras {
-        run_id: string(value, "runId"),
-        started_at: number(value, "startedAt"),
-        state: string(value, "state"),
-        reason: value.get("reason").and_then(Json::as_str).map(str::to_string),
-        attempts: number(value, "attempts") as u32,
-        tries: list(value, "tries", |value| TraceTry {
-            model: string(value, "model"),
-            started_at: number(value, "startedAt"),
-            ended_at: number(value, "endedAt"),
-            ending: string(value, "ending"),
-            detail: string(value, "detail"),
-        }),
-        calls: list(value, "calls", |value| CallDetail {
-            index: number(value, "index"),
-            started_at: number(value, "startedAt"),
-            bytes: number(value, "bytes"),
-            fate: match string(value, "fate").as_str() {
-                "failed" => CallFate::Failed,
-                "cut off" => CallFate::CutOff,
-                _ => CallFate::Finished,
-            },
-        }),
-        moments: list(value, "moments", |value| TraceMoment {
-            at: number(value, "at"),
-            what: string(value, "what"),
-        }),
-    }
-}
-
-fn list<T>(value: &Json, key: &str, read: impl Fn(&Json) -> T) -> Vec<T> {
-    let items = value.get(key).and_then(Json::as_array).unwrap_or_default();
-    items.iter().map(read).collect()
-}
-
-fn try_json(made: &TraceTry) -> Json {
-    Json::Object(vec![
-        entry("model", text(&made.model)),
-        entry("startedAt", Json::Number(made.started_at)),
-        entry("endedAt", Json::Number(made.ended_at)),
-        entry("ending", text(&made.ending)),
-        entry("detail", text(&made.detail)),
-    ])
-}
-
-fn detail_json(detail: &CallDetail) -> Json {
-    Json::Object(vec![
-        entry("index", Json::Number(detail.index)),
-        entry("startedAt", Json::Number(detail.started_at)),
-        entry("bytes", Json::Number(detail.bytes)),
-        entry("fate", text(detail.fate.word())),
-    ])
-}
-
-fn moment_json(moment: &TraceMoment) -> Json {
-    Json::Object(vec![
-        entry("at", Json::Number(moment.at)),
-        entry("what", text(&moment.what)),
-    ])
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::domain::Tier;
 
     fn trace() -> Trace {
         Trace {
@@ -597,6 +429,31 @@ mod tests {
     #[test]
     fn a_trace_survives_its_file() {
         assert_eq!(Trace::read(&trace().to_file_text()), Some(trace()));
+    }
+
+    #[test]
+    fn what_is_not_what_it_should_be_is_taken_for_nothing() {
+        let read = |text: &str| Trace::read(text);
+        let trace = read(
+            r#"{"skillName":"demo","timestamp":"soon","brief":5,"route":{"confidence":null,"tier":"huge"},
+                "toolCalls":[{"toolName":"read"},{"index":7},5],"impresario":5}"#,
+        )
+        .expect("a trace");
+        assert_eq!((trace.timestamp, &trace.brief), (0.0, &Brief::default()));
+        assert_eq!((trace.route.confidence, trace.route.tier), (0.0, Tier::Balanced));
+        let indices: Vec<f64> = trace.tool_calls.iter().map(|call| call.index).collect();
+        assert_eq!(indices, [0.0, 7.0, 2.0]);
+        assert_eq!(trace.ours, None);
+        for none in ["{}", r#"{"skillName":5,"toolCalls":[]}"#, r#"{"skillName":"demo","toolCalls":{}}"#] {
+            assert_eq!(read(none), None, "{none}");
+        }
+    }
+
+    #[test]
+    fn a_trace_of_the_peer_with_half_an_emoji_is_read() {
+        let text = r#"{"skillName":"demo","toolCalls":[],"finalText":"a \\ud83d \ud83d\ude00 \ud83d"}"#;
+        let trace = Trace::read(text).expect("a trace");
+        assert_eq!(trace.final_text, "a \\ud83d 😀 \u{FFFD}");
     }
 
     #[test]
@@ -641,9 +498,8 @@ mod tests {
 
     #[test]
     fn arguments_keep_no_secret() {
-        let args =
-            Json::parse(r#"{"password":"hunter2","q":"find token=abc","n":[{"apiKey":"k"}]}"#).unwrap();
-        let kept = traced_args(&args).to_text();
+        let args = json!({"password": "hunter2", "q": "find token=abc", "n": [{"apiKey": "k"}]});
+        let kept = traced_args(&args).to_string();
         assert_eq!(
             kept,
             r#"{"password":"[REDACTED]","q":"find [REDACTED]","n":[{"apiKey":"[REDACTED]"}]}"#
@@ -670,10 +526,8 @@ mod tests {
             index: index as f64,
             server_name: "s".into(),
             tool_name: "t".into(),
-            args: Json::Null,
             result_preview: "x".repeat(1024 * 1024),
-            blocked: false,
-            timestamp: 0.0,
+            ..TraceCall::default()
         };
         let trace = Trace {
             tool_calls: (0..20).map(call).collect(),
@@ -699,8 +553,8 @@ mod tests {
 
     #[test]
     fn large_arguments_are_cut() {
-        let args = Json::String("x".repeat(100_000));
-        assert!(traced_args(&args).to_text().len() < ARGS_BYTES_MAX);
+        let args = json!("x".repeat(100_000));
+        assert!(traced_args(&args).to_string().len() < ARGS_BYTES_MAX);
     }
 
     proptest::proptest! {

@@ -1,6 +1,6 @@
 //! The words that report, view and alert share.
 
-use crate::compat::{is_space, round_half_up};
+use crate::compat::is_space;
 use crate::domain::TraceVerdict;
 use crate::trace_file::Trace;
 
@@ -67,7 +67,7 @@ pub fn offset_text(ms: f64) -> String {
 }
 
 fn whole_seconds(ms: f64) -> u64 {
-    round_half_up(ms / 1_000.0).max(0.0) as u64
+    (ms / 1_000.0).round() as u64
 }
 
 /// Duration, or why it stopped when it did not end by itself.
@@ -87,7 +87,7 @@ pub fn bar_chart(filled: usize, total: usize) -> String {
     } else {
         filled as f64 / total as f64
     };
-    let boxes = (round_half_up(share * WIDTH as f64) as usize).min(WIDTH);
+    let boxes = ((share * WIDTH as f64).round() as usize).min(WIDTH);
     format!("{}{}", "█".repeat(boxes), "░".repeat(WIDTH - boxes))
 }
 
@@ -96,7 +96,7 @@ pub fn percent(part: usize, total: usize) -> u64 {
     if total == 0 {
         0
     } else {
-        round_half_up(part as f64 / total as f64 * 100.0) as u64
+        (part as f64 / total as f64 * 100.0).round() as u64
     }
 }
 

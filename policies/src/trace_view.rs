@@ -1,14 +1,12 @@
 //! What does one trace look like?
 
-use crate::compat::{
-    Json, cut_units, grouped, grouped_digits, is_space, number_text, string_of, to_fixed, trim, trim_start,
-    units,
-};
+use crate::compat::{cut_units, grouped, grouped_digits, is_space, trim, trim_start, units};
 use crate::domain::TraceVerdict;
 use crate::execution_route::{complexity_word, risk_word, tier_word};
 use crate::trace_file::{Trace, TraceCall};
 use crate::trace_text::{offset_text, signal_prefix, trace_duration};
 use memchr::memmem::Finder;
+use serde_json::Value;
 use std::borrow::Cow;
 use std::sync::LazyLock;
 
@@ -61,7 +59,7 @@ pub fn view_trace(file: &str, trace: &Trace, verdict: &TraceVerdict, settings: &
         ),
         format!(
             "   Confidence: {}%  |  Risk: {}",
-            to_fixed(route.confidence * 100.0, 0),
+            (route.confidence * 100.0).round(),
             risk_word(route.risk)
         ),
     ];
@@ -108,7 +106,7 @@ fn push_timeline(trace: &Trace, settings: &ViewSettings, text: &mut String) {
     for call in shown_calls(calls, settings.timeline_entries) {
         let left_out = previous.map_or(0.0, |previous| call.index - previous - 1.0);
         if left_out > 0.0 {
-            push_line(text, &["   ... (", &number_text(left_out), " calls omitted) ..."]);
+            push_line(text, &["   ... (", &left_out.to_string(), " calls omitted) ..."]);
         }
         previous = Some(call.index);
         let offset = offset_text(call.timestamp - first.timestamp);
@@ -161,7 +159,7 @@ pub(crate) fn cut_total(preview: &str) -> Option<String> {
 }
 
 /// The argument that says most, as `key="value"`.
-pub(crate) fn args_text(args: &Json, limit: usize) -> String {
+pub(crate) fn args_text(args: &Value, limit: usize) -> String {
     const TELLING: [(&str, &str); 7] = [
         ("query", "query"),
         ("q", "query"),
@@ -175,16 +173,19 @@ pub(crate) fn args_text(args: &Json, limit: usize) -> String {
         return String::new();
     };
     for (key, shown) in TELLING {
-        if let Some(value) = args.get(key).and_then(Json::as_str) {
+        if let Some(value) = args.get(key).and_then(Value::as_str) {
             let value = cut_with_dots(value, limit, limit.saturating_sub(3));
             return [shown, "=\"", &value, "\""].concat();
         }
     }
-    let Some((key, value)) = entries.first() else {
+    let Some((key, value)) = entries.iter().next() else {
         return String::new();
     };
     let room = limit.saturating_sub(units(key));
-    let value = string_of(value);
+    let value = match value.as_str() {
+        Some(text) => text.to_string(),
+        None => value.to_string(),
+    };
     format!(
         "{key}=\"{}\"",
         cut_with_dots(&value, room.saturating_sub(4), room.saturating_sub(7).max(10))

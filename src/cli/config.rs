@@ -5,7 +5,7 @@ use super::exit::Failure;
 use super::output::{print, print_json, say};
 use super::run::existing_workspace;
 use super::wire::SettingLine;
-use crate::settings::{Settings, SettingsPlaces, origin_in_words, value_in_words};
+use crate::settings::{Settings, SettingsPlaces};
 use impresario_actors::runners::pi::installation::find_pi;
 use impresario_actors::runners::pi::models::models_of;
 use impresario_policies::settings::{ResolvedValue, settings_schema_text};
@@ -44,8 +44,8 @@ fn in_words(value: &ResolvedValue) -> String {
         "" => String::new(),
         note => format!("; {note}"),
     };
-    let (path, origin) = (value.key.path, origin_in_words(value.origin));
-    format!("{path} = {}  ({origin}{note})", value_in_words(&value.value))
+    let (path, origin) = (value.key.path, value.origin.in_words());
+    format!("{path} = {}  ({origin}{note})", value.value)
 }
 
 async fn check(places: &SettingsPlaces) -> ExitCode {

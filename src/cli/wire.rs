@@ -1,6 +1,5 @@
 //! What `--json` prints: one object a line.
 
-use crate::settings::{origin_in_words, value_in_words};
 use crate::traces::Reported;
 use impresario_actors::journal::RunSummary;
 use impresario_policies::domain::{
@@ -138,8 +137,8 @@ impl SettingLine {
     pub(super) fn of(value: &ResolvedValue) -> Self {
         Self {
             key: value.key.path,
-            value: serde_json::from_str(&value_in_words(&value.value)).unwrap_or(Value::Null),
-            from: origin_in_words(value.origin),
+            value: value.value.clone(),
+            from: value.origin.in_words(),
             note: Some(value.key.note).filter(|note| !note.is_empty()),
             about: value.key.about,
         }

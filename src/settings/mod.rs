@@ -3,7 +3,6 @@
 //! What they mean is decided in `impresario_policies::settings`; here they are read, and what is wrong with them is
 //! said with file and line. Places are shown as a person knows them, never with the directories above.
 
-use impresario_policies::compat::{Json, number_text};
 use impresario_policies::settings::{
     Configured, FILE_BYTES_MAX, Notice, NoticeKind, OUR_SECTION, Origin, Place, Resolved, ResolvedValue,
     SettingsFile, line_of_key, resolve_settings,
@@ -254,9 +253,9 @@ fn problem_of(notice: &Notice, file: &str, text: &str, resolved: &Resolved) -> P
         used_instead,
     };
     match &notice.kind {
-        NoticeKind::ParseFailed { why } => Problem {
+        NoticeKind::ParseFailed { why, line } => Problem {
             file: file.to_string(),
-            line: Json::parse(text).err().map(|error| error.line),
+            line: *line,
             key: None,
             expected: format!("expected JSON ({why})"),
             used_instead: NOTHING_OF_IT.to_string(),
@@ -294,28 +293,7 @@ fn used_for(place: &str, resolved: &Resolved) -> String {
         rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(['.', '[']))
     };
     match resolved.values.iter().find(belongs) {
-        Some(value) => format!(
-            "{} ({})",
-            value_in_words(&value.value),
-            origin_in_words(value.origin)
-        ),
+        Some(value) => format!("{} ({})", value.value, value.origin.in_words()),
         None => "the defaults".to_string(),
-    }
-}
-
-/// A value as it could stand in the file.
-pub fn value_in_words(value: &Json) -> String {
-    match value {
-        Json::Number(number) => number_text(*number),
-        other => other.to_text(),
-    }
-}
-
-/// Where a value comes from.
-pub fn origin_in_words(origin: Origin) -> String {
-    match origin {
-        Origin::Default => "default".to_string(),
-        Origin::File(Place::Home, section) => format!("home, {section}"),
-        Origin::File(Place::Workspace, section) => format!("workspace, {section}"),
     }
 }

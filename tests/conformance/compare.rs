@@ -1,7 +1,8 @@
 //! Whether our answer is the recorded one.
 
 use crate::vectors::Answer;
-use impresario_policies::compat::{self, Json};
+use crate::json::Json;
+use impresario_policies::compat;
 use sha2::{Digest, Sha256};
 
 /// Equal, with long texts compared by their digest and keys in any order.

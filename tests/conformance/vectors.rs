@@ -1,6 +1,6 @@
 //! Files of cases: where they lie, what a line holds, how long texts are written short.
 
-use impresario_policies::compat::Json;
+use crate::json::Json;
 use std::path::{Path, PathBuf};
 
 /// What a function gave: a value, or the error it refused with.
@@ -141,7 +141,7 @@ pub fn cases_in(file: &Path) -> Vec<Result<Case, String>> {
 }
 
 fn case_of(line: &str) -> Result<Case, String> {
-    let line = Json::parse(line).map_err(|error| error.to_string())?;
+    let line = Json::parse(line)?;
     let expected = match (line.get("output"), line.get("error")) {
         (Some(output), None) => Answer::Value(output.clone()),
         (None, Some(error)) => Answer::Error {

@@ -2,13 +2,13 @@
 
 use crate::gateways::UnixMillis;
 use crate::messages::run::WriteTrace;
-use impresario_policies::compat::Json;
 use impresario_policies::domain::{AttemptEnding, RunId, Step, TerminalState, WhatToRun};
 use impresario_policies::progress::describe_step;
 use impresario_policies::projection::{RecordedStep, RunProjection};
 use impresario_policies::trace_file::{
     CallDetail, CallFate, Trace, TraceCall, TraceExtras, TraceMoment, TraceTry,
 };
+use serde_json::{Value, json};
 use std::collections::BTreeMap;
 
 /// So many moments of a run stand in its trace.
@@ -215,14 +215,9 @@ fn call_of(started: &Begun<'_>, ended: Ended, index: f64) -> TraceCall {
 }
 
 /// As the model wrote them; where nobody kept that, what a person was shown.
-fn arguments_of(started: &Begun<'_>) -> Json {
-    let kept = started
-        .arguments
-        .and_then(|arguments| Json::parse(arguments).ok());
-    kept.unwrap_or_else(|| {
-        let summary = Json::String(started.summary.to_string());
-        Json::Object(vec![("summary".to_string(), summary)])
-    })
+fn arguments_of(started: &Begun<'_>) -> Value {
+    let kept = started.arguments.and_then(|arguments| serde_json::from_str(arguments).ok());
+    kept.unwrap_or_else(|| json!({"summary": started.summary}))
 }
 
 /// A runner that shows its results to nobody else keeps their beginning without saying how much is missing.

@@ -1,6 +1,5 @@
 //! What is computed on, in the sizes and shapes of the peer's own measurements.
 
-use impresario_policies::compat::Json;
 use impresario_policies::domain::{Brief, Complexity, Risk, Route, Tier, TraceVerdict};
 use impresario_policies::history::ChatMessage;
 use impresario_policies::overflow_review::ToolCeiling;
@@ -31,7 +30,7 @@ pub struct Inputs {
     pub under_ceiling: String,
     pub ceilings: Vec<ToolCeiling>,
     pub result: String,
-    pub args: Json,
+    pub args: Value,
     pub traces: Vec<Trace>,
     pub verdict: TraceVerdict,
     /// The same traces as files.
@@ -64,8 +63,7 @@ impl Inputs {
             under_ceiling: "retrieved line of code\n".repeat(782),
             ceilings: vec![retrieval],
             result: code_text(25_000),
-            args: Json::parse(r#"{"query": "where is the queue drained when a session ends", "path": "src/lib.rs", "limit": 20}"#)
-                .expect("JSON"),
+            args: json!({"query": "where is the queue drained when a session ends", "path": "src/lib.rs", "limit": 20}),
             verdict: classify_trace(&traces[1]),
             traces,
             trace_directory,
@@ -159,12 +157,7 @@ fn trace(age: usize) -> Trace {
         index: index as f64,
         server_name: "auggie".into(),
         tool_name: "codebase-retrieval".into(),
-        args: Json::Object(vec![(
-            "query".into(),
-            Json::String(format!(
-                "where is the queue of part {index} drained when a session ends"
-            )),
-        )]),
+        args: json!({"query": format!("where is the queue of part {index} drained when a session ends")}),
         result_preview: result_preview(&code_text(25_000), 2_000),
         blocked: false,
         timestamp: ended - 1_000.0 * (20 - index) as f64,

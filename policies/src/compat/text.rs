@@ -1,5 +1,9 @@
 //! Text as JavaScript sees it: lengths in UTF-16 units, its own idea of white space.
 
+use regex::{Captures, Regex};
+use std::borrow::Cow;
+use std::sync::LazyLock;
+
 /// What `\s` matches there, as the inside of a bracketed class of the `regex` crate.
 pub const SPACE_CLASS: &str =
     r"\t\n\x0B\x0C\r \u{A0}\u{1680}\u{2000}-\u{200A}\u{2028}\u{2029}\u{202F}\u{205F}\u{3000}\u{FEFF}";
@@ -131,6 +135,21 @@ fn offset_of(text: &str, limit: usize) -> usize {
         left -= c.len_utf16();
     }
     text.len()
+}
+
+static UNITS_ESCAPED: LazyLock<Option<Regex>> = LazyLock::new(|| {
+    Regex::new(r"\\(?:u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|(u[dD][89a-fA-F][0-9a-fA-F]{2})|.)").ok()
+});
+
+/// JSON in which half a surrogate pair is written, as it may be there, with U+FFFD in its place.
+pub fn whole_pairs(json: &str) -> Cow<'_, str> {
+    let Some(escapes) = UNITS_ESCAPED.as_ref() else {
+        return Cow::Borrowed(json);
+    };
+    escapes.replace_all(json, |escape: &Captures<'_>| match escape.get(1) {
+        Some(_) => r"\uFFFD".to_string(),
+        None => escape[0].to_string(),
+    })
 }
 
 #[cfg(test)]

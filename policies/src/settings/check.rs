@@ -1,7 +1,8 @@
 //! Whether a value can be meant.
 
 use super::keys::{Key, Kind};
-use crate::compat::{Json, number_text, trim};
+use crate::compat::trim;
+use serde_json::{Map, Value, json};
 
 const TIERS: [&str; 3] = ["cheap", "balanced", "frontier"];
 
@@ -9,13 +10,13 @@ const TIERS: [&str; 3] = ["cheap", "balanced", "frontier"];
 #[derive(Debug, Default, PartialEq)]
 pub(super) struct Checked {
     /// What is used of it; none when nothing is.
-    pub value: Option<Json>,
+    pub value: Option<Value>,
     /// Place and reason.
     pub complaints: Vec<(String, String)>,
 }
 
 impl Checked {
-    fn good(value: Json) -> Self {
+    fn good(value: Value) -> Self {
         Self {
             value: Some(value),
             complaints: Vec::new(),
@@ -31,13 +32,13 @@ impl Checked {
 }
 
 /// Checks a value against its key; `below` is what a merged value is laid over.
-pub(super) fn check_value(key: &Key, value: &Json, below: &Json) -> Checked {
-    let single = |result: Result<Json, String>| match result {
+pub(super) fn check_value(key: &Key, value: &Value, below: &Value) -> Checked {
+    let single = |result: Result<Value, String>| match result {
         Ok(value) => Checked::good(value),
         Err(why) => Checked::bad(key.path, why),
     };
     match key.kind {
-        Kind::Text => single(text(value).map(string)),
+        Kind::Text => single(text(value).map(Value::from)),
         Kind::Program => single(text(value).and_then(program)),
         Kind::PathInside => single(text(value).and_then(path_inside)),
         Kind::Word(words) => single(word(value, words)),
@@ -45,36 +46,38 @@ pub(super) fn check_value(key: &Key, value: &Json, below: &Json) -> Checked {
         Kind::Int { min, max, .. } => single(whole(value, min, max)),
         Kind::Number { min, max } => single(number(value, min, max)),
         Kind::Texts => texts(key.path, value),
-        Kind::TierTexts => tiers(
-            key.path,
-            value,
-            entries_of(below),
-            |item| text(item).map(string),
-            true,
-        ),
+        Kind::TierTexts => {
+            let below = below.as_object().cloned().unwrap_or_default();
+            tiers(key.path, value, below, |item| text(item).map(Value::from), true)
+        }
         Kind::TierInts { min, max } => {
-            tiers(key.path, value, Vec::new(), |item| whole(item, min, max), false)
+            tiers(key.path, value, Map::new(), |item| whole(item, min, max), false)
         }
         Kind::ToolInts { min, max } => tools(key.path, value, min, max),
     }
 }
 
-fn string(text: &str) -> Json {
-    Json::String(text.to_string())
-}
-
-/// What `typeof` says.
-fn type_of(value: &Json) -> &'static str {
+/// The kind of a value, as the peer names it.
+pub(super) fn kind_of(value: &Value) -> &'static str {
     match value {
-        Json::Array(_) => "object",
-        other => other.type_name(),
+        Value::Null | Value::Object(_) => "object",
+        Value::Bool(_) => "boolean",
+        Value::Number(_) => "number",
+        Value::String(_) => "string",
+        Value::Array(_) => "array",
     }
 }
 
-fn text(value: &Json) -> Result<&str, String> {
-    let text = value
-        .as_str()
-        .ok_or_else(|| format!("expected string, got {}", type_of(value)))?;
+fn expected(what: &str, got: &Value) -> String {
+    let got = match kind_of(got) {
+        "array" => "object",
+        kind => kind,
+    };
+    format!("expected {what}, got {got}")
+}
+
+fn text(value: &Value) -> Result<&str, String> {
+    let text = value.as_str().ok_or_else(|| expected("string", value))?;
     if trim(text).is_empty() {
         Err("must be a non-empty string".to_string())
     } else {
@@ -83,16 +86,16 @@ fn text(value: &Json) -> Result<&str, String> {
 }
 
 /// A name, or an absolute path: what lies beside the workspace's own files is never run by accident.
-fn program(text: &str) -> Result<Json, String> {
+fn program(text: &str) -> Result<Value, String> {
     let is_absolute =
         text.starts_with('/') && !text.contains('\\') && !text.split('/').any(|part| part == "..");
     if text.contains(['/', '\\']) && !is_absolute {
         return Err(format!("must be a binary name, not a path (got \"{text}\")"));
     }
-    Ok(string(text))
+    Ok(json!(text))
 }
 
-fn path_inside(text: &str) -> Result<Json, String> {
+fn path_inside(text: &str) -> Result<Value, String> {
     let path = text.replace('\\', "/");
     let bytes = path.as_bytes();
     let has_drive = bytes.first().is_some_and(u8::is_ascii_alphabetic) && path.get(1..3) == Some(":/");
@@ -101,85 +104,70 @@ fn path_inside(text: &str) -> Result<Json, String> {
             "must be a relative path within the workspace (no \"..\" or absolute paths), got \"{text}\""
         ));
     }
-    Ok(string(text))
+    Ok(json!(text))
 }
 
-fn word(value: &Json, words: &[&str]) -> Result<Json, String> {
-    let text = value
-        .as_str()
-        .ok_or_else(|| format!("expected string, got {}", type_of(value)))?;
+fn word(value: &Value, words: &[&str]) -> Result<Value, String> {
+    let text = value.as_str().ok_or_else(|| expected("string", value))?;
     if words.contains(&text) {
-        return Ok(string(text));
+        return Ok(json!(text));
     }
     Err(format!("must be one of {}, got \"{text}\"", words.join("|")))
 }
 
-fn flag(value: &Json) -> Result<Json, String> {
+fn flag(value: &Value) -> Result<Value, String> {
     match value {
-        Json::Bool(flag) => Ok(Json::Bool(*flag)),
-        other => Err(format!("expected boolean, got {}", type_of(other))),
+        Value::Bool(_) => Ok(value.clone()),
+        other => Err(expected("boolean", other)),
     }
 }
 
-fn whole(value: &Json, min: u32, max: u32) -> Result<Json, String> {
-    let number = value
-        .as_number()
-        .ok_or_else(|| format!("expected number, got {}", type_of(value)))?;
+fn whole(value: &Value, min: u32, max: u32) -> Result<Value, String> {
+    let number = value.as_f64().ok_or_else(|| expected("number", value))?;
     let fits = number.fract() == 0.0 && (f64::from(min)..=f64::from(max)).contains(&number);
     if fits {
-        // `-0` is 0.
-        return Ok(Json::Number(number + 0.0));
+        return Ok(json!(number as u32));
     }
     Err(format!(
-        "must be a finite integer between {min} and {max}, got {}",
-        number_text(number)
+        "must be a finite integer between {min} and {max}, got {number}"
     ))
 }
 
-fn number(value: &Json, min: f64, max: f64) -> Result<Json, String> {
-    let number = value
-        .as_number()
-        .ok_or_else(|| format!("expected number, got {}", type_of(value)))?;
-    if !number.is_finite() {
-        return Err("must be a finite number".to_string());
-    }
+fn number(value: &Value, min: f64, max: f64) -> Result<Value, String> {
+    let number = value.as_f64().ok_or_else(|| expected("number", value))?;
     if !(min..=max).contains(&number) {
-        return Err(format!(
-            "must be between {} and {}",
-            number_text(min),
-            number_text(max)
-        ));
+        return Err(format!("must be between {min} and {max}"));
     }
-    Ok(Json::Number(number + 0.0))
+    // A whole one is shown as one; `-0` is 0.
+    match number.fract() == 0.0 {
+        true => Ok(json!(number as i64)),
+        false => Ok(json!(number)),
+    }
 }
 
-fn texts(path: &str, value: &Json) -> Checked {
+fn texts(path: &str, value: &Value) -> Checked {
     let Some(items) = value.as_array() else {
-        return Checked::bad(path, format!("expected string[], got {}", type_of(value)));
+        return Checked::bad(path, expected("string[]", value));
     };
     let mut kept = Vec::with_capacity(items.len());
     for (at, item) in items.iter().enumerate() {
         match text(item) {
-            Ok(text) => kept.push(string(trim(text))),
+            Ok(text) => kept.push(json!(trim(text))),
             Err(why) => return Checked::bad(&format!("{path}[{at}]"), why),
         }
     }
-    Checked::good(Json::Array(kept))
-}
-
-fn entries_of(value: &Json) -> Vec<(String, Json)> {
-    value.as_object().unwrap_or_default().to_vec()
+    Checked::good(Value::Array(kept))
 }
 
 fn tiers(
     path: &str,
-    value: &Json,
-    mut kept: Vec<(String, Json)>,
-    check: impl Fn(&Json) -> Result<Json, String>,
+    value: &Value,
+    mut kept: Map<String, Value>,
+    check: impl Fn(&Value) -> Result<Value, String>,
     null_removes: bool,
 ) -> Checked {
     let Some(entries) = value.as_object() else {
-        return Checked::bad(path, format!("expected object, got {}", value.type_name()));
+        return Checked::bad(path, format!("expected object, got {}", kind_of(value)));
     };
     let mut complaints = Vec::new();
     for (tier, item) in entries {
@@ -191,37 +179,35 @@ fn tiers(
             ));
             continue;
         }
-        if null_removes && *item == Json::Null {
-            kept.retain(|(known, _)| known != tier);
+        if null_removes && item.is_null() {
+            kept.remove(tier);
             continue;
         }
         match check(item) {
-            Ok(item) => {
-                kept.retain(|(known, _)| known != tier);
-                kept.push((tier.clone(), item));
-            }
+            Ok(item) => drop(kept.insert(tier.clone(), item)),
             Err(why) => complaints.push((place, why)),
         }
     }
-    kept.sort_by_key(|(tier, _)| TIERS.iter().position(|known| known == tier));
+    let in_order = TIERS.iter().filter_map(|tier| kept.remove_entry(*tier));
     Checked {
-        value: Some(Json::Object(kept)),
+        value: Some(Value::Object(in_order.collect())),
         complaints,
     }
 }
 
-fn tools(path: &str, value: &Json, min: u32, max: u32) -> Checked {
+fn tools(path: &str, value: &Value, min: u32, max: u32) -> Checked {
     let Some(entries) = value.as_object() else {
-        return Checked::bad(path, format!("expected object, got {}", value.type_name()));
+        return Checked::bad(path, format!("expected object, got {}", kind_of(value)));
     };
-    let mut checked = Checked::good(Json::Null);
-    let mut kept = Vec::new();
+    let (mut kept, mut complaints) = (Map::new(), Vec::new());
     for (tool, item) in entries {
         match whole(item, min, max) {
-            Ok(item) => kept.push((tool.clone(), item)),
-            Err(why) => checked.complaints.push((format!("{path}.{tool}"), why)),
+            Ok(item) => drop(kept.insert(tool.clone(), item)),
+            Err(why) => complaints.push((format!("{path}.{tool}"), why)),
         }
     }
-    checked.value = Some(Json::Object(kept));
-    checked
+    Checked {
+        value: Some(Value::Object(kept)),
+        complaints,
+    }
 }

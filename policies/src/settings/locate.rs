@@ -1,80 +1,24 @@
 //! On which line of a file does a key stand?
 
-use crate::compat::Json;
-
-/// One container that is open while the text is read.
-struct Level {
-    /// It is an object, and a key comes next.
-    key_next: bool,
-    is_object: bool,
-    /// So much of the path leads here; none when it leads elsewhere.
-    matched: Option<usize>,
-}
+use serde_json::value::RawValue;
+use std::collections::BTreeMap;
 
 /// The line, from 1, of the deepest key of `path` that is there; the last one where a key is repeated.
-///
-/// The text is one that parses; of any other the answer is a guess.
 pub fn line_of_key(text: &str, path: &[&str]) -> Option<usize> {
-    let bytes = text.as_bytes();
-    let (mut at, mut line) = (0, 1);
-    let mut levels: Vec<Level> = Vec::new();
-    let mut matched_next = Some(0);
-    let mut found: Option<(usize, usize)> = None;
-    while let Some(byte) = bytes.get(at) {
-        match byte {
-            b'\n' => line += 1,
-            b'{' | b'[' => {
-                let is_object = *byte == b'{';
-                levels.push(Level {
-                    key_next: is_object,
-                    is_object,
-                    matched: matched_next.filter(|_| is_object),
-                });
-                matched_next = None;
-            }
-            b'}' | b']' => drop(levels.pop()),
-            b',' => {
-                matched_next = None;
-                if let Some(level) = levels.last_mut() {
-                    level.key_next = level.is_object;
-                }
-            }
-            b'"' => {
-                let end = end_of_string(bytes, at);
-                if let Some(level) = levels.last_mut().filter(|level| level.key_next) {
-                    level.key_next = false;
-                    let next = level.matched.filter(|matched| {
-                        let key = text.get(at..end).and_then(|key| Json::parse(key).ok());
-                        key.is_some_and(|key| key.as_str() == path.get(*matched).copied())
-                    });
-                    matched_next = next.map(|matched| matched + 1);
-                    if let Some(depth) = matched_next
-                        && found.is_none_or(|(deepest, _)| depth >= deepest)
-                    {
-                        found = Some((depth, line));
-                    }
-                }
-                at = end;
-                continue;
-            }
-            _ => {}
-        }
-        at += 1;
+    let (mut within, mut line) = (text, None);
+    for key in path {
+        // Each value is a part of the text, so where it begins says where it stands.
+        let Ok(entries) = serde_json::from_str::<BTreeMap<String, &RawValue>>(within) else {
+            break;
+        };
+        let Some(value) = entries.get(*key) else { break };
+        let value = value.get();
+        let before = &text[..value.as_ptr() as usize - text.as_ptr() as usize];
+        let through_key = before.trim_end().trim_end_matches(':').trim_end();
+        line = Some(through_key.matches('\n').count() + 1);
+        within = value;
     }
-    found.map(|(_, line)| line)
-}
-
-/// Behind the closing quote.
-fn end_of_string(bytes: &[u8], start: usize) -> usize {
-    let mut at = start + 1;
-    while let Some(byte) = bytes.get(at) {
-        match byte {
-            b'"' => return at + 1,
-            b'\\' => at += 2,
-            _ => at += 1,
-        }
-    }
-    bytes.len()
+    line
 }
 
 #[cfg(test)]

@@ -1,10 +1,10 @@
 //! From the texts of files to one value for every key.
 
-use super::check::check_value;
+use super::check::{check_value, kind_of};
 use super::keys::{KEYS, Key, Kind, SECTIONS, Trust};
 use super::nearest::nearest_key;
 use super::{OUR_SECTION, PEER_SECTION};
-use crate::compat::{Json, number_text};
+use serde_json::Value;
 use std::collections::BTreeSet;
 use std::sync::LazyLock;
 
@@ -46,7 +46,7 @@ pub struct ResolvedValue {
     /// Its key.
     pub key: &'static Key,
     /// The value.
-    pub value: Json,
+    pub value: Value,
     /// Where it comes from.
     pub origin: Origin,
 }
@@ -69,6 +69,8 @@ pub enum NoticeKind {
     ParseFailed {
         /// What and where.
         why: String,
+        /// From 1; none when it is about the whole file.
+        line: Option<usize>,
     },
     /// The section is no object; nothing of it is used.
     SectionNotObject {
@@ -107,7 +109,7 @@ impl Notice {
         };
         let section = self.section.unwrap_or(OUR_SECTION);
         match &self.kind {
-            NoticeKind::ParseFailed { why } => format!("failed to parse {file} ({why}); defaults are used"),
+            NoticeKind::ParseFailed { why, .. } => format!("failed to parse {file} ({why}); defaults are used"),
             NoticeKind::SectionNotObject { got } => {
                 format!("{file}: {section} must be an object, got {got}; defaults are used")
             }
@@ -139,11 +141,9 @@ pub struct Resolved {
 
 impl Resolved {
     /// The value of a key.
-    pub fn get(&self, path: &str) -> &Json {
-        self.values
-            .iter()
-            .find(|value| value.key.path == path)
-            .map_or(&Json::Null, |value| &value.value)
+    pub fn get(&self, path: &str) -> &Value {
+        let value = self.values.iter().find(|value| value.key.path == path);
+        value.map_or(&Value::Null, |value| &value.value)
     }
 }
 
@@ -151,7 +151,7 @@ impl Resolved {
 static DEFAULTS: LazyLock<Vec<ResolvedValue>> = LazyLock::new(|| {
     let defaults = KEYS.iter().map(|key| ResolvedValue {
         key,
-        value: Json::parse(key.default).unwrap_or(Json::Null),
+        value: serde_json::from_str(key.default).unwrap_or_default(),
         origin: Origin::Default,
     });
     defaults.collect()
@@ -179,35 +179,32 @@ pub fn resolve_settings(files: &[SettingsFile<'_>]) -> Resolved {
 
 fn apply_file(file: &SettingsFile<'_>, resolved: &mut Resolved) {
     let Some(text) = file.text else { return };
-    let failed = |why: String| Notice {
-        place: file.place,
-        section: None,
-        kind: NoticeKind::ParseFailed { why },
+    let mut failed = |why: String, line: Option<usize>| {
+        resolved.notices.push(Notice {
+            place: file.place,
+            section: None,
+            kind: NoticeKind::ParseFailed { why, line },
+        });
     };
     if text.len() > FILE_BYTES_MAX {
-        resolved
-            .notices
-            .push(failed(format!("more than {FILE_BYTES_MAX} bytes")));
-        return;
+        return failed(format!("more than {FILE_BYTES_MAX} bytes"), None);
     }
-    let root = match Json::parse(text) {
-        Ok(Json::Null) => return resolved.notices.push(failed("the file holds null".to_string())),
+    let root: Value = match serde_json::from_str(text) {
+        Ok(Value::Null) => return failed("the file holds null".to_string(), None),
         Ok(root) => root,
-        Err(error) => return resolved.notices.push(failed(error.to_string())),
+        Err(error) => return failed(format!("not JSON: {error}"), Some(error.line())),
     };
     for section in [PEER_SECTION, OUR_SECTION] {
         match root.get(section) {
-            None | Some(Json::Null) => {}
-            Some(values @ Json::Object(_)) => Section {
+            None | Some(Value::Null) => {}
+            Some(values @ Value::Object(_)) => Section {
                 file,
                 section,
                 resolved,
             }
             .apply(values),
             Some(other) => {
-                let kind = NoticeKind::SectionNotObject {
-                    got: other.type_name(),
-                };
+                let kind = NoticeKind::SectionNotObject { got: kind_of(other) };
                 resolved.notices.push(Notice {
                     place: file.place,
                     section: Some(section),
@@ -226,7 +223,7 @@ struct Section<'a, 'b> {
 }
 
 impl Section<'_, '_> {
-    fn apply(&mut self, values: &Json) {
+    fn apply(&mut self, values: &Value) {
         let mut complained: Vec<&str> = Vec::new();
         for (at, key) in KEYS.iter().enumerate() {
             let path = key.path;
@@ -234,11 +231,11 @@ impl Section<'_, '_> {
                 None => (values, path),
                 Some((section, name)) => match values.get(section) {
                     None => continue,
-                    Some(holder @ Json::Object(_)) => (holder, name),
+                    Some(holder @ Value::Object(_)) => (holder, name),
                     Some(other) => {
                         if !complained.contains(&section) {
                             complained.push(section);
-                            let why = format!("expected object, got {}", other.type_name());
+                            let why = format!("expected object, got {}", kind_of(other));
                             self.notice(NoticeKind::Invalid {
                                 key: section.to_string(),
                                 why,
@@ -255,7 +252,7 @@ impl Section<'_, '_> {
         self.unknown_keys(values);
     }
 
-    fn apply_value(&mut self, at: usize, value: &Json) {
+    fn apply_value(&mut self, at: usize, value: &Value) {
         let key = &KEYS[at];
         let below = self.resolved.values[at].value.clone();
         let checked = check_value(key, value, &below);
@@ -276,10 +273,10 @@ impl Section<'_, '_> {
         self.resolved.values[at] = ResolvedValue { key, value, origin };
     }
 
-    fn unknown_keys(&mut self, values: &Json) {
-        for (name, value) in values.as_object().unwrap_or_default() {
+    fn unknown_keys(&mut self, values: &Value) {
+        for (name, value) in values.as_object().into_iter().flatten() {
             if SECTIONS.contains(&name.as_str()) {
-                for (inner, _) in value.as_object().unwrap_or_default() {
+                for (inner, _) in value.as_object().into_iter().flatten() {
                     if !KNOWN.contains(&(name.as_str(), inner.as_str())) {
                         self.unknown(format!("{name}.{inner}"));
                     }
@@ -308,7 +305,7 @@ impl Section<'_, '_> {
 }
 
 /// Why an untrusted workspace may not set this.
-fn refused(key: &Key, below: &Json, value: &Json) -> Option<&'static str> {
+fn refused(key: &Key, below: &Value, value: &Value) -> Option<&'static str> {
     if value == below {
         return None;
     }
@@ -319,42 +316,30 @@ fn refused(key: &Key, below: &Json, value: &Json) -> Option<&'static str> {
     }
 }
 
-fn raises(kind: Kind, below: &Json, value: &Json) -> bool {
-    let off = matches!(
-        kind,
-        Kind::Int {
-            zero_is_off: true,
-            ..
-        }
-    );
-    let limit = |value: &Json| match value.as_number() {
-        Some(number) if off && number == 0.0 => f64::INFINITY,
-        Some(number) => number,
-        None => f64::INFINITY,
+fn raises(kind: Kind, below: &Value, value: &Value) -> bool {
+    let zero_is_off = matches!(kind, Kind::Int { zero_is_off: true, .. });
+    let limit = |value: &Value| match value.as_f64() {
+        Some(number) if number != 0.0 || !zero_is_off => number,
+        Some(_) | None => f64::INFINITY,
     };
     match (below, value) {
-        (Json::Object(_), Json::Object(entries)) => {
+        (Value::Object(old), Value::Object(new)) => {
             // A part that is not there falls back to the common ceiling, which is no lower than any default.
             let raised =
-                |(name, item): &(String, Json)| below.get(name).is_none_or(|old| limit(item) > limit(old));
-            entries.iter().any(raised) || below.as_object().is_some_and(|old| old.len() > entries.len())
+                |(name, item): (&String, &Value)| old.get(name).is_none_or(|old| limit(item) > limit(old));
+            new.iter().any(raised) || old.len() > new.len()
         }
         _ => limit(value) > limit(below),
     }
 }
 
-impl ResolvedValue {
-    /// One line for `config show`.
-    pub fn line(&self) -> String {
-        let from = match self.origin {
+impl Origin {
+    /// As a person is told.
+    pub fn in_words(self) -> String {
+        match self {
             Origin::Default => "default".to_string(),
             Origin::File(Place::Home, section) => format!("home, {section}"),
             Origin::File(Place::Workspace, section) => format!("workspace, {section}"),
-        };
-        let value = match &self.value {
-            Json::Number(number) => number_text(*number),
-            other => other.to_text(),
-        };
-        format!("{} = {value}  ({from})", self.key.path)
+        }
     }
 }

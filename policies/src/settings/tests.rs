@@ -1,7 +1,7 @@
 //! Layers, trust, unknown keys.
 
 use super::*;
-use crate::compat::Json;
+use serde_json::json;
 use std::time::Duration;
 
 fn home(text: &str) -> SettingsFile<'_> {
@@ -45,7 +45,7 @@ fn another(key: &Key) -> String {
         Kind::Int { min, .. } if key.default == min.to_string() => (min + 1).to_string(),
         Kind::Int { min, .. } => min.max(1).to_string(),
         Kind::Number { .. } => "1.5".to_string(),
-        Kind::Flag => (default.get(key.path) != &Json::Bool(true)).to_string(),
+        Kind::Flag => (*default.get(key.path) != true).to_string(),
         Kind::Word(words) => {
             let other = words.iter().find(|word| format!("\"{word}\"") != key.default);
             format!("\"{}\"", other.expect("two words"))
@@ -95,14 +95,14 @@ fn the_workspace_wins_over_home_and_ours_over_the_peer() {
             true,
         ),
     ]);
-    assert_eq!(resolved.get("historyWindow"), &Json::Number(7.0));
+    assert_eq!(resolved.get("historyWindow"), &json!(7));
     let window = resolved
         .values
         .iter()
         .find(|value| value.key.path == "historyWindow")
         .unwrap();
     assert_eq!(window.origin, Origin::File(Place::Workspace, OUR_SECTION));
-    assert_eq!(window.line(), "historyWindow = 7  (workspace, impresario)");
+    assert_eq!(window.origin.in_words(), "workspace, impresario");
     assert_eq!(
         Configured::from(&resolved).run.clocks.grace,
         Duration::from_millis(500)
@@ -128,10 +128,10 @@ fn an_untrusted_workspace_cannot_name_or_raise() {
         assert_eq!(untrusted.get(path), defaults.get(path), "{path}");
     }
     assert_eq!(untrusted.notices.len(), refused.len(), "{:?}", lines(&untrusted));
-    assert_eq!(untrusted.get("historyWindow"), &Json::Number(3.0));
+    assert_eq!(untrusted.get("historyWindow"), &json!(3));
     assert_eq!(
         untrusted.get("executionRouting.surfaceDecision"),
-        &Json::Bool(true)
+        &json!(true)
     );
     assert_eq!(resolve_settings(&[workspace(text, true)]).notices, []);
 }

@@ -1,7 +1,6 @@
 //! The same values as the runtime takes them. Their defaults are those of the table, and stand nowhere else.
 
 use super::resolve::{Origin, Resolved, resolve_settings};
-use crate::compat::Json;
 use crate::domain::{
     AnswerTerms, Clocks, DegradationSettings, HistorySettings, HistoryStrategy, HistoryTerms, MiddleMode,
     ModelNaming, ModelPool, ObservationSettings, OverflowSettings, Persistence, ResultTerms, Retrieval,
@@ -12,6 +11,7 @@ use crate::domain::{
 use crate::model_mapping::map_model;
 use crate::parallel::ParallelSettings;
 use crate::trace_report::ReportSettings;
+use serde_json::Value;
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
 use std::time::Duration;
@@ -108,7 +108,7 @@ struct Reader<'a>(&'a Resolved);
 
 impl Reader<'_> {
     fn number(&self, path: &str) -> f64 {
-        self.0.get(path).as_number().unwrap_or(0.0)
+        self.0.get(path).as_f64().unwrap_or(0.0)
     }
 
     fn count(&self, path: &str) -> usize {
@@ -120,7 +120,7 @@ impl Reader<'_> {
     }
 
     fn flag(&self, path: &str) -> bool {
-        self.0.get(path) == &Json::Bool(true)
+        *self.0.get(path) == true
     }
 
     fn text(&self, path: &str) -> String {
@@ -132,12 +132,8 @@ impl Reader<'_> {
     }
 
     fn texts(&self, path: &str) -> Vec<String> {
-        let items = self.0.get(path).as_array().unwrap_or_default();
-        items
-            .iter()
-            .filter_map(Json::as_str)
-            .map(str::to_string)
-            .collect()
+        let items = self.0.get(path).as_array().into_iter().flatten();
+        items.filter_map(|text| Some(text.as_str()?.to_string())).collect()
     }
 
     /// A file says it.
@@ -232,7 +228,7 @@ impl Reader<'_> {
 
     fn models(&self) -> ModelPool {
         let models = self.0.get("executionRouting.models");
-        let model = |tier: &str| models.get(tier).and_then(Json::as_str).map(str::to_string);
+        let model = |tier: &str| models[tier].as_str().map(str::to_string);
         ModelPool {
             cheap: model("cheap"),
             balanced: model("balanced"),
@@ -270,10 +266,7 @@ impl Reader<'_> {
 
     fn tier_ceilings(&self) -> Option<TierCeilings> {
         let ceilings = self.0.get("contextBudgets.overflowCeilingBytes");
-        let ceiling = |tier: &str| {
-            let bytes = ceilings.get(tier).and_then(Json::as_number);
-            bytes.map(|bytes| bytes as u64)
-        };
+        let ceiling = |tier: &str| ceilings[tier].as_u64();
         let enabled = self.flag("contextBudgets.enabled");
         enabled.then(|| TierCeilings {
             cheap: ceiling("cheap"),
@@ -283,9 +276,9 @@ impl Reader<'_> {
     }
 
     fn tool_ceilings(&self) -> BTreeMap<String, u64> {
-        let entries = self.0.get("toolCeilingBytes").as_object().unwrap_or_default();
-        let ceiling = |(tool, bytes): &(String, Json)| Some((tool.clone(), bytes.as_number()? as u64));
-        entries.iter().filter_map(ceiling).collect()
+        let entries = self.0.get("toolCeilingBytes").as_object().into_iter().flatten();
+        let ceiling = |(tool, bytes): (&String, &Value)| Some((tool.clone(), bytes.as_u64()?));
+        entries.filter_map(ceiling).collect()
     }
 
     fn history(&self) -> HistorySettings {

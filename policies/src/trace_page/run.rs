@@ -3,7 +3,7 @@
 use super::document::{document, ink_of, sign_of, tiles, words_of};
 use super::html::Html;
 use super::timeline::{ARGUMENT_UNITS, DRAWN_MAX, Drawn, Span, calls_of, draw, look_of};
-use crate::compat::{to_fixed, trim};
+use crate::compat::trim;
 use crate::domain::TraceVerdict;
 use crate::execution_route::{complexity_word, risk_word, tier_word};
 use crate::trace_file::Trace;
@@ -59,7 +59,7 @@ fn write_head(html: &mut Html, file: &str, trace: &Trace, verdict: &TraceVerdict
     facts.push(("Risk", risk_word(route.risk).replace('_', " ")));
     facts.push((
         "Judge's confidence",
-        format!("{}%", to_fixed(route.confidence * 100.0, 0)),
+        format!("{}%", (route.confidence * 100.0).round()),
     ));
     tiles(html, &facts);
     if !verdict.signals.is_empty() {
@@ -129,7 +129,7 @@ fn write_call(html: &mut Html, drawn: &Drawn<'_>, from: f64) {
         .markup(" ");
     html.element("code", "", &args_text(&call.args, ARGUMENT_UNITS));
     html.markup("<details><summary>arguments</summary>")
-        .element("pre", "", &call.args.to_pretty());
+        .element("pre", "", &format!("{:#}", call.args));
     html.markup("</details></td><td>").text(look_of(drawn).2);
     if !call.result_preview.is_empty() {
         html.markup("<details><summary>what came back</summary>");

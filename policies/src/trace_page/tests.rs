@@ -1,7 +1,6 @@
 //! Facts about both pages: nothing from a trace becomes markup, and whatever a file says, there is a page.
 
 use super::*;
-use crate::compat::Json;
 use crate::trace_classify::classify_trace;
 use crate::trace_file::{CallDetail, CallFate, Trace, TraceCall, TraceExtras, TraceMoment, TraceTry};
 use crate::trace_report::ReportSettings;
@@ -19,7 +18,7 @@ fn hostile() -> Trace {
         index,
         server_name: HOSTILE.into(),
         tool_name: HOSTILE.into(),
-        args: Json::Object(vec![(HOSTILE.into(), Json::String(HOSTILE.into()))]),
+        args: serde_json::json!({HOSTILE: HOSTILE}),
         result_preview: HOSTILE.into(),
         blocked,
         timestamp: 2_000.0 + index,

@@ -5,7 +5,8 @@ use crate::vectors::{Answer, Case};
 use impresario_actors::gateways::{ModelMessage, ModelRole};
 use impresario_actors::messages::run::AwaitRun;
 use impresario_actors::messages::session::StartSkill;
-use impresario_policies::compat::{Json, units};
+use crate::json::Json;
+use impresario_policies::compat::units;
 use impresario_policies::domain::{
     Brief, HistorySettings, HistoryStrategy, MiddleMode, Route, ShortNewest, Verdict,
 };
@@ -20,7 +21,7 @@ use serde_json::{Value, json};
 const ROUTING_MESSAGE_UNITS_MAX: usize = 10_000;
 
 pub fn coerce_route_of(case: &Case) -> Answer {
-    Answer::value(route_value(&coerce_route(case.get("raw"))))
+    Answer::value(route_value(&coerce_route(&Value::from(case.get("raw")))))
 }
 
 pub fn route_value(route: &Route) -> Value {

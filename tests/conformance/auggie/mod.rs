@@ -18,7 +18,7 @@ mod traces;
 
 use crate::Function;
 use crate::vectors::{Answer, Case};
-use impresario_policies::compat::Json;
+use crate::json::Json;
 
 /// Every function of it that we have a counterpart of.
 pub fn functions() -> Vec<Function> {

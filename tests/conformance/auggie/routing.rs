@@ -2,16 +2,14 @@
 
 use super::texts::mapping_error;
 use crate::vectors::{Answer, Case};
-use impresario_policies::compat::Json;
+use crate::json::Json;
 use impresario_policies::context_budget::{ContextBudgetSettings, choose_context_budget};
 use impresario_policies::domain::{
     ModelNaming, ModelPool, Route, RouteDecision, RoutePreference, RouteSettings, RouteSource,
     SkillModelPolicy, Tier,
 };
 use impresario_policies::execution_route::{RouteFacts, choose_route, executing_line, tier_word};
-use impresario_policies::judge_reply::tier_named;
-use impresario_policies::trace_file::route_from;
-use serde_json::json;
+use serde_json::{Value, json};
 
 fn pool(models: &Json) -> ModelPool {
     let model = |tier: &str| models.get(tier).and_then(Json::as_str).map(str::to_string);
@@ -20,6 +18,10 @@ fn pool(models: &Json) -> ModelPool {
         balanced: model("balanced"),
         frontier: model("frontier"),
     }
+}
+
+fn tier_named(name: &str) -> Tier {
+    serde_json::from_value(json!(name)).unwrap_or(Tier::Balanced)
 }
 
 pub fn source_word(source: RouteSource) -> &'static str {
@@ -49,7 +51,7 @@ pub fn execution_router(case: &Case) -> Answer {
     };
     let route = match case.get("route") {
         Json::Null => Route::default(),
-        given => route_from(Some(given)),
+        given => serde_json::from_value(Value::from(given)).expect("a route"),
     };
     let facts = RouteFacts {
         skill_model: case.get("skill_model").as_str(),
@@ -69,7 +71,7 @@ pub fn execution_router(case: &Case) -> Answer {
 pub fn execution_message(case: &Case) -> Answer {
     let selection = case.get("selection");
     let text = |key: &str| selection.get(key).and_then(Json::as_str).unwrap_or("");
-    let tier = tier_named(text("tier")).unwrap_or(Tier::Balanced);
+    let tier = tier_named(text("tier"));
     let decision = RouteDecision {
         model: text("model").into(),
         tier,
@@ -94,7 +96,7 @@ pub fn context_budget(case: &Case) -> Answer {
         balanced: ceiling("balanced"),
         frontier: ceiling("frontier"),
     };
-    let tier = tier_named(case.text("tier")).unwrap_or(Tier::Balanced);
+    let tier = tier_named(case.text("tier"));
     let budget = choose_context_budget(tier, &settings);
     Answer::value(json!({
         "overflowCeilingBytes": budget.ceiling_bytes, "tier": tier_word(budget.tier),

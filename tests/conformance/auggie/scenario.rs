@@ -6,7 +6,7 @@ use impresario::traces::{Traces, viewed};
 use impresario_actors::gateways::ToolVerdict;
 use impresario_actors::messages::run::{AwaitRun, CancelRun, ParkRuns};
 use impresario_actors::messages::session::StartSkill;
-use impresario_policies::compat::Json;
+use crate::json::Json;
 use impresario_policies::domain::{Reason, ReasonCode, RetrievalEngine, RunId, RunRequest};
 use impresario_policies::execution_route::tier_word;
 use impresario_policies::skill_command::{TypedInput, read_typed_input};

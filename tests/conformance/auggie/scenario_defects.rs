@@ -2,7 +2,8 @@
 
 use crate::compare::{same, same_without_halves};
 use crate::vectors::{Answer, Case};
-use impresario_policies::compat::{Json, units};
+use crate::json::Json;
+use impresario_policies::compat::units;
 use regex::Regex;
 
 /// Whether our answer to a whole scenario is the one we want where the peer shows this fault.

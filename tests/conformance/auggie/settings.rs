@@ -1,7 +1,7 @@
 //! Settings files.
 
 use crate::vectors::{Answer, Case};
-use impresario_policies::compat::Json;
+use crate::json::Json;
 use impresario_policies::settings::{NoticeKind, Place, Resolved, SettingsFile, resolve_settings};
 use std::collections::BTreeMap;
 
@@ -69,7 +69,7 @@ pub fn config(case: &Case) -> Answer {
 pub fn flat(resolved: &Resolved) -> BTreeMap<String, Json> {
     let mut values = BTreeMap::new();
     for value in &resolved.values {
-        match &value.value {
+        match Json::from(&value.value) {
             Json::Object(entries) => {
                 let parts = entries
                     .iter()
@@ -77,7 +77,7 @@ pub fn flat(resolved: &Resolved) -> BTreeMap<String, Json> {
                 values.extend(parts);
             }
             single => {
-                values.insert(value.key.path.to_string(), single.clone());
+                values.insert(value.key.path.to_string(), single);
             }
         }
         if value.key.path == PEERS_LAST {

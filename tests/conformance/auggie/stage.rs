@@ -15,7 +15,7 @@ use impresario_actors::messages::session::SkillOrder;
 use impresario_actors::supervision::{Root, RootSettings, SupervisorSettings};
 use impresario_actors::trace_files::FileShelf;
 use impresario_policies::admission::AdmissionSettings;
-use impresario_policies::compat::Json;
+use crate::json::Json;
 use impresario_policies::domain::*;
 use impresario_policies::preflight::preflight_failed_line;
 use impresario_policies::projection::RecordedStep;

@@ -1,7 +1,7 @@
 //! Files of traces, and what is said of them.
 
 use crate::vectors::{Answer, Case};
-use impresario_policies::compat::Json;
+use crate::json::Json;
 use impresario_policies::degradation::{DegradationFacts, decide_alert};
 use impresario_policies::domain::{
     Brief, Complexity, DegradationSettings, Risk, Route, Tier, TraceOutcome, TraceVerdict,
@@ -25,7 +25,7 @@ const DEFAULT_WINDOW: usize = 10;
 const DEFAULT_KEPT: f64 = 20.0;
 
 fn trace_of(value: &Json) -> Trace {
-    Trace::from_json(value).expect("a trace")
+    serde_json::from_value(Value::from(value)).expect("a trace")
 }
 
 /// A trace of which only how it stopped and what it said matters.
@@ -67,10 +67,8 @@ fn short_call(index: usize, timestamp: f64) -> TraceCall {
         index: index as f64,
         server_name: "s".into(),
         tool_name: "t".into(),
-        args: Json::Null,
-        result_preview: String::new(),
-        blocked: false,
         timestamp,
+        ..TraceCall::default()
     }
 }
 
