@@ -72,7 +72,10 @@ fn coerce_verdict(value: &Value) -> Verdict {
 pub fn coerce_route(value: &Value) -> Route {
     let nobody = Route::default();
     let confidence = member(value, "confidence").unwrap_or(nobody.confidence);
-    let reason = cut_units(trim(member(value, "reason").unwrap_or("")), ROUTE_REASON_UNITS_MAX);
+    let reason = cut_units(
+        trim(member(value, "reason").unwrap_or("")),
+        ROUTE_REASON_UNITS_MAX,
+    );
     Route {
         tier: member(value, "tier").unwrap_or(nobody.tier),
         complexity: member(value, "complexity").unwrap_or(nobody.complexity),

@@ -93,7 +93,9 @@ fn read_block(language: &str, block: &str) -> Result<Map<String, Value>, SkillFi
         // White space after the dashes is part of the block: what is none to YAML is an error.
         "" => read_lenient_yaml(&format!("{language}{block}")),
         "json" => serde_json::from_str(block).map_err(|error| json_error(&error)),
-        other if other.eq_ignore_ascii_case("yaml") || other.eq_ignore_ascii_case("yml") => read_lenient_yaml(block),
+        other if other.eq_ignore_ascii_case("yaml") || other.eq_ignore_ascii_case("yml") => {
+            read_lenient_yaml(block)
+        }
         other => {
             let language = other.chars().take(40).collect();
             return Err(SkillFileError::Language { language });
@@ -154,7 +156,10 @@ mod tests {
         let Err(error) = read_skill_file("---\nmodel: a\nmodel: b\n---\nBody") else {
             panic!("duplicate key")
         };
-        assert!(error.to_string().starts_with("SKILL.md line 3, column 1: "), "{error}");
+        assert!(
+            error.to_string().starts_with("SKILL.md line 3, column 1: "),
+            "{error}"
+        );
     }
 
     #[test]
@@ -186,7 +191,10 @@ mod tests {
         let block = "model: a\ntools: [read, grep]\nhooks:\n  - on: start\n    run: |\n      one\n      two\nnested: {a: {b: 1}}";
         for (language, block) in [
             ("", block.to_string()),
-            ("json", serde_json::to_string(&read_yaml::<Value>(block).unwrap()).unwrap()),
+            (
+                "json",
+                serde_json::to_string(&read_yaml::<Value>(block).unwrap()).unwrap(),
+            ),
         ] {
             let skill = read_skill_file(&format!("---{language}\n{block}\n---\nBody")).unwrap();
             assert_eq!(skill.model.as_deref(), Some("a"));

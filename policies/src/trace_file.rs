@@ -162,8 +162,7 @@ impl Trace {
         }
         let read = serde_json::from_str(content);
         // The peer cuts texts inside of an emoji, and keeps the half.
-        read.or_else(|_| serde_json::from_str(&whole_pairs(content)))
-            .ok()
+        read.or_else(|_| serde_json::from_str(&whole_pairs(content))).ok()
     }
 
     /// The text of its file.
@@ -275,6 +274,12 @@ pub fn kept_arguments(written: &str) -> Option<String> {
     }
     let read = serde_json::from_str(written).unwrap_or_else(|_| json!(written));
     Some(traced_args(&read).to_string())
+}
+
+/// Arguments that were kept; where nobody did, what a person was shown of the call.
+pub fn shown_arguments(kept: Option<&str>, summary: &str) -> Value {
+    let kept = kept.and_then(|kept| serde_json::from_str(kept).ok());
+    kept.unwrap_or_else(|| json!({"summary": summary}))
 }
 
 /// Arguments as they may be kept: no secrets, and bounded.
@@ -444,7 +449,11 @@ mod tests {
         let indices: Vec<f64> = trace.tool_calls.iter().map(|call| call.index).collect();
         assert_eq!(indices, [0.0, 7.0, 2.0]);
         assert_eq!(trace.ours, None);
-        for none in ["{}", r#"{"skillName":5,"toolCalls":[]}"#, r#"{"skillName":"demo","toolCalls":{}}"#] {
+        for none in [
+            "{}",
+            r#"{"skillName":5,"toolCalls":[]}"#,
+            r#"{"skillName":"demo","toolCalls":{}}"#,
+        ] {
             assert_eq!(read(none), None, "{none}");
         }
     }

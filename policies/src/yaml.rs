@@ -96,14 +96,20 @@ mod tests {
     #[test]
     fn a_word_is_a_text_and_quotes_make_anything_one() {
         for word in [
-            "yes", "on", "n", "1_000", "017", "1:30", "2024-01-01", "1.2.3", ".inf", "a/b",
+            "yes",
+            "on",
+            "n",
+            "1_000",
+            "017",
+            "1:30",
+            "2024-01-01",
+            "1.2.3",
+            ".inf",
+            "a/b",
         ] {
             check(&format!("model: {word}"), &json!({ "model": word }));
         }
-        check(
-            "[\"12\", 'true', !!str 12]",
-            &json!(["12", "true", "12"]),
-        );
+        check("[\"12\", 'true', !!str 12]", &json!(["12", "true", "12"]));
     }
 
     #[test]
@@ -127,7 +133,11 @@ mod tests {
 
     #[test]
     fn a_tag_makes_nothing_of_a_text() {
-        for text in ["a: !!js/function \"f()\"", "a: !mine b", "a: !include /etc/passwd"] {
+        for text in [
+            "a: !!js/function \"f()\"",
+            "a: !mine b",
+            "a: !include /etc/passwd",
+        ] {
             let error = read_yaml::<Value>(text).expect_err(text);
             assert!(error.message.contains("tag"), "{error}");
         }
@@ -138,10 +148,14 @@ mod tests {
         let mut bomb = "a0: &a0 [x]\n".to_string();
         for level in 1..60 {
             let before = level - 1;
-            bomb.push_str(&format!("a{level}: &a{level} [*a{before}, *a{before}, *a{before}]\n"));
+            bomb.push_str(&format!(
+                "a{level}: &a{level} [*a{before}, *a{before}, *a{before}]\n"
+            ));
         }
         let flow = format!("a: {}1{}", "[".repeat(5_000), "]".repeat(5_000));
-        let block: String = (0..500).map(|depth| format!("{}a:\n", " ".repeat(depth))).collect();
+        let block: String = (0..500)
+            .map(|depth| format!("{}a:\n", " ".repeat(depth)))
+            .collect();
         let long = format!("a: [{}]", "1, ".repeat(NODES_MAX + 1));
         for text in [bomb, flow, block, long, "a: &a [*a]".to_string()] {
             assert!(read_yaml::<Value>(&text).is_err(), "{:.40}", text);
@@ -158,7 +172,10 @@ mod tests {
         let agent: Agent = read_yaml("name: a\ntools:\n  - read").unwrap();
         let place = |field: &Spanned<String>| (field.referenced.line(), field.referenced.column());
         assert_eq!(place(&agent.name), (1, 7));
-        assert_eq!((agent.tools[0].value.as_str(), place(&agent.tools[0])), ("read", (3, 5)));
+        assert_eq!(
+            (agent.tools[0].value.as_str(), place(&agent.tools[0])),
+            ("read", (3, 5))
+        );
         let error = read_yaml::<Agent>("name: a\ntools: 5").expect_err("no list");
         assert_eq!((error.line, error.column), (2, 8), "{error}");
     }

@@ -96,7 +96,20 @@ fn json_is_read_and_written_in_wire_files() {
             "policies/src/offline/",
             "the offline model speaks as a model does, in JSON",
         ),
-        ("policies/src/settings/schema.rs", "is the published schema"),
+        (
+            "policies/src/settings/",
+            "settings files are JSON, and so is their schema",
+        ),
+        (
+            "policies/src/skill_file.rs",
+            "the head of a skill file may be JSON",
+        ),
+        ("policies/src/trace_file.rs", "the codec of trace files"),
+        ("policies/src/judge_reply.rs", "a routing model answers in JSON"),
+        (
+            "policies/src/router_log.rs",
+            "a logged event is an object of JSON",
+        ),
         (
             "actors/src/models/offline.rs",
             "the offline model speaks as a model does, in JSON",

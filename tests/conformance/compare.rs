@@ -1,7 +1,7 @@
 //! Whether our answer is the recorded one.
 
-use crate::vectors::Answer;
 use crate::json::Json;
+use crate::vectors::Answer;
 use impresario_policies::compat;
 use sha2::{Digest, Sha256};
 

@@ -80,7 +80,9 @@ impl From<&Value> for Json {
             Value::String(text) => Json::String(text.clone()),
             Value::Array(items) => Json::Array(items.iter().map(Json::from).collect()),
             Value::Object(entries) => {
-                let entries = entries.iter().map(|(key, value)| (key.clone(), Json::from(value)));
+                let entries = entries
+                    .iter()
+                    .map(|(key, value)| (key.clone(), Json::from(value)));
                 Json::Object(entries.collect())
             }
         }
@@ -98,7 +100,9 @@ impl From<&Json> for Value {
             Json::String(text) => json!(text),
             Json::Array(items) => items.iter().map(Value::from).collect(),
             Json::Object(entries) => {
-                let entries = entries.iter().map(|(key, value)| (key.clone(), Value::from(value)));
+                let entries = entries
+                    .iter()
+                    .map(|(key, value)| (key.clone(), Value::from(value)));
                 Value::Object(entries.collect())
             }
         }

@@ -6,9 +6,8 @@ use impresario_policies::domain::{AttemptEnding, RunId, Step, TerminalState, Wha
 use impresario_policies::progress::describe_step;
 use impresario_policies::projection::{RecordedStep, RunProjection};
 use impresario_policies::trace_file::{
-    CallDetail, CallFate, Trace, TraceCall, TraceExtras, TraceMoment, TraceTry,
+    CallDetail, CallFate, Trace, TraceCall, TraceExtras, TraceMoment, TraceTry, shown_arguments,
 };
-use serde_json::{Value, json};
 use std::collections::BTreeMap;
 
 /// So many moments of a run stand in its trace.
@@ -207,17 +206,11 @@ fn call_of(started: &Begun<'_>, ended: Ended, index: f64) -> TraceCall {
         index,
         server_name: "impresario".to_string(),
         tool_name: started.tool.to_string(),
-        args: arguments_of(started),
+        args: shown_arguments(started.arguments, started.summary),
         result_preview: ended.preview,
         blocked: ended.kept_aside,
         timestamp: ended.at_ms as f64,
     }
-}
-
-/// As the model wrote them; where nobody kept that, what a person was shown.
-fn arguments_of(started: &Begun<'_>) -> Value {
-    let kept = started.arguments.and_then(|arguments| serde_json::from_str(arguments).ok());
-    kept.unwrap_or_else(|| json!({"summary": started.summary}))
 }
 
 /// A runner that shows its results to nobody else keeps their beginning without saying how much is missing.

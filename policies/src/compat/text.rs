@@ -138,7 +138,10 @@ fn offset_of(text: &str, limit: usize) -> usize {
 }
 
 static UNITS_ESCAPED: LazyLock<Option<Regex>> = LazyLock::new(|| {
-    Regex::new(r"\\(?:u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|(u[dD][89a-fA-F][0-9a-fA-F]{2})|.)").ok()
+    Regex::new(
+        r"\\(?:u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|(u[dD][89a-fA-F][0-9a-fA-F]{2})|.)",
+    )
+    .ok()
 });
 
 /// JSON in which half a surrogate pair is written, as it may be there, with U+FFFD in its place.

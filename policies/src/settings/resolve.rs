@@ -109,7 +109,9 @@ impl Notice {
         };
         let section = self.section.unwrap_or(OUR_SECTION);
         match &self.kind {
-            NoticeKind::ParseFailed { why, .. } => format!("failed to parse {file} ({why}); defaults are used"),
+            NoticeKind::ParseFailed { why, .. } => {
+                format!("failed to parse {file} ({why}); defaults are used")
+            }
             NoticeKind::SectionNotObject { got } => {
                 format!("{file}: {section} must be an object, got {got}; defaults are used")
             }
@@ -317,7 +319,13 @@ fn refused(key: &Key, below: &Value, value: &Value) -> Option<&'static str> {
 }
 
 fn raises(kind: Kind, below: &Value, value: &Value) -> bool {
-    let zero_is_off = matches!(kind, Kind::Int { zero_is_off: true, .. });
+    let zero_is_off = matches!(
+        kind,
+        Kind::Int {
+            zero_is_off: true,
+            ..
+        }
+    );
     let limit = |value: &Value| match value.as_f64() {
         Some(number) if number != 0.0 || !zero_is_off => number,
         Some(_) | None => f64::INFINITY,

@@ -129,10 +129,7 @@ fn an_untrusted_workspace_cannot_name_or_raise() {
     }
     assert_eq!(untrusted.notices.len(), refused.len(), "{:?}", lines(&untrusted));
     assert_eq!(untrusted.get("historyWindow"), &json!(3));
-    assert_eq!(
-        untrusted.get("executionRouting.surfaceDecision"),
-        &json!(true)
-    );
+    assert_eq!(untrusted.get("executionRouting.surfaceDecision"), &json!(true));
     assert_eq!(resolve_settings(&[workspace(text, true)]).notices, []);
 }
 

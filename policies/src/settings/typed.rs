@@ -133,7 +133,9 @@ impl Reader<'_> {
 
     fn texts(&self, path: &str) -> Vec<String> {
         let items = self.0.get(path).as_array().into_iter().flatten();
-        items.filter_map(|text| Some(text.as_str()?.to_string())).collect()
+        items
+            .filter_map(|text| Some(text.as_str()?.to_string()))
+            .collect()
     }
 
     /// A file says it.

@@ -3,8 +3,8 @@
 use super::judging::chosen_messages;
 use super::scenario_defects;
 use crate::compare::{same, same_without_halves};
-use crate::vectors::{Answer, Case};
 use crate::json::Json;
+use crate::vectors::{Answer, Case};
 use impresario_policies::compat::units;
 use impresario_policies::redact::REDACTED;
 use regex::Regex;

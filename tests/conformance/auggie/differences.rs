@@ -5,8 +5,8 @@ use super::judging::actor_judge;
 use super::scenario_defects::{part, same_but, text};
 use super::skills::{input_dispatch, skill_command};
 use crate::compare::{same, same_answer};
-use crate::vectors::{Answer, Case};
 use crate::json::Json;
+use crate::vectors::{Answer, Case};
 use impresario_policies::compat::{is_space, trim, trim_start};
 use impresario_policies::domain::Brief;
 use impresario_policies::judge_reply::{read_brief, read_verdict};
@@ -73,10 +73,7 @@ pub fn ours(function: &str, case: &Case, ours: &Answer) -> Option<&'static str> 
             ("the form with a space is read too", a_space_stands_for_the_colon),
         ],
         "skill_parse" => &[("a date is a text, as YAML 1.2 has it", dates_are_texts)],
-        "trace_view" => &[(
-            "an argument that is no text is shown as JSON",
-            arguments_are_json,
-        )],
+        "trace_view" => &[("an argument that is no text is shown as JSON", arguments_are_json)],
         "trace_skill_name" => &[("a file that is no trace has no skill", no_trace_no_skill)],
         _ => &[],
     };
@@ -92,8 +89,14 @@ fn no_json_of_ours(case: &Case, ours: &Answer) -> bool {
     let Err(error) = serde_json::from_str::<Value>(case.text("file")) else {
         return false;
     };
-    let reasons = ["number out of range", "surrogate", "end of hex escape", "recursion limit"];
-    let refused = json!({"changed": {}, "removed": [], "warnings": [{"level": "warn", "kind": "parse-failed"}]});
+    let reasons = [
+        "number out of range",
+        "surrogate",
+        "end of hex escape",
+        "recursion limit",
+    ];
+    let refused =
+        json!({"changed": {}, "removed": [], "warnings": [{"level": "warn", "kind": "parse-failed"}]});
     reasons.iter().any(|reason| error.to_string().contains(reason))
         && same(&Json::from(&refused), value(ours))
 }
@@ -102,12 +105,17 @@ fn no_json_of_ours(case: &Case, ours: &Answer) -> bool {
 fn dates_are_texts(case: &Case, ours: &Answer) -> bool {
     let model = ours.get("raw_model").as_str().unwrap_or("");
     let old = Regex::new(r"^[-+]?[0-9][0-9_:.\- ]*([Tt][0-9:.]+)?Z?$").expect("a pattern");
-    let plain = case.text("file").lines().any(|line| line.trim_end() == format!("model: {model}"));
+    let plain = case
+        .text("file")
+        .lines()
+        .any(|line| line.trim_end() == format!("model: {model}"));
     let recorded = value(&case.expected);
     old.is_match(model)
         && plain
         && recorded.get("raw_model") == Some(&Json::Null)
-        && recorded.get("instructions").is_some_and(|body| same(body, ours.get("instructions")))
+        && recorded
+            .get("instructions")
+            .is_some_and(|body| same(body, ours.get("instructions")))
 }
 
 /// Only the lines of calls with such an argument differ, and only behind its name.
@@ -119,12 +127,13 @@ fn arguments_are_json(case: &Case, ours: &Answer) -> bool {
     };
     let is_container = |argument: Json| matches!(argument, Json::Array(_) | Json::Object(_));
     let (recorded, shown) = (text(value(&case.expected), "text"), text(value(ours), "text"));
-    let same_line = |(recorded, shown): (&str, &str)| match (recorded.split_once("=\""), shown.split_once("=\"")) {
-        (Some((before, _)), Some((begins, json))) if recorded != shown => {
-            before == begins && json.starts_with(['[', '{'])
-        }
-        _ => recorded == shown,
-    };
+    let same_line =
+        |(recorded, shown): (&str, &str)| match (recorded.split_once("=\""), shown.split_once("=\"")) {
+            (Some((before, _)), Some((begins, json))) if recorded != shown => {
+                before == begins && json.starts_with(['[', '{'])
+            }
+            _ => recorded == shown,
+        };
     calls.iter().filter_map(first).any(is_container)
         && recorded.lines().count() == shown.lines().count()
         && recorded.lines().zip(shown.lines()).all(same_line)

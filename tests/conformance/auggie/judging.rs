@@ -1,11 +1,11 @@
 //! Actor and judge, and what they read and write.
 
 use super::stage::{LONG, Script, Stage, play};
+use crate::json::Json;
 use crate::vectors::{Answer, Case};
 use impresario_actors::gateways::{ModelMessage, ModelRole};
 use impresario_actors::messages::run::AwaitRun;
 use impresario_actors::messages::session::StartSkill;
-use crate::json::Json;
 use impresario_policies::compat::units;
 use impresario_policies::domain::{
     Brief, HistorySettings, HistoryStrategy, MiddleMode, Route, ShortNewest, Verdict,

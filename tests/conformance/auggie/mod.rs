@@ -17,8 +17,8 @@ mod texts;
 mod traces;
 
 use crate::Function;
-use crate::vectors::{Answer, Case};
 use crate::json::Json;
+use crate::vectors::{Answer, Case};
 
 /// Every function of it that we have a counterpart of.
 pub fn functions() -> Vec<Function> {

@@ -1,7 +1,7 @@
 //! Results that are too large, and the memory that keeps them.
 
-use crate::vectors::{Answer, Case};
 use crate::json::Json;
+use crate::vectors::{Answer, Case};
 use impresario_policies::domain::OverflowSettings;
 use impresario_policies::overflow_memory::{KeepDecision, OverflowFacts, decide_keep};
 use impresario_policies::overflow_preview::{OverflowPreview, TOO_LARGE, preview_of};

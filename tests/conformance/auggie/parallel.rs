@@ -1,10 +1,10 @@
 //! Sub-tasks side by side.
 
 use super::stage::{LONG, Script, Stage, play};
+use crate::json::Json;
 use crate::vectors::{Answer, Case};
 use impresario::runtime::member_requests;
 use impresario_actors::messages::run::{AwaitRun, CancelRun, StartGroup, StartRun};
-use crate::json::Json;
 use impresario_policies::domain::{GroupId, RunId, RunRequest, Subtask};
 use impresario_policies::group::GroupProjection;
 use impresario_policies::parallel::{

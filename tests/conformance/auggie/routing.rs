@@ -1,8 +1,8 @@
 //! Which model runs, under which budget, and where the router stands.
 
 use super::texts::mapping_error;
-use crate::vectors::{Answer, Case};
 use crate::json::Json;
+use crate::vectors::{Answer, Case};
 use impresario_policies::context_budget::{ContextBudgetSettings, choose_context_budget};
 use impresario_policies::domain::{
     ModelNaming, ModelPool, Route, RouteDecision, RoutePreference, RouteSettings, RouteSource,

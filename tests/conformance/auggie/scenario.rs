@@ -1,12 +1,12 @@
 //! Whole skills, typed by a person and run by the product's tree.
 
 use super::stage::{LONG, Said, Script, Stage, play};
+use crate::json::Json;
 use crate::vectors::{Answer, Case};
 use impresario::traces::{Traces, viewed};
 use impresario_actors::gateways::ToolVerdict;
 use impresario_actors::messages::run::{AwaitRun, CancelRun, ParkRuns};
 use impresario_actors::messages::session::StartSkill;
-use crate::json::Json;
 use impresario_policies::domain::{Reason, ReasonCode, RetrievalEngine, RunId, RunRequest};
 use impresario_policies::execution_route::tier_word;
 use impresario_policies::skill_command::{TypedInput, read_typed_input};

@@ -1,8 +1,8 @@
 //! What we do instead of the peer's faults, where they show in whole skills.
 
 use crate::compare::{same, same_without_halves};
-use crate::vectors::{Answer, Case};
 use crate::json::Json;
+use crate::vectors::{Answer, Case};
 use impresario_policies::compat::units;
 use regex::Regex;
 

@@ -1,7 +1,7 @@
 //! Settings files.
 
-use crate::vectors::{Answer, Case};
 use crate::json::Json;
+use crate::vectors::{Answer, Case};
 use impresario_policies::settings::{NoticeKind, Place, Resolved, SettingsFile, resolve_settings};
 use std::collections::BTreeMap;
 

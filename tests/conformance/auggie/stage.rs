@@ -1,6 +1,7 @@
 //! Where recorded skills are played: the product's own tree under a paused clock, with a host, a routing model and a
 //! sub-agent that do what a record says. Files are real, in a directory of their own.
 
+use crate::json::Json;
 use async_trait::async_trait;
 use futures_util::FutureExt;
 use impresario::settings::{Settings, SettingsPlaces};
@@ -15,7 +16,6 @@ use impresario_actors::messages::session::SkillOrder;
 use impresario_actors::supervision::{Root, RootSettings, SupervisorSettings};
 use impresario_actors::trace_files::FileShelf;
 use impresario_policies::admission::AdmissionSettings;
-use crate::json::Json;
 use impresario_policies::domain::*;
 use impresario_policies::preflight::preflight_failed_line;
 use impresario_policies::projection::RecordedStep;

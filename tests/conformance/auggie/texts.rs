@@ -1,7 +1,7 @@
 //! Texts that come out: sanitised answers, redacted secrets, names of models.
 
-use crate::vectors::{Answer, Case};
 use crate::json::Json;
+use crate::vectors::{Answer, Case};
 use impresario_policies::compat::{cut_units, last_units, trim};
 use impresario_policies::model_mapping::{ModelMappingError, map_model};
 use impresario_policies::output_sanitizer::{SanitizerSettings, sanitize_output};

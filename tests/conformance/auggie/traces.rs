@@ -1,7 +1,7 @@
 //! Files of traces, and what is said of them.
 
-use crate::vectors::{Answer, Case};
 use crate::json::Json;
+use crate::vectors::{Answer, Case};
 use impresario_policies::degradation::{DegradationFacts, decide_alert};
 use impresario_policies::domain::{
     Brief, Complexity, DegradationSettings, Risk, Route, Tier, TraceOutcome, TraceVerdict,
