@@ -194,7 +194,7 @@ fn apply_file(file: &SettingsFile<'_>, resolved: &mut Resolved) {
     let root: Value = match serde_json::from_str(text) {
         Ok(Value::Null) => return failed("the file holds null".to_string(), None),
         Ok(root) => root,
-        Err(error) => return failed(format!("not JSON: {error}"), Some(error.line())),
+        Err(error) => return failed(error.to_string(), Some(error.line())),
     };
     for section in [PEER_SECTION, OUR_SECTION] {
         match root.get(section) {
