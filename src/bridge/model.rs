@@ -34,7 +34,7 @@ fn read_failure(failure: AskFailure) -> ModelError {
     let told = error
         .data
         .clone()
-        .and_then(|data| serde_json::from_value::<ModelFailure>(data).ok());
+        .and_then(|data| serde_json::from_value::<ModelFailure>(*data).ok());
     told.map_or_else(
         || ModelError::Unavailable(error.message.clone()),
         ModelError::from,

@@ -99,7 +99,7 @@ impl Inputs {
             "clean": self.clean, "traced": self.traced, "long": self.long, "secrets": self.secrets,
             "blankLines": blank_lines(20_000), "fences": fences(8_000), "chat": chat.collect::<Vec<_>>(),
             "instructions": self.instructions, "ascii": self.ascii, "cjk": self.cjk,
-            "underCeiling": self.under_ceiling, "result": self.result, "args": self.args.to_text(),
+            "underCeiling": self.under_ceiling, "result": self.result, "args": self.args.to_string(),
             "traces": self.traces.iter().map(Trace::to_file_text).collect::<Vec<_>>(),
             "traceDirectory": self.trace_directory.path(), "skill": SKILL, "task": TASK,
             "briefReply": BRIEF_REPLY, "verdictReply": VERDICT_REPLY,

@@ -107,7 +107,7 @@ pub struct ErrorObject {
     pub message: String,
     /// For a program.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub data: Option<serde_json::Value>,
+    pub data: Option<Box<serde_json::Value>>,
 }
 
 impl ErrorObject {
@@ -123,7 +123,7 @@ impl ErrorObject {
     /// The same with data for a program.
     pub fn with_data(self, data: serde_json::Value) -> Self {
         Self {
-            data: Some(data),
+            data: Some(Box::new(data)),
             ..self
         }
     }
