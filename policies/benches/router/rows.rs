@@ -80,7 +80,7 @@ pub fn compared(inputs: &Inputs) -> Vec<Row<'_>> {
         Row::new(
             "trace record, 25 kB result",
             || recorded(inputs),
-            |call| format!("{} {}", call.args.to_string(), call.result_preview),
+            |call| format!("{} {}", call.args, call.result_preview),
         ),
         Row::new("reports 20 traces", || reported(traces), |text| text),
         Row::new(
