@@ -1,19 +1,22 @@
 //! How good the search is, on any tree and any questions, beside plain BM25 over whole files.
 //!
-//! `cargo run --release -p impresario-actors --example search_quality -- [--misses] TREE QUESTIONS [TREE QUESTIONS …]`
+//! `cargo run --release -p impresario-actors --example search_quality -- [--misses] [--alone] TREE QUESTIONS [TREE QUESTIONS …]`
+//!
+//! With `--alone` there is no BM25, which keeps every word in memory, and the most memory that was used is printed.
 //!
 //! A line of QUESTIONS is `question<TAB>path<TAB>where`: the paths that answer, separated by spaces, and the answering line
 //! in the first of them, as its number or as a text that stands in it (nothing when only the file counts).
 
-use impresario_actors::context::local::{SearchLimits, read_workspace, search_workspace};
-use impresario_actors::gateways::{RetrievalRequest, RetrievalResult, Retrieved};
+use impresario_actors::context::local::{SearchLimits, read_workspace, search_workspace, walk_workspace};
+use impresario_actors::gateways::{RetrievalRequest, Retrieved};
+use impresario_policies::retrieval::citation::{Citation, read_citations};
 use std::collections::BTreeMap;
 use std::error::Error;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-/// How far down an answer is looked.
-const PLACES: usize = 10;
+/// How far down an answer is looked: as many places as a model is shown.
+const PLACES: usize = 8;
 
 struct Question {
     text: String,
@@ -80,52 +83,77 @@ impl Score {
 
 fn main() -> Result<(), Box<dyn Error>> {
     let mut arguments: Vec<String> = std::env::args().skip(1).collect();
-    let shows_misses = arguments.iter().any(|each| each == "--misses");
-    arguments.retain(|each| each != "--misses");
+    let mut is_given = |flag: &str| {
+        let before = arguments.len();
+        arguments.retain(|each| each != flag);
+        arguments.len() < before
+    };
+    let options = Options {
+        shows_misses: is_given("--misses"),
+        is_alone: is_given("--alone"),
+    };
     let cache = tempfile::tempdir()?;
     let (mut ours_all, mut plain_all) = (Score::default(), Score::default());
     for pair in arguments.chunks(2) {
         let [tree, questions] = pair else {
             return Err("a tree and its questions".into());
         };
-        let (ours, plain) = measure(Path::new(tree), Path::new(questions), cache.path(), shows_misses)?;
+        let (ours, plain) = measure(Path::new(tree), Path::new(questions), cache.path(), &options)?;
         ours_all = ours_all.and(ours);
         plain_all = plain_all.and(plain);
     }
     println!("all");
     ours_all.show("ours");
     plain_all.show("BM25");
+    println!("  the most memory that was used: {}", most_memory());
     Ok(())
+}
+
+struct Options {
+    shows_misses: bool,
+    is_alone: bool,
+}
+
+/// As the kernel counts it for this process.
+fn most_memory() -> String {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
+    line.map_or("unknown".to_string(), |line| line.trim().to_string())
 }
 
 fn measure(
     tree: &Path,
     questions: &Path,
     cache: &Path,
-    shows_misses: bool,
+    options: &Options,
 ) -> Result<(Score, Score), Box<dyn Error>> {
-    let plain = Plain::read(tree)?;
+    let plain = match options.is_alone {
+        true => Plain::default(),
+        false => Plain::read(tree)?,
+    };
     let questions = read_questions(tree, questions)?;
     let (mut ours_score, mut plain_score) = (Score::default(), Score::default());
     let begun = Instant::now();
-    ask(tree, "nothing", cache)?;
+    let files = index(tree, cache)?;
     let first = begun.elapsed();
     let mut times: Vec<Duration> = Vec::new();
     for question in &questions {
         let begun = Instant::now();
-        let found = ask(tree, &question.text, cache)?;
+        let (found, _) = ask(tree, &question.text, cache)?;
         times.push(begun.elapsed());
         let rank = found
             .iter()
             .position(|passage| question.paths.contains(&passage.path));
         ours_score.add(rank);
         if let Some(line) = question.line {
-            let holds = |passage: &RetrievalResult| {
-                passage.path == question.paths[0] && (passage.line_start..=passage.line_end).contains(&line)
+            let holds = |passage: &Citation| {
+                let shown = passage.text.lines().count() as u32;
+                passage.path == question.paths[0]
+                    && (passage.line_start..passage.line_start + shown).contains(&line)
             };
             let line_rank = found.iter().position(holds);
             ours_score.add_line(line_rank);
-            if shows_misses && line_rank.is_none_or(|rank| rank >= 3) {
+            if options.shows_misses && line_rank.is_none_or(|rank| rank >= 3) {
                 let places: Vec<String> = found
                     .iter()
                     .take(4)
@@ -150,7 +178,7 @@ fn measure(
     println!(
         "{} ({} files; index {:.2} s; a question {} ms p50, {} ms worst)",
         tree.display(),
-        plain.files.len(),
+        files,
         first.as_secs_f64(),
         times.get(times.len() / 2).map_or(0, Duration::as_millis),
         times.last().map_or(0, Duration::as_millis)
@@ -160,16 +188,25 @@ fn measure(
     Ok((ours_score, plain_score))
 }
 
-fn ask(tree: &Path, question: &str, cache: &Path) -> Result<Vec<RetrievalResult>, Box<dyn Error>> {
+/// Asks until everything is in the index; the number of files that may be searched.
+fn index(tree: &Path, cache: &Path) -> Result<usize, Box<dyn Error>> {
+    while ask(tree, "nothing", cache)?.1.contains("not reached in time") {}
+    Ok(walk_workspace(tree, &SearchLimits::default())?.files.len())
+}
+
+fn ask(tree: &Path, question: &str, cache: &Path) -> Result<(Vec<Citation>, String), Box<dyn Error>> {
     let request = RetrievalRequest {
         query: question.to_string(),
         workspace: tree.to_path_buf(),
         passages_max: PLACES,
     };
-    match search_workspace(&request, &SearchLimits::default(), Some(PathBuf::from(cache)))? {
-        Retrieved::Passages { passages, .. } => Ok(passages),
-        Retrieved::Words(words) => Err(words.into()),
-    }
+    let found = search_workspace(&request, &SearchLimits::default(), Some(PathBuf::from(cache)))?;
+    let remarks = match &found {
+        Retrieved::Passages { remarks, .. } => remarks.join(" "),
+        Retrieved::Words(words) => return Err(words.clone().into()),
+    };
+    // What a model reads, not what was found: a range counts as far as it is shown.
+    Ok((read_citations(&found.into_text()), remarks))
 }
 
 fn read_questions(tree: &Path, file: &Path) -> Result<Vec<Question>, Box<dyn Error>> {
@@ -205,6 +242,7 @@ fn read_questions(tree: &Path, file: &Path) -> Result<Vec<Question>, Box<dyn Err
 }
 
 /// BM25 over whole files and lower-case words, as in the textbook.
+#[derive(Default)]
 struct Plain {
     files: Vec<(String, BTreeMap<String, f64>, f64)>,
     having: BTreeMap<String, f64>,

@@ -22,13 +22,15 @@ impl Citation {
     }
 }
 
-/// Shows passages one below the other, each under its place, every line with its number, within a size.
+/// Shows passages one below the other, each under its place, every line with its number, within a size. Half of it is shared
+/// out evenly, and what is not needed goes to the first ones.
 pub fn render_citations(citations: &[Citation], bytes_max: usize) -> String {
     let mut shown = String::new();
-    let share = bytes_max / citations.len().max(1);
-    for citation in citations {
+    let share = bytes_max / citations.len().max(1) / 2;
+    for (rank, citation) in citations.iter().enumerate() {
+        let kept_for_others = share * (citations.len() - rank - 1);
+        let end = bytes_max.saturating_sub(kept_for_others + 8);
         let _ = writeln!(shown, "{}", citation.place());
-        let end = shown.len() + share.saturating_sub(citation.path.len() + 24);
         for (number, line) in (citation.line_start..).zip(citation.text.lines()) {
             if shown.len() + line.len() + 12 > end {
                 shown.push_str("   …\n");

@@ -92,7 +92,9 @@ fn stem(name: &str) -> &str {
     name.split('.').next().unwrap_or(name)
 }
 
-fn is_lock_file(name: &str) -> bool {
+/// Whether a file pins versions for a tool: nothing in it is an answer.
+pub fn is_lock_file(path: &str) -> bool {
+    let name = path.rsplit('/').next().unwrap_or(path);
     let locks = [
         "package-lock.json",
         "npm-shrinkwrap.json",

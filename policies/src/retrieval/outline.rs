@@ -71,7 +71,7 @@ const PARAMETERS_BYTES_MAX: usize = 4_000;
 /// Reads a file.
 pub fn read_outline<'a>(path: &str, text: &'a str) -> Outline<'a> {
     let language = language_of(path);
-    let lines = read_lines(text, language.comments());
+    let lines = read_lines(path, text);
     let definitions = match language.comments() {
         Comments::Headings => read_headings(&lines),
         Comments::Prose => Vec::new(),
@@ -85,7 +85,9 @@ pub fn read_outline<'a>(path: &str, text: &'a str) -> Outline<'a> {
     Outline { lines, definitions }
 }
 
-fn read_lines(text: &str, comments: Comments) -> Vec<Line<'_>> {
+/// Reads the lines of a file, or of a part of it that begins outside of comments and quotes.
+pub fn read_lines<'a>(path: &str, text: &'a str) -> Vec<Line<'a>> {
+    let comments = language_of(path).comments();
     let mut inside = None;
     let mut offset = 0;
     let mut lines = Vec::new();

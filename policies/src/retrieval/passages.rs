@@ -52,6 +52,37 @@ pub fn cut_file(outline: &Outline<'_>) -> Vec<Passage> {
     passages
 }
 
+/// Takes whole neighbours into a range, the nearer end first, up to a length; `room` is not left. The passages are those of the
+/// file, in order.
+pub fn widen(
+    passages: &[Passage],
+    range: (usize, usize),
+    room: (usize, usize),
+    lines_max: usize,
+) -> (usize, usize) {
+    let (mut start, mut end) = range;
+    loop {
+        let above = passages
+            .iter()
+            .rfind(|each| each.end <= start && each.start >= room.0);
+        let below = passages
+            .iter()
+            .find(|each| each.start >= end && each.end <= room.1);
+        let wider = [
+            above.map(|each| (each.start, end)),
+            below.map(|each| (start, each.end)),
+        ];
+        let fitting = wider
+            .into_iter()
+            .flatten()
+            .filter(|(start, end)| end - start <= lines_max);
+        match fitting.min_by_key(|(start, end)| end - start) {
+            Some(range) => (start, end) = range,
+            None => return (start, end),
+        }
+    }
+}
+
 struct Cutter<'o, 'a> {
     outline: &'o Outline<'a>,
     passages: Vec<Passage>,
@@ -214,6 +245,25 @@ mod tests {
             .map(|passage| passage.is_test)
             .collect();
         assert_eq!(tests, [false, true]);
+    }
+
+    #[test]
+    fn a_range_takes_whole_neighbours_up_to_a_length() {
+        let passages: Vec<Passage> = [(0, 4), (5, 25), (26, 46), (50, 60)]
+            .into_iter()
+            .map(|(start, end)| Passage {
+                start,
+                end,
+                within: Vec::new(),
+                names: Vec::new(),
+                is_test: false,
+            })
+            .collect();
+        let wide = |room, lines_max| widen(&passages, (26, 46), room, lines_max);
+        assert_eq!(wide((0, 99), 34), (26, 60));
+        assert_eq!(wide((0, 99), 60), (0, 60));
+        assert_eq!(wide((5, 50), 60), (5, 46));
+        assert_eq!(wide((0, 99), 20), (26, 46));
     }
 
     #[test]

@@ -47,7 +47,7 @@ const LITERAL_BYTES_MAX: usize = 400;
 const LITERALS_MAX: usize = 8;
 const NAMES_MAX: usize = 32;
 /// What one of the most common words of English counts, against a telling one.
-const COMMON_SHARE: f64 = 0.4;
+const COMMON_SHARE: f64 = 0.5;
 /// A question for a definition has so few words beside the name.
 const FURTHER_WORDS_MAX: usize = 3;
 

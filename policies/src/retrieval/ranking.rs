@@ -1,12 +1,13 @@
 //! Which passages answer a question best.
 //!
-//! BM25 over what a passage says, what it defines and where it stands, once more with the words that the best names share,
-//! and a prior for its kind of file. What is found letter for letter comes first.
+//! BM25 over what a passage says, how its definition begins and where it stands, more for what has more of the words, with a
+//! prior for its kind of file. What is found letter for letter comes first.
 
 use super::file_kind::{FileKind, weigh_kind};
+use super::outline::{Role, read_lines};
 use super::question::{Question, Term};
-use super::words::{Stems, Token, for_each_token, for_each_word, whole};
-use std::collections::{BTreeMap, BTreeSet};
+use super::words::{Stems, Token, for_each_token, whole};
+use std::collections::BTreeMap;
 
 /// A passage that may answer.
 #[derive(Debug, Clone, PartialEq)]
@@ -64,20 +65,22 @@ pub fn weigh_term(term: &Term, having: u64, all: u64) -> f64 {
 /// What counts how much, against a word that a passage says again and again.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RankingSettings {
-    /// A word in the name of what is defined.
-    pub names: f64,
-    /// A word in the path.
-    pub path: f64,
+    /// A word in the line that begins a definition.
+    pub heading: f64,
+    /// A word in the name of the file.
+    pub file_name: f64,
+    /// A word in the names of its directories.
+    pub directories: f64,
     /// A word in the name of what holds the passage.
     pub within: f64,
-    /// The words that the names and paths of the first passages share, against the most telling word of the question.
-    pub feedback: f64,
     /// The best of all files, against a passage that says everything.
     pub file: f64,
     /// From here on a further mention counts half.
     pub saturation: f64,
     /// How much more a long passage has to say to count as much as a short one, from 0 to 1.
     pub length: f64,
+    /// What the best passage within a definition adds to where the definition begins.
+    pub members: f64,
     /// A further passage of a file that was cited before.
     pub further: f64,
     /// A test inside a source file.
@@ -87,14 +90,15 @@ pub struct RankingSettings {
 impl Default for RankingSettings {
     fn default() -> Self {
         Self {
-            names: 0.5,
-            path: 1.5,
-            within: 0.6,
+            heading: 1.0,
+            file_name: 1.0,
+            directories: 0.5,
+            within: 0.4,
             file: 0.3,
             saturation: 2.0,
-            length: 0.3,
-            feedback: 0.3,
-            further: 0.6,
+            length: 0.5,
+            members: 0.2,
+            further: 0.7,
             inner_test: 0.4,
         }
     }
@@ -117,9 +121,20 @@ pub fn rank_passages(
         settings,
         mean_words: counted.iter().map(|each| each.words).sum::<f64>() / counted.len().max(1) as f64,
     };
+    let scores: Vec<f64> = candidates
+        .iter()
+        .zip(&counted)
+        .map(|(candidate, counted)| scorer.score(counted, candidate.file))
+        .collect();
+    let of_members = best_within(candidates, &scores);
     let mut ranked: Vec<(usize, f64)> = Vec::new();
-    for (number, (candidate, counted)) in candidates.iter().zip(&counted).enumerate() {
-        let score = scorer.score(counted, candidate.file) * prior(candidate, question, settings);
+    for (number, candidate) in candidates.iter().enumerate() {
+        let held = candidate
+            .names
+            .split(' ')
+            .filter_map(|name| of_members.get(&(&*candidate.path, name)));
+        let members = settings.members * held.copied().fold(0.0, f64::max);
+        let score = (scores[number] + members) * prior(candidate, question, settings);
         ranked.push((number, score));
     }
     let key = |number: usize| (&candidates[number].path, candidates[number].start);
@@ -132,57 +147,16 @@ pub fn rank_passages(
     different_files_first(&ranked, candidates, settings.further)
 }
 
-/// The passages that are trusted to know further words, and how many words they give.
-const TRUSTED: usize = 6;
-const FURTHER_TERMS: usize = 6;
-
-/// Words in the names and paths of the passages that were ranked first, with what they count before it is known how telling
-/// they are. Who asks in plain words finds by them what is called otherwise.
-pub fn further_words(
-    candidates: &[Candidate],
-    ranked: &[(usize, f64)],
-    terms: &[WeighedTerm],
-) -> Vec<(String, f64)> {
-    let known = |stem: &str| {
-        terms
-            .iter()
-            .flat_map(|term| &term.stems)
-            .any(|(other, _)| other == stem)
-    };
-    let mut stems = Stems::default();
-    let mut counted: BTreeMap<String, f64> = BTreeMap::new();
-    for (number, score) in ranked.iter().take(TRUSTED) {
-        let mut found: BTreeSet<String> = BTreeSet::new();
-        for text in [&candidates[*number].names, &candidates[*number].path] {
-            for_each_word(text, |word| {
-                if word.len() > 2 {
-                    found.insert(stems.stem(word).to_string());
-                }
-            });
-        }
-        for stem in found {
-            *counted.entry(stem).or_insert(0.0) += score;
+/// The best score within each definition: by the path of its file and its name.
+fn best_within<'a>(candidates: &'a [Candidate], scores: &[f64]) -> BTreeMap<(&'a str, &'a str), f64> {
+    let mut best: BTreeMap<(&str, &str), f64> = BTreeMap::new();
+    for (candidate, score) in candidates.iter().zip(scores) {
+        for holder in candidate.within.split(' ').filter(|holder| !holder.is_empty()) {
+            let before = best.entry((&candidate.path, holder)).or_insert(0.0);
+            *before = before.max(*score);
         }
     }
-    counted.into_iter().filter(|(stem, _)| !known(stem)).collect()
-}
-
-/// The most telling of the further words as terms; `words` have their count and, from the index, how telling they are.
-pub fn weigh_further_words(
-    words: Vec<(String, f64)>,
-    terms: &[WeighedTerm],
-    settings: &RankingSettings,
-) -> Vec<WeighedTerm> {
-    let mut words = words;
-    words.sort_by(|one, other| other.1.total_cmp(&one.1).then(one.0.cmp(&other.0)));
-    words.truncate(FURTHER_TERMS);
-    let most = words.first().map_or(1.0, |(_, value)| *value);
-    let telling = terms.iter().map(|term| term.weight).fold(0.0, f64::max);
-    let weighed = words.into_iter().map(|(stem, value)| WeighedTerm {
-        stems: vec![(stem, 1.0)],
-        weight: settings.feedback * telling * value / most,
-    });
-    weighed.collect()
+    best
 }
 
 fn prior(candidate: &Candidate, question: &Question, settings: &RankingSettings) -> f64 {
@@ -218,8 +192,9 @@ fn different_files_first(
 /// How often the terms stand in a passage.
 struct Counted {
     body: Vec<f64>,
-    names: Vec<f64>,
-    path: Vec<f64>,
+    heading: Vec<f64>,
+    file_name: Vec<f64>,
+    directories: Vec<f64>,
     within: Vec<f64>,
     words: f64,
 }
@@ -247,11 +222,14 @@ impl<'t> Counter<'t> {
 
     fn count(&mut self, candidate: &Candidate) -> Counted {
         let (body, words) = self.count_text(&candidate.text);
+        let (directories, file) = candidate.path.rsplit_once('/').unwrap_or(("", &candidate.path));
+        let file_name = file.rsplit_once('.').map_or(file, |(name, _)| name);
         Counted {
             body,
             words,
-            names: self.count_text(&candidate.names).0,
-            path: self.count_text(&candidate.path).0,
+            heading: self.count_text(heading(candidate)).0,
+            file_name: self.count_text(file_name).0,
+            directories: self.count_text(directories).0,
             within: self.count_text(&candidate.within).0,
         }
     }
@@ -283,21 +261,43 @@ struct Scorer<'t> {
 }
 
 impl Scorer<'_> {
-    /// How much a passage says of each term, 1 for its text at most, and what names and places add.
+    /// How much a passage says of each term, 1 for its text at most, and what its heading and its place add.
     fn score(&self, counted: &Counted, file: f64) -> f64 {
         let settings = self.settings;
         let length = 1.0 - settings.length + settings.length * counted.words / self.mean_words.max(1.0);
-        let terms = self.terms.iter().enumerate().map(|(number, term)| {
+        let (mut score, mut had, mut asked) = (0.0, 0.0, 0.0);
+        for (number, term) in self.terms.iter().enumerate() {
             let said = counted.body[number] / length;
+            let file_name = settings.file_name * counted.file_name[number].min(1.0);
+            let directories = settings.directories * counted.directories[number].min(1.0);
             let found = said / (said + settings.saturation)
-                + settings.names * counted.names[number].min(1.0)
-                + settings.path * counted.path[number].min(1.0)
-                + settings.within * counted.within[number].min(1.0);
-            term.weight * (found + settings.file * file)
-        });
-        terms.sum()
+                + settings.heading * counted.heading[number].min(1.0)
+                + settings.within * counted.within[number].min(1.0)
+                + file_name.max(directories);
+            score += term.weight * found;
+            asked += term.weight;
+            if found > 0.0 {
+                had += term.weight;
+            }
+        }
+        let coverage = (had / f64::max(asked, f64::MIN_POSITIVE)).sqrt();
+        score * coverage + settings.file * file * asked
     }
 }
+
+/// The line that begins what a passage defines.
+fn heading(candidate: &Candidate) -> &str {
+    let is_named = |text: &str| {
+        let mut names = candidate.names.split(' ').take(HEADING_NAMES_MAX);
+        names.any(|name| !name.is_empty() && text.contains(name))
+    };
+    let lines = read_lines(&candidate.path, &candidate.text);
+    let mut code = lines.into_iter().filter(|line| line.role == Role::Code);
+    code.find(|line| is_named(line.text)).map_or("", |line| line.text)
+}
+
+/// So many of the names in a passage may be that of its definition.
+const HEADING_NAMES_MAX: usize = 8;
 
 #[cfg(test)]
 mod tests {
@@ -356,6 +356,7 @@ mod tests {
     fn what_defines_a_word_comes_before_what_mentions_it() {
         let mut defining = candidate("b.rs", "fn drain()");
         defining.names = "drain".to_string();
+        defining.text = "fn drain()".to_string();
         assert_eq!(
             first(&[candidate("a.rs", "call drain"), defining], "what drains it"),
             "b.rs"
@@ -369,7 +370,7 @@ mod tests {
         let all = [
             candidate("a.rs", "pool pool"),
             twice,
-            candidate("b.rs", "pool of a"),
+            candidate("b.rs", "pool pool of a"),
         ];
         let question = read_question("pool");
         let terms = [WeighedTerm {

@@ -2,6 +2,7 @@
 
 use rust_stemmers::{Algorithm, Stemmer};
 use std::collections::HashMap;
+use std::sync::LazyLock;
 
 /// So many stems are remembered; then it begins anew.
 const REMEMBERED_MAX: usize = 50_000;
@@ -151,6 +152,37 @@ pub fn whole(name: &str) -> String {
     written
 }
 
+/// Irregular verbs of English, the forms of each together.
+const IRREGULAR: &str = "begin began begun, bind bound, blow blew blown, break broke broken, bring brought, build built, buy bought, \
+catch caught, choose chose chosen choice, come came, deal dealt, do did done, draw drew drawn, drive drove \
+driven, eat ate eaten, fall fell fallen, feed fed, feel felt, find found, fly flew flown, forbid forbade \
+forbidden, forget forgot forgotten, freeze froze frozen, get got gotten, give gave given, go went gone, grow \
+grew grown, hang hung, hear heard, hide hid hidden, hold held, keep kept, know knew known, lay laid, lead led, \
+leave left, lend lent, lose lost, make made, mean meant, meet met, overwrite overwrote overwritten, pay paid, \
+ride rode, ring rang rung, rise rose risen, run ran, say said, see saw seen, seek sought, sell sold, send sent, \
+shake shook shaken, show shown, shrink shrank shrunk, sing sang, sink sank sunk, sleep slept, speak spoke \
+spoken, spend spent, spring sprang, stand stood, steal stole stolen, stick stuck, strike struck, swear swore \
+sworn, sweep swept, take took taken, teach taught, tear tore torn, tell told, think thought, throw threw thrown, \
+understand understood, undo undid undone, wake woke woken, wear wore worn, win won, wind wound, write wrote \
+written";
+
+/// The other stems of an irregular verb.
+pub fn other_forms(stem: &str) -> &'static [Box<str>] {
+    static FORMS: LazyLock<HashMap<Box<str>, Vec<Box<str>>>> = LazyLock::new(|| {
+        let mut stems = Stems::default();
+        let mut forms: HashMap<Box<str>, Vec<Box<str>>> = HashMap::new();
+        for verb in IRREGULAR.split(", ") {
+            let verb: Vec<Box<str>> = verb.split(' ').map(|form| stems.stem(form).into()).collect();
+            for form in &verb {
+                let others = verb.iter().filter(|other| *other != form).cloned();
+                forms.entry(form.clone()).or_default().extend(others);
+            }
+        }
+        forms
+    });
+    FORMS.get(stem).map_or(&[], Vec::as_slice)
+}
+
 /// Stems that a stem may be related to: who does it (`pars`, `parser`), by the rules of English spelling. Some are no words;
 /// an index knows which ones are used.
 pub fn relatives(stem: &str) -> Vec<String> {
@@ -227,6 +259,16 @@ mod tests {
                 );
             }
         }
+    }
+
+    #[test]
+    fn forms_of_an_irregular_verb_know_each_other() {
+        assert_eq!(
+            other_forms("written"),
+            ["write".into(), "wrote".into()] as [Box<str>; 2]
+        );
+        assert_eq!(other_forms("sent"), ["send".into()] as [Box<str>; 1]);
+        assert!(other_forms("retri").is_empty());
     }
 
     #[test]

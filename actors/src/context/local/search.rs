@@ -5,12 +5,12 @@ use crate::gateways::RetrievalResult;
 use impresario_policies::retrieval::file_kind::{classify_path, weigh_kind};
 use impresario_policies::retrieval::languages::Sort;
 use impresario_policies::retrieval::outline::{Definition, read_outline};
+use impresario_policies::retrieval::passages::{cut_file, widen};
 use impresario_policies::retrieval::question::{Name, Question, Term, read_question};
 use impresario_policies::retrieval::ranking::{
-    Candidate, Exact, RankingSettings, WeighedTerm, further_words, rank_passages, weigh_further_words,
-    weigh_term,
+    Candidate, Exact, RankingSettings, WeighedTerm, rank_passages, weigh_term,
 };
-use impresario_policies::retrieval::words::{Stems, Token, for_each_token, relatives, whole};
+use impresario_policies::retrieval::words::{Stems, Token, for_each_token, other_forms, relatives, whole};
 use rusqlite::{Connection, OptionalExtension, params};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
@@ -28,7 +28,7 @@ const ROWS_MAX: u64 = 60_000;
 /// So many of the words of a long task are looked for.
 const TERMS_MAX: usize = 48;
 /// What a related word counts, against the word itself.
-const RELATIVE_SHARE: f64 = 0.5;
+const RELATIVE_SHARE: f64 = 0.4;
 /// So many passages are opened to see whether they define a name, or hold a text.
 const NAMED_MAX: usize = 200;
 const QUOTING_MAX: usize = 1_000;
@@ -36,6 +36,10 @@ const QUOTING_MAX: usize = 1_000;
 const SHOWN_LINES_MAX: usize = 80;
 /// Passages of a file that are as near as this are shown as one.
 const MERGED_LINES_MAX: u32 = 60;
+/// The first so many are shown with what is around them, up to this length: the answer to a question in plain words is often
+/// beside the words.
+const WIDENED: usize = 3;
+const WIDE_LINES_MAX: usize = 100;
 /// So many times more passages are looked at than are shown, for some lengthen others.
 const LOOKED_AT: usize = 3;
 /// Words in names and in the place, against those in the text, where the index proposes.
@@ -46,6 +50,8 @@ const PROPOSING: &str = "bm25(words, 1.0, 2.0, 2.0)";
 pub(super) struct Answer {
     pub(super) passages: Vec<RetrievalResult>,
     pub(super) remarks: Vec<String>,
+    /// The time was over before everything was in the index.
+    pub(super) is_cut_off: bool,
     /// How exactly each passage was found.
     exact: Vec<Exact>,
 }
@@ -88,21 +94,10 @@ pub(super) fn search(
     for candidate in &mut candidates {
         candidate.file = searcher.files.get(&candidate.path).copied().unwrap_or(0.0);
     }
-    let mut terms: Vec<WeighedTerm> = terms.into_iter().map(|(term, _)| term).collect();
-    let settings = RankingSettings::default();
-    let first = rank_passages(&candidates, &terms, &question, &settings);
-    let mut further = further_words(&candidates, &first, &terms);
-    for (stem, value) in &mut further {
-        let term = Term {
-            stem: stem.clone(),
-            weight: 1.0,
-        };
-        *value *= weigh_term(&term, passages_with(connection, stem)?, all);
-    }
-    terms.extend(weigh_further_words(further, &terms, &settings));
-    let ranked = rank_passages(&candidates, &terms, &question, &settings);
+    let terms: Vec<WeighedTerm> = terms.into_iter().map(|(term, _)| term).collect();
+    let ranked = rank_passages(&candidates, &terms, &question, &RankingSettings::default());
     for (number, score) in ranked.into_iter().take(passages_max * LOOKED_AT) {
-        answer.add(&candidates[number], score, passages_max);
+        answer.add(root, &candidates[number], score, passages_max);
     }
     for passage in &mut answer.passages {
         passage.text = read_lines(&root.join(&passage.path), passage.line_start, passage.line_end);
@@ -112,9 +107,9 @@ pub(super) fn search(
 
 impl Answer {
     /// Adds a passage, or lengthens one that was added before and is near.
-    fn add(&mut self, candidate: &Candidate, score: f64, passages_max: usize) {
+    fn add(&mut self, root: &Path, candidate: &Candidate, score: f64, passages_max: usize) {
         let lines = candidate.text.lines().count().max(1);
-        let (first, last) = (candidate.start as u32 + 1, (candidate.start + lines) as u32);
+        let (mut first, mut last) = (candidate.start as u32 + 1, (candidate.start + lines) as u32);
         for (shown, exact) in self.passages.iter_mut().zip(&self.exact) {
             if shown.path != candidate.path {
                 continue;
@@ -123,14 +118,17 @@ impl Answer {
             let overlaps = shown.line_start <= last && first <= shown.line_end;
             let is_held = together == (shown.line_start, shown.line_end);
             // What is the definition or the text that was asked for stays as it is.
-            if is_held || (overlaps && *exact > candidate.exact) {
+            let is_loose = *exact == Exact::No && candidate.exact == Exact::No;
+            if is_held || (overlaps && (is_loose || *exact > candidate.exact)) {
                 return;
             }
-            let is_loose = *exact == Exact::No && candidate.exact == Exact::No;
             if is_loose && together.1 - together.0 < MERGED_LINES_MAX {
                 (shown.line_start, shown.line_end) = together;
                 return;
             }
+        }
+        if self.passages.len() < WIDENED && candidate.exact == Exact::No {
+            (first, last) = self.with_surroundings(root, &candidate.path, first, last);
         }
         if self.passages.len() < passages_max {
             self.passages.push(RetrievalResult {
@@ -142,6 +140,27 @@ impl Answer {
             });
             self.exact.push(candidate.exact);
         }
+    }
+}
+
+impl Answer {
+    /// A range with as much of what is around it as is shown, and nothing of what is shown already.
+    fn with_surroundings(&self, root: &Path, path: &str, first: u32, last: u32) -> (u32, u32) {
+        let text = read_part(&root.join(path), 0, u64::MAX).unwrap_or_default();
+        let shown = || self.passages.iter().filter(|shown| shown.path == path);
+        let floor = shown()
+            .map(|shown| shown.line_end)
+            .filter(|end| *end < first)
+            .max();
+        let ceiling = shown()
+            .map(|shown| shown.line_start - 1)
+            .filter(|before| *before >= last)
+            .min();
+        let room = (floor.unwrap_or(0) as usize, ceiling.unwrap_or(u32::MAX) as usize);
+        let passages = cut_file(&read_outline(path, &text));
+        let range = (first as usize - 1, last as usize);
+        let (start, end) = widen(&passages, range, room, WIDE_LINES_MAX);
+        (start as u32 + 1, end as u32)
     }
 }
 
@@ -162,11 +181,15 @@ fn weigh(connection: &Connection, terms: &[Term], all: u64) -> Result<Vec<Weighe
     for term in terms {
         let mut count = passages_with(connection, &term.stem)?;
         let mut stems = vec![(term.stem.clone(), 1.0)];
-        for relative in relatives(&term.stem) {
-            let found = passages_with(connection, &relative)?;
+        let forms = other_forms(&term.stem).iter().map(|form| (form.to_string(), 1.0));
+        let relatives = relatives(&term.stem)
+            .into_iter()
+            .map(|stem| (stem, RELATIVE_SHARE));
+        for (stem, share) in forms.chain(relatives) {
+            let found = passages_with(connection, &stem)?;
             if found > 0 {
                 count += found;
-                stems.push((relative, RELATIVE_SHARE));
+                stems.push((stem, share));
             }
         }
         let weight = weigh_term(term, count, all);
