@@ -1,8 +1,8 @@
 //! Which files of a workspace are searched: what git would show, text only, nothing secret, within limits.
 
 use crate::gateways::RetrievalError;
-use ignore::{DirEntry, WalkBuilder};
-use impresario_policies::retrieval::file_kind::{FileKind, classify_path};
+use ignore::{DirEntry, WalkBuilder, WalkState};
+use impresario_policies::retrieval::file_kind::{FileKind, classify_path, is_lock_file};
 use impresario_policies::retrieval::left_out::{
     Beside, LeftOut, MANIFESTS, SOURCES, begins_like_a_key, is_build_output, is_made_by_tools,
     may_be_build_output, reason_in_name,
@@ -11,6 +11,7 @@ use std::fs::{File, Metadata};
 use std::io::Read;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -48,11 +49,11 @@ impl Default for SearchLimits {
 pub(super) struct Pace<'a> {
     begun: Instant,
     pub(super) limits: &'a SearchLimits,
-    wanted: &'a dyn Fn() -> bool,
+    wanted: &'a (dyn Fn() -> bool + Sync),
 }
 
 impl<'a> Pace<'a> {
-    pub(super) fn begin(limits: &'a SearchLimits, wanted: &'a dyn Fn() -> bool) -> Self {
+    pub(super) fn begin(limits: &'a SearchLimits, wanted: &'a (dyn Fn() -> bool + Sync)) -> Self {
         Self {
             begun: Instant::now(),
             limits,
@@ -137,9 +138,18 @@ pub(super) fn walk(workspace: &Path, pace: &Pace<'_>) -> Result<Walk, RetrievalE
     Ok(list_files(&root, false, pace))
 }
 
+/// Threads that list directories: more of them only wait for each other.
+const WALKERS_MAX: usize = 4;
+
 fn list_files(root: &Path, parents: bool, pace: &Pace<'_>) -> Walk {
+    let gathered = Mutex::new(Walk {
+        is_complete: true,
+        ..Walk::default()
+    });
     let built: Arc<Mutex<Vec<PathBuf>>> = Arc::default();
     let seen_built = built.clone();
+    let entries = AtomicUsize::new(0);
+    let walkers = std::thread::available_parallelism().map_or(1, |all| all.get().min(WALKERS_MAX));
     let mut builder = WalkBuilder::new(root);
     builder
         .hidden(true)
@@ -150,23 +160,32 @@ fn list_files(root: &Path, parents: bool, pace: &Pace<'_>) -> Walk {
         .git_global(false)
         .ignore(true)
         .require_git(false)
+        .threads(walkers)
         .filter_entry(move |entry| is_worth_entering(entry, &seen_built));
-    let mut walk = Walk {
-        is_complete: true,
-        ..Walk::default()
-    };
-    for (number, entry) in builder.build().enumerate() {
-        if number >= pace.limits.entries_max || (number % 64 == 0 && pace.is_over()) {
-            walk.is_complete = false;
-            break;
-        }
-        let Ok(entry) = entry else {
-            // What cannot be seen now may still be there.
-            walk.is_complete = false;
-            continue;
+    builder.build_parallel().run(|| {
+        let mut walker = Walker {
+            seen: Walk {
+                is_complete: true,
+                ..Walk::default()
+            },
+            gathered: &gathered,
         };
-        walk.add(root, &entry, pace.limits);
-    }
+        let (entries, root) = (&entries, root);
+        Box::new(move |entry| {
+            let number = entries.fetch_add(1, Ordering::Relaxed);
+            if number >= pace.limits.entries_max || (number % 64 == 0 && pace.is_over()) {
+                walker.seen.is_complete = false;
+                return WalkState::Quit;
+            }
+            match entry {
+                Ok(entry) => walker.seen.add(root, &entry, pace.limits),
+                // What cannot be seen now may still be there.
+                Err(_) => walker.seen.is_complete = false,
+            }
+            WalkState::Continue
+        })
+    });
+    let mut walk = gathered.into_inner().unwrap_or_else(PoisonError::into_inner);
     let built = std::mem::take(&mut *built.lock().unwrap_or_else(PoisonError::into_inner));
     let built = built
         .iter()
@@ -175,6 +194,21 @@ fn list_files(root: &Path, parents: bool, pace: &Pace<'_>) -> Walk {
     walk.left_out.sort();
     walk.files.sort_by(|one, other| one.path.cmp(&other.path));
     walk
+}
+
+/// What one thread has seen, which joins the rest when the thread is done.
+struct Walker<'a> {
+    seen: Walk,
+    gathered: &'a Mutex<Walk>,
+}
+
+impl Drop for Walker<'_> {
+    fn drop(&mut self) {
+        let mut gathered = self.gathered.lock().unwrap_or_else(PoisonError::into_inner);
+        gathered.files.append(&mut self.seen.files);
+        gathered.left_out.append(&mut self.seen.left_out);
+        gathered.is_complete &= self.seen.is_complete;
+    }
 }
 
 impl Walk {
@@ -195,7 +229,7 @@ impl Walk {
         };
         if metadata.len() > limits.file_bytes_max {
             self.left_out.push((LeftOut::TooLarge, path));
-        } else if metadata.len() > 0 && classify_path(&path) != FileKind::Lock {
+        } else if metadata.len() > 0 && !is_lock_file(&path) {
             self.files.push(Found {
                 path,
                 size: metadata.len(),
