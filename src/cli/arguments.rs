@@ -2,6 +2,7 @@
 
 use super::exit::EXIT_CODES;
 use clap::{Args, Parser, Subcommand};
+use impresario_actors::context::local::{INDEXES_BYTES_MAX, INDEXES_MAX};
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -19,7 +20,11 @@ Examples:
 
 State is kept in $XDG_STATE_HOME/impresario (else ~/.local/state/impresario), for your eyes only (mode 0700):
 the journal of runs, nested sessions, and scratch directories that go with their run. `impresario runs prune`
-forgets old runs. Logs go to stderr when IMPRESARIO_LOG is set, for instance IMPRESARIO_LOG=impresario=debug."))]
+forgets old runs. Logs go to stderr when IMPRESARIO_LOG is set, for instance IMPRESARIO_LOG=impresario=debug.
+
+The search keeps an index of each workspace in $XDG_CACHE_HOME/impresario/search (else ~/.cache/impresario/search; with
+--state-directory in its cache/search), for your eyes only. The {INDEXES_MAX} used last are kept, up to {} GB together. Delete
+the directory whenever you like: the next search makes it anew.", INDEXES_BYTES_MAX / 1_000_000_000))]
 pub struct Cli {
     #[command(subcommand)]
     pub(super) command: Command,

@@ -649,6 +649,11 @@ fn the_help_teaches() {
             assert!(said.stdout.contains(taught), "{arguments:?}: {}", said.stdout);
         }
     }
+    let said = place.run(&["--help"]).stdout;
+    assert!(
+        said.contains("~/.cache/impresario/search") && said.contains("up to 4 GB"),
+        "{said}"
+    );
 }
 
 /// `path#L10-L42` in a text.

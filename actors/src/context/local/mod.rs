@@ -21,15 +21,20 @@ use sha2::{Digest, Sha256};
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::JoinHandle;
 use std::time::Duration;
 use tokio::time::timeout;
 use walk::Pace;
 
 /// Indexes of so many workspaces are kept, the ones used last …
-const INDEXES_MAX: usize = 24;
+pub const INDEXES_MAX: usize = 24;
 /// … as long as they are no larger together.
-const INDEXES_BYTES_MAX: u64 = 4_000_000_000;
+pub const INDEXES_BYTES_MAX: u64 = 4_000_000_000;
 
+/// So long an index is worked at in the background before the next question has to ask for more.
+const BACKGROUND_MAX: Duration = Duration::from_secs(600);
+
+const GOES_ON: &str = "Indexing goes on in the background.";
 const NOT_ALL: &str = "The workspace is larger than can be looked through at once, or a part of it cannot be read: not \
                        everything was seen.";
 
@@ -74,7 +79,10 @@ impl LocalContextEngine {
             answer_within: limits.within * 2,
             limits,
             heavy_work,
-            indexes: Indexes::new(directory),
+            indexes: Indexes {
+                goes_on: heavy_work == HeavyWork::Aside,
+                ..Indexes::new(directory)
+            },
         }
     }
 
@@ -140,6 +148,10 @@ struct Indexes {
     directory: Option<PathBuf>,
     /// What stands in for a file that cannot be written, for as long as the engine lives.
     in_memory: Arc<Mutex<Option<InMemory>>>,
+    /// What was cut off goes on in the background.
+    goes_on: bool,
+    /// The one thread that does so; it ends at its next file when this is gone.
+    background: Arc<Mutex<Option<JoinHandle<()>>>>,
 }
 
 #[derive(Debug)]
@@ -170,7 +182,32 @@ impl Indexes {
         Self {
             directory,
             in_memory: Arc::default(),
+            goes_on: false,
+            background: Arc::default(),
         }
+    }
+
+    /// Goes on with an index whose time was over, unless that is under way; whether it is.
+    fn go_on(&self, file: &Path, workspace: &Path, limits: &SearchLimits) -> bool {
+        let mut background = self.background.lock().unwrap_or_else(PoisonError::into_inner);
+        if !self.goes_on || background.as_ref().is_some_and(|thread| !thread.is_finished()) {
+            return self.goes_on;
+        }
+        let engine = Arc::downgrade(&self.background);
+        let (file, workspace) = (file.to_path_buf(), workspace.to_path_buf());
+        let limits = SearchLimits {
+            within: BACKGROUND_MAX,
+            ..limits.clone()
+        };
+        let thread = std::thread::Builder::new().name("search-index".to_string());
+        let started = thread.spawn(move || {
+            let wanted = || engine.strong_count() > 0;
+            if let Err(why) = refresh_file(&file, &workspace, &Pace::begin(&limits, &wanted)) {
+                tracing::warn!(why, "the index of the workspace could not be finished");
+            }
+        });
+        *background = started.ok();
+        background.is_some()
     }
 
     fn answer(&self, request: &RetrievalRequest, pace: &Pace<'_>) -> Result<Retrieved, RetrievalError> {
@@ -182,11 +219,16 @@ impl Indexes {
         if let Some(directory) = self.directory.as_ref().filter(|_| !self.is_in_memory(&root)) {
             let file = directory.join(format!("{}.sqlite", name_of(&root)));
             let why = match answer_from(&file, request, pace)? {
-                Ok(retrieved) => return Ok(retrieved),
+                Ok(mut answer) => {
+                    if answer.is_cut_off && self.go_on(&file, &request.workspace, pace.limits) {
+                        answer.remarks.push(GOES_ON.to_string());
+                    }
+                    return Ok(retrieved(answer));
+                }
                 // Whoever damaged it, it is made anew, once.
                 Err(Fault::Damaged) => match remove(&file).map(|()| answer_from(&file, request, pace)) {
                     Ok(again) => match again? {
-                        Ok(retrieved) => return Ok(retrieved),
+                        Ok(answer) => return Ok(retrieved(answer)),
                         Err(Fault::Unwritable(why) | Fault::Other(why)) => why,
                         Err(Fault::Damaged) => "damaged again".to_string(),
                     },
@@ -261,14 +303,22 @@ fn answer_from(
     file: &Path,
     request: &RetrievalRequest,
     pace: &Pace<'_>,
-) -> Result<Result<Retrieved, Fault>, RetrievalError> {
+) -> Result<Result<Answer, Fault>, RetrievalError> {
     let mut connection = match open_file(file, &LAYOUT) {
         Ok(connection) => connection,
         Err(why) => return Ok(Err(Fault::Unwritable(why))),
     };
     forget_unused(file, INDEXES_MAX, INDEXES_BYTES_MAX);
     let answered = refresh_and_search(&mut connection, request, pace, pace.limits.bytes_max)?;
-    Ok(answered.map(retrieved).map_err(Fault::from))
+    Ok(answered.map_err(Fault::from))
+}
+
+/// Brings an index up to date, without a question.
+fn refresh_file(file: &Path, workspace: &Path, pace: &Pace<'_>) -> Result<(), String> {
+    let mut connection = open_file(file, &LAYOUT)?;
+    let walk = walk::walk(workspace, pace).map_err(|error| error.to_string())?;
+    let refreshed = index::refresh(&mut connection, workspace, walk, pace.limits.bytes_max, pace);
+    refreshed.map(|_| ()).map_err(|error| error.to_string())
 }
 
 /// The outer error is about the workspace, the inner one about the index.
@@ -284,6 +334,7 @@ fn refresh_and_search(
         Ok(coverage) => coverage,
         Err(error) => return Ok(Err(error)),
     };
+    let is_cut_off = pace.is_over();
     let answered = search::search(
         connection,
         &request.workspace,
@@ -297,6 +348,7 @@ fn refresh_and_search(
         if !saw_all {
             answer.remarks.push(NOT_ALL.to_string());
         }
+        answer.is_cut_off = is_cut_off;
         answer
     }))
 }
