@@ -16,7 +16,7 @@ use std::process::Command;
 
 const QUESTIONS: &str = include_str!("questions/questions.tsv");
 const CITED: usize = 3;
-const RANGE_LINES_MAX: u32 = 80;
+const RANGE_LINES_MAX: u32 = 100;
 
 struct Question {
     krate: &'static str,
