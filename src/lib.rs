@@ -41,6 +41,8 @@
 //! # drop(builder);
 //! ```
 
+#![warn(missing_docs)]
+
 pub mod bridge;
 pub mod chaos;
 pub mod cli;

@@ -1,13 +1,11 @@
 //! From the order of a skill to a complete request: finds the file, reads it, fills in the settings.
 
-use crate::preflight;
 use crate::project_files::{ProjectPlaces, project_instructions};
 use crate::runtime::EMBEDDED_RUNNER;
 use crate::settings::{Settings, SettingsPlaces};
 use crate::skill_files::find_skill;
 pub use crate::skill_files::{SkillEntry, list_skills};
 use futures_util::FutureExt;
-use impresario_actors::context::mcp::EngineSettings;
 use impresario_actors::messages::session::SkillOrder;
 use impresario_actors::router::Resolve;
 use impresario_policies::agents::AgentDefinition;
@@ -101,20 +99,17 @@ impl SpawnSettings {
 }
 
 /// What the router calls.
-pub(crate) fn resolver(settings: SpawnSettings, engines: EngineSettings, host: String) -> Resolve {
-    let engines = Rc::new(engines);
+pub(crate) fn resolver(settings: SpawnSettings, host: String) -> Resolve {
     Rc::new(move |order| {
-        let (settings, engines, host) = (settings.clone(), engines.clone(), host.clone());
+        let (settings, host) = (settings.clone(), host.clone());
         async move {
             let read = tokio::task::spawn_blocking(move || resolve(&settings, &host, order)).await;
-            let request = read.unwrap_or_else(|error| {
+            read.unwrap_or_else(|error| {
                 Err(Reason {
                     code: ReasonCode::Internal,
                     message: format!("Reading the skill failed: {error}"),
                 })
-            })?;
-            preflight::check(&engines, &request).await?;
-            Ok(request)
+            })
         }
         .boxed_local()
     })

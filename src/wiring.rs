@@ -39,7 +39,7 @@ use impresario_actors::router::{Resolve, Router, RouterPorts};
 use impresario_actors::run::{
     AttemptSeed, Contain, GrownAttempt, KeepSession, Run, RunPorts, RunTools, attempt_name,
 };
-use impresario_actors::runs::{GrownRun, Runs, RunsPorts, RunsTools, Told, TreeSeed};
+use impresario_actors::runs::{Check, GrownRun, Runs, RunsPorts, RunsTools, Told, TreeSeed};
 use impresario_actors::supervision::{
     Child, ChildSpec, Port, Registration, Restart, Strategy, Supervisor, SupervisorSettings,
     dynamic_supervisor, supervisor,
@@ -66,7 +66,9 @@ pub struct Outside {
     /// Calls models for actor and judge.
     pub model: Rc<dyn ModelClient>,
     /// Run sub-agents, by name.
-    pub runners: BTreeMap<String, Rc<dyn SubAgentRunner>>,
+    pub runners: Runners,
+    /// Whether what answers a run's questions about its workspace is there, before any money is spent.
+    pub retrieval_is_ready: Check,
     /// Gives an attempt the context engine that its run chose. Nothing starts before something is asked.
     pub open_context: OpenContext,
     /// Makes sure that nothing carries the mark of a run any more, and says what was seen.
@@ -84,6 +86,9 @@ pub struct Outside {
     /// Whether a person wants to go on here with a run of another session.
     pub wanted_here: Rc<dyn Fn(&RunId) -> bool>,
 }
+
+/// Who runs sub-agents, by name.
+pub type Runners = BTreeMap<String, Rc<dyn SubAgentRunner>>;
 
 /// Gives an attempt its context engine.
 pub type OpenContext = Rc<dyn Fn(&AttemptSeed) -> Rc<dyn ContextEngine>>;
@@ -542,21 +547,28 @@ fn clear_away(settings: &TreeSettings) -> Rc<dyn Fn(&RunId, KeepSession)> {
 }
 
 /// A request is accepted only if there is a runner for it, and if its task is seen whole.
-fn check(outside: &Outside) -> Rc<dyn Fn(&RunRequest) -> Result<(), Reason>> {
-    let runners = outside.runners.clone();
-    Rc::new(move |request| match runners.get(&request.runner) {
-        Some(runner) => has_tools(&**runner, request)
-            .and_then(|()| runner.ready())
-            .and_then(|()| refuse_task(request).map_or(Ok(()), Err)),
-        None => Err(Reason {
+fn check(outside: &Outside) -> Check {
+    let (runners, retrieval_is_ready) = (outside.runners.clone(), outside.retrieval_is_ready.clone());
+    Rc::new(move |request| match can_run(&runners, &request) {
+        Ok(()) => retrieval_is_ready(request),
+        Err(reason) => async move { Err(reason) }.boxed_local(),
+    })
+}
+
+fn can_run(runners: &Runners, request: &RunRequest) -> Result<(), Reason> {
+    let Some(runner) = runners.get(&request.runner) else {
+        return Err(Reason {
             code: ReasonCode::SpawnFailed,
             message: format!(
                 "There is no runner called {:?}. There are: {}.",
                 request.runner,
                 runners.keys().map(String::as_str).collect::<Vec<_>>().join(", ")
             ),
-        }),
-    })
+        });
+    };
+    has_tools(&**runner, request)?;
+    runner.ready()?;
+    refuse_task(request).map_or(Ok(()), Err)
 }
 
 fn has_tools(runner: &dyn SubAgentRunner, request: &RunRequest) -> Result<(), Reason> {

@@ -168,10 +168,10 @@ fn route_reason(route: &Route, judged: Tier, wanted: Tier, picked: Tier) -> Stri
     reason
 }
 
-/// The line that says a skill begins; with `surface` it says on which model and why.
-pub fn executing_line(skill: &str, decision: &RouteDecision, surface: bool) -> String {
+/// The line that says what begins, a skill or an agent; with `surface` it says on which model and why.
+pub fn executing_line(what: &str, decision: &RouteDecision, surface: bool) -> String {
     if !surface {
-        return format!("[System]: ⚙️ Executing /skill:{skill} (Auggie semantic retrieval running...)");
+        return format!("[System]: ⚙️ Executing {what} (Auggie semantic retrieval running...)");
     }
     let chosen = match decision.source {
         RouteSource::ExecutionRouting => tier_word(decision.tier),
@@ -181,7 +181,7 @@ pub fn executing_line(skill: &str, decision: &RouteDecision, surface: bool) -> S
     let reason = collapse_spaces(&decision.reason);
     let reason = cut_units(&reason, SHOWN_REASON_UNITS_MAX);
     format!(
-        "[System]: ⚙️ Executing /skill:{skill} using {chosen} model {}. Reason: {reason}",
+        "[System]: ⚙️ Executing {what} using {chosen} model {}. Reason: {reason}",
         decision.model
     )
 }

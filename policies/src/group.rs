@@ -4,10 +4,11 @@
 //! finished them. A run that resumes another stands in its place.
 
 use crate::compat::trim;
-use crate::domain::{GroupMember, Reason, ReasonCode, RunId, RunState, TerminalState};
+use crate::domain::{GroupMember, Reason, RunId, RunState, TerminalState};
 use crate::output_sanitizer::{SanitizerSettings, sanitize_output};
 use crate::parallel::{WorkerResult, clip_output, synthesize};
-use crate::projection::{RunEnd, RunProjection};
+use crate::projection::RunProjection;
+use crate::stopped::StoppedReason;
 use std::collections::BTreeMap;
 
 /// A group, as the steps of its runs say.
@@ -101,15 +102,10 @@ fn member_of(run: &RunProjection) -> Option<GroupMember> {
 
 fn member_result(run: &RunProjection, member: &GroupMember) -> Option<MemberResult> {
     let end = run.ended.as_ref()?;
-    let stopped_reason = stopped_reason(end);
+    let stopped = StoppedReason::of(end.state, end.reason.as_ref());
     let (text, truncated) = clip_output(&words_of(run), member.answer_units_max);
-    let keeps_its_words = match stopped_reason {
-        StoppedReason::Completed => true,
-        StoppedReason::Timeout | StoppedReason::Inactivity | StoppedReason::Aborted => {
-            !trim(&text).is_empty()
-        }
-        StoppedReason::Error => false,
-    };
+    let keeps_its_words =
+        stopped == StoppedReason::Completed || (stopped.is_early() && !trim(&text).is_empty());
     let message = || end.reason.as_ref().map(|reason| reason.message.clone());
     Some(MemberResult {
         state: end.state,
@@ -119,7 +115,7 @@ fn member_result(run: &RunProjection, member: &GroupMember) -> Option<MemberResu
             goal: member.subtask.goal.clone(),
             text,
             truncated,
-            stopped_reason: stopped_reason.in_words().to_string(),
+            stopped_reason: stopped.word().to_string(),
             error: (!keeps_its_words).then(|| message().unwrap_or_default()),
         },
     })
@@ -136,38 +132,6 @@ fn words_of(run: &RunProjection) -> String {
             .text
             .into_owned(),
         None => String::new(),
-    }
-}
-
-/// Why a sub-agent stopped, in the words of the peer's format.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum StoppedReason {
-    Completed,
-    Timeout,
-    Inactivity,
-    Aborted,
-    Error,
-}
-
-impl StoppedReason {
-    fn in_words(self) -> &'static str {
-        match self {
-            Self::Completed => "completed",
-            Self::Timeout => "timeout",
-            Self::Inactivity => "inactivity",
-            Self::Aborted => "aborted",
-            Self::Error => "error",
-        }
-    }
-}
-
-fn stopped_reason(end: &RunEnd) -> StoppedReason {
-    match (end.state, end.reason.as_ref().map(|reason| reason.code)) {
-        (TerminalState::Succeeded, _) => StoppedReason::Completed,
-        (TerminalState::Cancelled, _) => StoppedReason::Aborted,
-        (_, Some(ReasonCode::TotalTimeout | ReasonCode::StartUpTimeout)) => StoppedReason::Timeout,
-        (_, Some(ReasonCode::InactivityTimeout)) => StoppedReason::Inactivity,
-        (TerminalState::Failed | TerminalState::Parked, _) => StoppedReason::Error,
     }
 }
 

@@ -86,16 +86,19 @@ pub fn budget_of(request: &RunRequest, decision: &RouteDecision) -> ContextBudge
     choose_context_budget(budget_tier(decision), &settings)
 }
 
-/// The line that says a skill begins; none for an agent. Auggie is spoken of only where it answers.
+/// The line that says what begins; none for an agent unless its model is to be surfaced. Auggie is spoken of only where
+/// it answers.
 pub fn describe_choice(request: &RunRequest, choice: &ModelChoice) -> Option<String> {
-    let WhatToRun::Skill(name) = &request.what else {
-        return None;
-    };
     let surface = request.terms.routing.as_ref()?.surface_decision;
-    let auggie = matches!(request.retrieval.engine, RetrievalEngine::Auggie { .. });
-    match surface || (auggie && retrieves(request)) {
-        true => Some(executing_line(name, &choice.decision, surface)),
-        false => Some(user_lines::executing(name)),
+    let auggie = matches!(request.retrieval.engine, RetrievalEngine::Auggie { .. }) && retrieves(request);
+    let what = match &request.what {
+        WhatToRun::Skill(name) => format!("/skill:{name}"),
+        WhatToRun::Agent(name) if surface => name.clone(),
+        WhatToRun::Agent(_) => return None,
+    };
+    match surface || auggie {
+        true => Some(executing_line(&what, &choice.decision, surface)),
+        false => Some(user_lines::executing(&what)),
     }
 }
 

@@ -167,18 +167,8 @@ pub fn decide_next_action(run: &RunProjection, facts: &ActionFacts) -> Action {
     if let Some(open) = run.attempt_under_way() {
         return while_attempt_is_open(open, run, facts);
     }
-    if run.answer.is_some() {
-        return Action::End {
-            state: TerminalState::Succeeded,
-            reason: None,
-        };
-    }
-    if let Some(by) = &run.cancel_requested {
-        return end(
-            TerminalState::Cancelled,
-            ReasonCode::Cancelled,
-            &format!("Cancelled by {by}."),
-        );
+    if let Some((state, reason)) = settled_end(run) {
+        return Action::End { state, reason };
     }
     if let Some(reason) = run.park_requested.as_ref().or(facts.must_park.as_ref()) {
         return Action::End {
@@ -199,6 +189,19 @@ pub fn decide_next_action(run: &RunProjection, facts: &ActionFacts) -> Action {
         return Action::AwaitRoom;
     }
     towards_an_answer(run, request, facts)
+}
+
+/// How a run ends whatever else holds, and why: its steps say so already.
+pub(crate) fn settled_end(run: &RunProjection) -> Option<(TerminalState, Option<Reason>)> {
+    if run.answer.is_some() {
+        return Some((TerminalState::Succeeded, None));
+    }
+    let by = run.cancel_requested.as_ref()?;
+    let reason = Reason {
+        code: ReasonCode::Cancelled,
+        message: format!("Cancelled by {by}."),
+    };
+    Some((TerminalState::Cancelled, Some(reason)))
 }
 
 /// The result first. That the host has it is written last, so that whoever recovers looks at the trace too.

@@ -1,6 +1,7 @@
 //! Is the retrieval engine there, before any money is spent?
 
 use crate::compat::{collapse_spaces, cut_units, last_units, trim};
+use crate::domain::WhatToRun;
 use crate::redact::redact;
 
 /// So much of what the check wrote to stderr is looked at.
@@ -37,16 +38,16 @@ pub fn review_preflight(end: &PreflightEnd, stderr: &str) -> Result<(), String> 
 }
 
 /// The line the user sees when auggie is not ready: one line, no secrets.
-pub fn preflight_failed_line(detail: &str) -> String {
-    failed_line("Augment daemon is offline or unauthenticated.", detail)
+pub fn preflight_failed_line(what: &WhatToRun, detail: &str) -> String {
+    failed_line(what, "Augment daemon is offline or unauthenticated.", detail)
 }
 
 /// The same for another MCP server.
-pub fn server_failed_line(detail: &str) -> String {
-    failed_line("The retrieval server cannot be used.", detail)
+pub fn server_failed_line(what: &WhatToRun, detail: &str) -> String {
+    failed_line(what, "The retrieval server cannot be used.", detail)
 }
 
-fn failed_line(what: &str, detail: &str) -> String {
+fn failed_line(what: &WhatToRun, why: &str, detail: &str) -> String {
     let detail = collapse_spaces(detail);
     let detail = redact(&detail);
     let detail = cut_units(&detail, SHOWN_UNITS_MAX);
@@ -55,7 +56,11 @@ fn failed_line(what: &str, detail: &str) -> String {
     } else {
         format!(" ({detail})")
     };
-    format!("[System Error]: Cannot execute skill. {what}{shown}")
+    let what = match what {
+        WhatToRun::Skill(_) => "skill",
+        WhatToRun::Agent(_) => "agent",
+    };
+    format!("[System Error]: Cannot execute {what}. {why}{shown}")
 }
 
 #[cfg(test)]
@@ -64,7 +69,7 @@ mod tests {
 
     #[test]
     fn the_line_shows_no_secret() {
-        let line = preflight_failed_line("bad\n token=abc  here");
+        let line = preflight_failed_line(&WhatToRun::Skill("review".into()), "bad\n token=abc  here");
         assert!(line.ends_with("unauthenticated. (bad [REDACTED] here)"));
     }
 

@@ -1,6 +1,6 @@
 //! What does a person want to read about a step while a run works?
 
-use crate::domain::{Step, TerminalState};
+use crate::domain::Step;
 use crate::judge_models::describe_fault;
 
 /// One short line in the present tense; none for steps a person need not see.
@@ -36,7 +36,7 @@ pub fn describe_step(step: &Step) -> Option<String> {
         Step::Answered { .. } => Some("answered".into()),
         Step::ParkRequested { .. } => Some("parking".into()),
         Step::CancelRequested { .. } => Some("cancelling".into()),
-        Step::Ended { state, .. } => Some(end_in_words(*state).into()),
+        Step::Ended { state, .. } => Some(state.word().into()),
         Step::QuestionAnswered { .. }
         | Step::Routed { .. }
         | Step::AttemptActive { .. }
@@ -45,15 +45,6 @@ pub fn describe_step(step: &Step) -> Option<String> {
         | Step::Delivered
         | Step::Observed { .. }
         | Step::DeliveryAcknowledged => None,
-    }
-}
-
-fn end_in_words(state: TerminalState) -> &'static str {
-    match state {
-        TerminalState::Succeeded => "succeeded",
-        TerminalState::Failed => "failed",
-        TerminalState::Cancelled => "cancelled",
-        TerminalState::Parked => "parked",
     }
 }
 

@@ -4,6 +4,7 @@
 //! waited for, and neither is anything once somebody wants the run to stop.
 
 use crate::domain::{Reason, ReasonCode, TerminalState};
+use crate::next_action::settled_end;
 use crate::projection::RunProjection;
 use std::time::Duration;
 
@@ -103,25 +104,8 @@ pub struct ToldEnding {
 /// Says as what a run ends whose journal could not be written, from what stands in it: whoever settles it later comes to
 /// the same.
 pub fn told_ending(run: &RunProjection, reason: Reason) -> ToldEnding {
-    if run.answer.is_some() {
-        return ToldEnding {
-            state: TerminalState::Succeeded,
-            reason: None,
-        };
-    }
-    if let Some(by) = &run.cancel_requested {
-        return ToldEnding {
-            state: TerminalState::Cancelled,
-            reason: Some(Reason {
-                code: ReasonCode::Cancelled,
-                message: format!("Cancelled by {by}."),
-            }),
-        };
-    }
-    ToldEnding {
-        state: TerminalState::Parked,
-        reason: Some(reason),
-    }
+    let (state, reason) = settled_end(run).unwrap_or((TerminalState::Parked, Some(reason)));
+    ToldEnding { state, reason }
 }
 
 /// Why a run ends without a journal; `why` is the journal's word, `stopped_by` who wanted it to stop.

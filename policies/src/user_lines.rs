@@ -26,9 +26,9 @@ pub fn invalid_skill_name(typed: &str) -> String {
     format!("Invalid skill name \"{typed}\". Use only letters, digits, hyphens, underscores.")
 }
 
-/// A skill begins; what answers its questions is not said.
-pub fn executing(skill: &str) -> String {
-    format!("[System]: ⚙️ Executing /skill:{skill}")
+/// A skill or an agent begins; what answers its questions is not said.
+pub fn executing(what: &str) -> String {
+    format!("[System]: ⚙️ Executing {what}")
 }
 
 /// The sub-agent ended before it was done.

@@ -125,22 +125,13 @@ async fn print_events(run: &Run) {
 /// The answer went to stdout when it was delivered; this is for the person.
 fn say_how_it_ended(outcome: &Outcome) {
     if let Some(reason) = &outcome.reason {
-        say(&format!("{}: {}", state_in_words(outcome.state), reason.message));
+        say(&format!("{}: {}", outcome.state.word(), reason.message));
     }
     if let Some(advice) = advise(&outcome.run, outcome.state, Reader::CommandLine) {
         say(&advice);
     }
     if outcome.state != TerminalState::Succeeded {
         say(&format!("see `impresario trace {}`", outcome.run));
-    }
-}
-
-pub(super) fn state_in_words(state: TerminalState) -> &'static str {
-    match state {
-        TerminalState::Succeeded => "succeeded",
-        TerminalState::Failed => "failed",
-        TerminalState::Cancelled => "cancelled",
-        TerminalState::Parked => "parked",
     }
 }
 

@@ -640,6 +640,7 @@ async fn perform_play(scenario: &Scenario, plan: Plan, seed: u64) -> Outcome {
             ))
         }),
         contain: Rc::new(|_, _| std::future::ready(Proof::NOTHING_STARTED).boxed_local()),
+        retrieval_is_ready: Rc::new(|_| std::future::ready(Ok(())).boxed_local()),
         resolve: Rc::new(|order| {
             async move {
                 sleep(Duration::from_millis(1)).await;

@@ -98,15 +98,28 @@ fn an_auggie_without_a_login_is_refused_before_anything_is_paid_for_whatever_its
 }
 
 #[test]
-fn another_server_that_does_not_get_ready_is_refused_too() {
+fn another_server_that_does_not_get_ready_is_refused_too_whoever_would_ask_it() {
     let scene = Scene::other("ends-at-once");
-    let said = Said::of(scene.impresario("", &["skill", "look", QUESTION]));
-    said.check(1);
-    let line = "[System Error]: Cannot execute skill. The retrieval server cannot be used. (";
-    assert!(said.stderr.contains(line), "{}", said.stderr);
-    assert!(said.stderr.contains("No auth provided"), "{}", said.stderr);
-    assert!(!said.stderr.contains("verysecretvalue"), "{}", said.stderr);
-    assert_eq!(scene.place.runs(), Vec::<Value>::new());
+    let sub_tasks = scene.place.path().join("sub-tasks.json");
+    fs::write(
+        &sub_tasks,
+        r#"[{"id": "a", "goal": "look"}, {"id": "b", "goal": "look"}]"#,
+    )
+    .expect("a file");
+    let sub_tasks = sub_tasks.display().to_string();
+    for (what, arguments) in [
+        ("skill", ["skill", "look", QUESTION].as_slice()),
+        ("agent", &["run", "explore", QUESTION]),
+        ("agent", &["parallel", &sub_tasks]),
+    ] {
+        let said = Said::of(scene.impresario("", arguments));
+        said.check(1);
+        let line = format!("[System Error]: Cannot execute {what}. The retrieval server cannot be used. (");
+        assert!(said.stderr.contains(&line), "{}", said.stderr);
+        assert!(said.stderr.contains("No auth provided"), "{}", said.stderr);
+        assert!(!said.stderr.contains("verysecretvalue"), "{}", said.stderr);
+        assert_eq!(scene.place.runs(), Vec::<Value>::new());
+    }
 }
 
 #[test]

@@ -11,11 +11,11 @@ use impresario_policies::domain::{
     AttemptEnding, AttemptNumber, Brief, Briefing, Containment, Proof, Reason, Replay, RunRequest, SessionId,
     Step, TerminalState, WhatToRun,
 };
-use impresario_policies::early_stop::stopped_early;
 use impresario_policies::fallback::{StartFrom, describe_next_attempt, models_left, why_it_was_left};
 use impresario_policies::interruption::{Interruption, describe_interruption};
 use impresario_policies::judge_models::describe_next_try;
 use impresario_policies::next_action::{Action, DeliveryState, QuestionFailure, decide_next_action};
+use impresario_policies::stopped::stopped_early;
 use impresario_policies::user_lines;
 use std::time::Duration;
 use tokio_util::sync::CancellationToken;
@@ -527,7 +527,8 @@ impl Run {
             state: ended.state,
             answer: self.projection.answer_or_partial().map(str::to_string),
             reason: ended.reason.clone(),
-            stopped_early: stopped_early(&self.projection).map(user_lines::stopped_early),
+            stopped_early: stopped_early(&self.projection)
+                .map(|reason| user_lines::stopped_early(reason.word())),
             about: self.request().map(|request| self.about(request)),
         })
     }

@@ -74,6 +74,9 @@ pub struct GrownRun {
     pub park: Port<ParkRun>,
 }
 
+/// Says whether a request can be run, or why not.
+pub type Check = Rc<dyn Fn(RunRequest) -> LocalBoxFuture<'static, Result<(), Reason>>>;
+
 /// Makes the tree of a run.
 pub type GrowRun = Rc<dyn Fn(TreeSeed) -> GrownRun>;
 
@@ -99,8 +102,8 @@ pub struct RunsTools {
     pub grow_run: GrowRun,
     /// For the `at` of the first step.
     pub clock: Rc<dyn WallClock>,
-    /// Looks at a request before it is accepted: is there such a runner?
-    pub check: Rc<dyn Fn(&RunRequest) -> Result<(), Reason>>,
+    /// Looks at a request before it is accepted: could it run here as things are now?
+    pub check: Check,
     /// Observes that nothing is left of a run whose runtime died.
     pub contain: Rc<dyn Fn(RunId) -> LocalBoxFuture<'static, Proof>>,
     /// The kind of host we have, and the session it has open now.
@@ -257,11 +260,10 @@ impl Runs {
                 "The runtime is shutting down.",
             )));
         }
-        for start in &starts {
-            if let Err(reason) = (self.tools.check)(&start.request) {
-                return Answer::now(Err(Refusal(reason)));
-            }
-        }
+        let checks = starts
+            .iter()
+            .map(|start| (self.tools.check)((*start.request).clone()));
+        let checks = checks.collect::<Vec<_>>();
         let at = self.tools.clock.now();
         let taken_on = starts.iter().map(|start| Adopted {
             run: start.run.clone(),
@@ -282,24 +284,28 @@ impl Runs {
         let commit = Commit { rows: rows.collect() };
         let (port, steps) = (self.ports.commit.clone(), self.ports.steps.clone());
         let committed = async move {
-            let reply = port.ask_again(commit.clone(), ASK).await;
-            let standing = match &reply {
-                Ok(Err(error)) if taken::may_stand(error) => taken::find(&steps, &commit.rows).await,
-                _ => Standing::Unknown,
+            // What was accepted before stays so, whatever is amiss now.
+            let refused = match futures_util::future::try_join_all(checks).await {
+                Ok(_) => match port.ask_again(commit.clone(), ASK).await {
+                    Ok(Ok(_)) => return Ok::<_, Refusal>(Standing::New),
+                    Ok(Err(error)) if !taken::may_stand(&error) => return Err(told::not_accepted(&error)),
+                    Ok(Err(error)) => told::not_accepted(&error),
+                    Err(error) => return Err(told::not_reached(&error.to_string())),
+                },
+                Err(reason) => Refusal(reason),
             };
-            (reply, standing)
-        };
-        Answer::then(committed, move |supervisor: &mut Self, (reply, standing), ctx| {
-            match reply {
-                Ok(Ok(_)) => {}
-                // Whoever drives it goes on with it, or it has ended.
-                Ok(Err(_)) if standing == Standing::Same => return Ok(()),
-                Ok(Err(_)) if standing == Standing::Other => return Err(taken::refusal()),
-                Ok(Err(error)) => return Err(told::not_accepted(&error)),
-                Err(error) => return Err(told::not_reached(&error.to_string())),
+            match taken::find(&steps, &commit.rows).await {
+                Standing::Other => Err(taken::refusal()),
+                Standing::Same => Ok(Standing::Same),
+                Standing::New | Standing::Unknown => Err(refused),
             }
-            for accepted in taken_on {
-                supervisor.take_on(accepted, ctx);
+        };
+        Answer::then(committed, move |supervisor: &mut Self, accepted, ctx| {
+            // Whoever drives what stands already goes on with it, or it has ended.
+            if accepted? == Standing::New {
+                for accepted in taken_on {
+                    supervisor.take_on(accepted, ctx);
+                }
             }
             Ok(())
         })

@@ -9,6 +9,8 @@ use impresario_policies::domain::{Reason, ReasonCode};
 /// What stands under the ids of a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Standing {
+    /// Nothing stood there: it was written now.
+    New,
     /// What is asked for.
     Same,
     /// Something else.

@@ -2,9 +2,10 @@
 
 use crate::gateways::UnixMillis;
 use crate::messages::run::WriteTrace;
-use impresario_policies::domain::{AttemptEnding, RunId, Step, TerminalState, WhatToRun};
+use impresario_policies::domain::{RunId, Step, WhatToRun};
 use impresario_policies::progress::describe_step;
 use impresario_policies::projection::{RecordedStep, RunProjection};
+use impresario_policies::stopped::StoppedReason;
 use impresario_policies::trace_file::{
     CallDetail, CallFate, Trace, TraceCall, TraceExtras, TraceMoment, TraceTry, shown_arguments,
 };
@@ -42,11 +43,13 @@ pub(super) fn trace_of(
             .unwrap_or_default(),
         tool_calls,
         final_text: so_far.answer.clone().or_else(last_words).unwrap_or_default(),
-        stopped_reason: stopped_reason(so_far, end).to_string(),
+        stopped_reason: StoppedReason::of(end.state, end.reason.as_ref())
+            .word()
+            .to_string(),
         ours: Some(TraceExtras {
             run_id: run.to_string(),
             started_at,
-            state: state_in_words(end.state).to_string(),
+            state: end.state.word().to_string(),
             reason: end.reason.as_ref().map(|reason| reason.message.clone()),
             attempts: so_far.attempts.len() as u32,
             tries: tries_of(so_far, ended_at),
@@ -55,27 +58,6 @@ pub(super) fn trace_of(
         }),
     };
     trace.redacted().fitted()
-}
-
-/// The words of the format: `completed`, `timeout`, `inactivity`, `aborted`, `error`.
-fn stopped_reason(so_far: &RunProjection, end: &WriteTrace) -> &'static str {
-    let last = so_far.latest_attempt().and_then(|attempt| attempt.ended.as_ref());
-    match (end.state, last.map(|last| last.ending)) {
-        (TerminalState::Succeeded, _) => "completed",
-        (TerminalState::Cancelled, _) => "aborted",
-        (_, Some(AttemptEnding::Deadline | AttemptEnding::StartUpSilence)) => "timeout",
-        (_, Some(AttemptEnding::Inactivity)) => "inactivity",
-        (TerminalState::Failed | TerminalState::Parked, _) => "error",
-    }
-}
-
-fn state_in_words(state: TerminalState) -> &'static str {
-    match state {
-        TerminalState::Succeeded => "succeeded",
-        TerminalState::Failed => "failed",
-        TerminalState::Cancelled => "cancelled",
-        TerminalState::Parked => "parked",
-    }
 }
 
 fn tries_of(so_far: &RunProjection, ended_at: UnixMillis) -> Vec<TraceTry> {
@@ -219,4 +201,52 @@ fn preview_of(preview: &str, bytes: u64) -> String {
         return preview.to_string();
     }
     format!("{preview}\n[...truncated, {bytes} total chars]")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use impresario_policies::domain::{
+        AttemptEnding, AttemptNumber, Proof, Reason, ReasonCode, TerminalState,
+    };
+
+    /// What its last attempt ended of is not what the run ended of.
+    #[test]
+    fn a_run_whose_time_is_over_between_two_attempts_stopped_for_want_of_time() {
+        let attempt = AttemptNumber(1);
+        let steps = [
+            Step::AttemptStarted {
+                attempt,
+                model: "a/one".into(),
+                runner: "pi".into(),
+                session_file: None,
+                resumes_session: false,
+            },
+            Step::AttemptEnded {
+                attempt,
+                ending: AttemptEnding::Unavailable,
+                detail: String::new(),
+                partial: None,
+                used: None,
+                proof: Proof::NOTHING_STARTED,
+            },
+        ];
+        let steps = (1..).zip(steps).map(|(sequence, step)| RecordedStep {
+            sequence,
+            generation: 1,
+            at_ms: sequence,
+            step,
+        });
+        let steps = steps.collect::<Vec<_>>();
+        let end = WriteTrace {
+            state: TerminalState::Failed,
+            reason: Some(Reason {
+                code: ReasonCode::TotalTimeout,
+                message: "The run's total time is over.".into(),
+            }),
+        };
+        let so_far = RunProjection::of(&steps);
+        let trace = trace_of(&RunId::new(1, 1), &steps, &so_far, &end, UnixMillis(9));
+        assert_eq!(trace.stopped_reason, "timeout");
+    }
 }

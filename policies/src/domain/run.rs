@@ -61,6 +61,13 @@ pub enum TerminalState {
     Parked,
 }
 
+impl TerminalState {
+    /// As a person reads it.
+    pub fn word(self) -> &'static str {
+        RunState::from(self).word()
+    }
+}
+
 impl From<TerminalState> for RunState {
     fn from(state: TerminalState) -> Self {
         match state {

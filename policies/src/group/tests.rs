@@ -1,6 +1,7 @@
 use super::*;
 use crate::domain::Subtask;
 use crate::domain::*;
+use crate::projection::RunEnd;
 use crate::projection::{Acceptance, AttemptEnd, AttemptProjection, ToolCalls};
 use std::time::Duration;
 

@@ -252,3 +252,37 @@ fn the_offline_model_has_no_provider_to_disallow() {
     request.briefing = Briefing::Direct;
     assert_eq!(refuse_models(&request), None);
 }
+
+#[test]
+fn an_agent_says_its_model_where_that_is_wished_as_a_skill_does() {
+    for (surface_decision, of_agent, of_skill) in [
+        (
+            true,
+            Some("Executing explore using fallback model s/own"),
+            "Executing /skill:look using fallback",
+        ),
+        (false, None, "Executing /skill:look"),
+    ] {
+        let mut terms = RoutingTerms {
+            surface_decision,
+            ..terms()
+        };
+        terms.settings.enabled = false;
+        let skill = request(terms);
+        let agent = RunRequest {
+            what: WhatToRun::Agent("explore".into()),
+            ..skill.clone()
+        };
+        let line = |request: &RunRequest| match choose_models(request, None) {
+            ChoiceDecision::Choose(choice) => describe_choice(request, &choice),
+            other => panic!("{other:?}"),
+        };
+        assert!(line(&skill).is_some_and(|line| line.contains(of_skill)));
+        assert_eq!(line(&agent).is_some(), of_agent.is_some());
+        assert!(
+            line(&agent)
+                .unwrap_or_default()
+                .contains(of_agent.unwrap_or_default())
+        );
+    }
+}

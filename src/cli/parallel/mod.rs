@@ -5,7 +5,7 @@ mod wire;
 use super::arguments::{HowArguments, ParallelArguments};
 use super::exit::{Failure, code_of};
 use super::output::{print, print_json, say};
-use super::run::{Workspace, cancel_on_interrupt, needs_model, state_in_words};
+use super::run::{Workspace, cancel_on_interrupt, needs_model};
 use super::runs::settle;
 use crate::runtime::{Group, GroupId, GroupOutcome, Runtime, SubAgent, SubAgentGroup, Subtask};
 use crate::settings::Settings;
@@ -213,7 +213,7 @@ fn say_how_it_ended(outcome: &GroupOutcome) {
         say(&format!(
             "{} {}: {} See `impresario trace {}`.",
             member.member.subtask.id,
-            state_in_words(result.state),
+            result.state.word(),
             message.unwrap_or_default(),
             member.run
         ));

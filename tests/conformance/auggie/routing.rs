@@ -83,7 +83,11 @@ pub fn execution_message(case: &Case) -> Answer {
         },
         effective_tier: tier,
     };
-    let line = executing_line(case.text("skill"), &decision, case.flag("surface_decision"));
+    let line = executing_line(
+        &format!("/skill:{}", case.text("skill")),
+        &decision,
+        case.flag("surface_decision"),
+    );
     Answer::value(json!(line))
 }
 

@@ -167,7 +167,7 @@ fn session() -> SessionId {
 
 fn outside(world: &Rc<World>) -> Outside {
     let runner: Rc<dyn SubAgentRunner> = Rc::new(Recorded(world.clone()));
-    let (asked_by, of) = (world.clone(), world.clone());
+    let (asked_by, of, checked_by) = (world.clone(), world.clone(), world.clone());
     Outside {
         host: Rc::new(Person(world.clone())),
         model: Rc::new(Routing(world.clone())),
@@ -182,6 +182,10 @@ fn outside(world: &Rc<World>) -> Outside {
             ))
         }),
         contain: Rc::new(|_, _| std::future::ready(Proof::NOTHING_STARTED).boxed_local()),
+        retrieval_is_ready: Rc::new(move |request| {
+            let ready = checked_by.retrieval_is_ready(&request);
+            std::future::ready(ready).boxed_local()
+        }),
         resolve: Rc::new(move |order| {
             let resolved = asked_by.resolve(order);
             std::future::ready(resolved).boxed_local()
@@ -269,12 +273,16 @@ impl World {
         settings.run.persistence.tries_per_model_max = 1;
         let request = resolve(&settings, "pi", order)?;
         self.requests.borrow_mut().push(request.clone());
+        Ok(request)
+    }
+
+    fn retrieval_is_ready(&self, request: &RunRequest) -> Result<(), Reason> {
         match &self.script.not_ready {
-            Some(detail) if retrieves(&request) => Err(Reason {
+            Some(detail) if retrieves(request) => Err(Reason {
                 code: ReasonCode::RetrievalUnavailable,
-                message: preflight_failed_line(detail),
+                message: preflight_failed_line(&request.what, detail),
             }),
-            Some(_) | None => Ok(request),
+            Some(_) | None => Ok(()),
         }
     }
 
