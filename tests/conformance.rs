@@ -11,6 +11,9 @@ mod auggie;
 mod compare;
 #[path = "conformance/json.rs"]
 mod json;
+#[path = "../actors/src/journal/tests/disk.rs"]
+#[allow(dead_code, reason = "the tests of the journal use the rest")]
+mod disk;
 #[path = "conformance/vectors.rs"]
 mod vectors;
 

@@ -6,6 +6,10 @@
 #[cfg(panic = "abort")]
 compile_error!("impresario restarts actors that panic: build with panic = \"unwind\"");
 
+// What tests share with those of the program names this crate as they do.
+#[cfg(test)]
+extern crate self as impresario_actors;
+
 pub mod attempt;
 pub mod cache_markers;
 pub mod context;

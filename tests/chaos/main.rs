@@ -5,6 +5,9 @@
 //! `IMPRESARIO_CHAOS_SEEDS=5000` plays more seeds than CI does.
 
 mod auditor;
+#[path = "../../actors/src/journal/tests/disk.rs"]
+#[allow(dead_code, reason = "the tests of the journal use the rest")]
+mod disk;
 mod scenarios;
 mod world;
 

@@ -1,11 +1,12 @@
 //! The main scenarios. Each says how its runs have to end, whatever is killed meanwhile.
 
 use super::world::*;
+use crate::disk::{SimulatedDisk, StoreFaults};
 use futures_util::FutureExt;
 use futures_util::future::LocalBoxFuture;
 use impresario::chaos::Expected;
 use impresario_actors::gateways::UnixMillis;
-use impresario_actors::journal::{Retention, RunFilter, SimulatedDisk, StoreFaults};
+use impresario_actors::journal::{Retention, RunFilter};
 use impresario_actors::messages::journal::{Prune, ReadRuns};
 use impresario_actors::messages::run::{
     AdoptDue, AwaitRun, Awaited, CancelRun, ParkRuns, StartGroup, StartRun,

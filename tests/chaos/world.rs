@@ -1,6 +1,7 @@
 //! A world for the tree to live in: a host with a person, a judge, runners with processes, a disk. Everything on one thread
 //! under a paused clock; the seed is the whole run.
 
+use crate::disk::SimulatedDisk;
 use async_trait::async_trait;
 use futures_util::FutureExt;
 use impresario::chaos::{
@@ -9,9 +10,7 @@ use impresario::chaos::{
 use impresario::wiring::{Outside, Ports, TreeSettings, grow};
 use impresario_actors::context::local::{HeavyWork, LocalContextEngine, SearchLimits};
 use impresario_actors::gateways::*;
-use impresario_actors::journal::{
-    JournalAccess, Row, RunFilter, RuntimeId, RuntimeIdentity, SimulatedDisk, Store,
-};
+use impresario_actors::journal::{JournalAccess, Row, RunFilter, RuntimeId, RuntimeIdentity, Store};
 use impresario_actors::messages::session::SkillOrder;
 use impresario_actors::supervision::{Event, Root, RootSettings, SupervisorSettings};
 use impresario_policies::admission::AdmissionSettings;

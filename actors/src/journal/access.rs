@@ -1,7 +1,7 @@
 //! How the journal actor reaches the store: the writing thread in production, inline in a simulation.
 
 use super::store::last_sequence;
-use super::{Committed, JournalError, Row, SimulatedStore, Store, WriterHandle};
+use super::{Committed, JournalError, Row, Store, WriterHandle};
 use impresario_policies::domain::RunId;
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -9,10 +9,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 /// The way to a store. A restarted journal actor gets the same one.
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub struct JournalAccess(Way);
 
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 enum Way {
     Thread(WriterHandle),
     Inline(Rc<RefCell<Inline>>),
@@ -20,9 +20,8 @@ enum Way {
 
 /// A thread's answer would be invisible to a paused clock, so a simulation has the work done at once and only the
 /// answer comes later.
-#[derive(Debug)]
 struct Inline {
-    store: SimulatedStore,
+    store: Box<dyn Store>,
     delays: fastrand::Rng,
     delay_max: Duration,
 }
@@ -41,10 +40,10 @@ impl JournalAccess {
     }
 
     /// Does the work inline and answers after a delay of at most `delay_max` that follows from `seed`.
-    pub fn inline(store: SimulatedStore, seed: u64, delay_max: Duration) -> Self {
+    pub fn inline(store: impl Store + 'static, seed: u64, delay_max: Duration) -> Self {
         let delays = fastrand::Rng::with_seed(seed);
         Self(Way::Inline(Rc::new(RefCell::new(Inline {
-            store,
+            store: Box::new(store),
             delays,
             delay_max,
         }))))
@@ -89,7 +88,7 @@ impl JournalAccess {
     ) -> Result<T, JournalError> {
         let (outcome, delay) = {
             let mut inline = inline.borrow_mut();
-            (work(&mut inline.store), inline.delay())
+            (work(&mut *inline.store), inline.delay())
         };
         tokio::time::sleep(delay).await;
         outcome

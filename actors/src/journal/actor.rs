@@ -16,7 +16,6 @@ use crate::supervision::{Actor, Answer, Context, Handles, Message};
 use impresario_policies::projection::RecordedStep;
 
 /// The journal, as the other actors know it.
-#[derive(Debug)]
 pub struct Journal {
     access: JournalAccess,
 }

@@ -1,7 +1,7 @@
 //! The journal: what happened to every run, on disk before anybody sees it.
 //!
-//! [`Store`] keeps the steps: [`SqliteStore`] in a file that the runtimes of one user share, [`SimulatedStore`] in
-//! memory. The [`Journal`] actor is asked by others through ports. In production a [`Writer`] owns the store on a plain thread and writes what waits in one transaction.
+//! [`SqliteStore`] keeps the steps in a file that the runtimes of one user share. The [`Journal`] actor is asked by others
+//! through ports. A [`Writer`] owns the store on a plain thread and writes what waits in one transaction.
 
 mod access;
 mod actor;
@@ -11,7 +11,6 @@ mod error;
 mod overflow;
 mod ownership;
 mod place;
-mod simulated;
 mod sqlite;
 mod store;
 mod summary;
@@ -27,7 +26,6 @@ pub use calls::CallRefusal;
 pub use error::{JournalError, OpenError};
 pub use overflow::{OverflowContent, OverflowEntry, OverflowListing};
 pub use ownership::{ClaimableRun, RuntimeId, RuntimeIdentity};
-pub use simulated::{SimulatedDisk, SimulatedStore, StoreFaults};
 pub use sqlite::{
     DamagedRun, JOURNAL_FILE, JournalReader, KeptAside, LostCommits, Opened, SetAside, SqliteStore,
 };

@@ -2,8 +2,9 @@
 
 use super::{Overflow, OverflowPorts};
 use crate::gateways::{SystemWallClock, ToolVerdict};
+use crate::journal::tests::disk::SimulatedDisk;
 use crate::journal::tests::samples::{accepted, rows, run, runtime};
-use crate::journal::{Journal, JournalAccess, SimulatedDisk, Store};
+use crate::journal::{Journal, JournalAccess, Store};
 use crate::messages::run::{ReadOverflow, ReviewToolResult};
 use crate::supervision::{Child, Port, Root, RootSettings, SupervisorSettings, supervisor};
 use futures_util::future::join_all;

@@ -2,6 +2,7 @@
 //! sub-agent that do what a record says. Files are real, in a directory of their own.
 
 use crate::json::Json;
+use crate::disk::SimulatedDisk;
 use async_trait::async_trait;
 use futures_util::FutureExt;
 use impresario::settings::{Settings, SettingsPlaces};
@@ -9,9 +10,7 @@ use impresario::skills::{SpawnSettings, resolve};
 use impresario::wiring::{Outside, Ports, TreeSettings, grow};
 use impresario_actors::context::local::{HeavyWork, LocalContextEngine, SearchLimits};
 use impresario_actors::gateways::*;
-use impresario_actors::journal::{
-    JournalAccess, RuntimeId, RuntimeIdentity, SimulatedDisk, SimulatedStore, Store,
-};
+use impresario_actors::journal::{JournalAccess, RuntimeId, RuntimeIdentity, Store};
 use impresario_actors::messages::session::SkillOrder;
 use impresario_actors::supervision::{Root, RootSettings, SupervisorSettings};
 use impresario_actors::trace_files::FileShelf;
@@ -332,7 +331,7 @@ impl Stage {
     }
 
     pub fn steps(&self, run: &RunId) -> Vec<RecordedStep> {
-        let mut store: SimulatedStore = self.disk.open(&identity(2));
+        let mut store = self.disk.open(&identity(2));
         store.steps(run, 0).expect("steps")
     }
 }

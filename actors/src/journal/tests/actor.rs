@@ -1,10 +1,11 @@
 //! Facts about the journal actor, over the writing thread and inline.
 
+use super::disk::{SimulatedDisk, StoreFaults};
 use super::samples::*;
 use crate::gateways::UnixMillis;
 use crate::journal::{
-    Alert, Journal, JournalAccess, JournalError, OverflowContent, Retention, RunFilter, SimulatedDisk,
-    SkillOf, SqliteStore, StoreFaults, Writer,
+    Alert, Journal, JournalAccess, JournalError, OverflowContent, Retention, RunFilter, SkillOf, SqliteStore,
+    Writer,
 };
 use crate::messages::journal::*;
 use crate::supervision::{

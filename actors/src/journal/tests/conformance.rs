@@ -1,17 +1,15 @@
-//! Facts about every [`Store`]; each is checked on a file and in memory.
+//! Facts about the [`Store`].
 
 use super::samples::*;
 use crate::gateways::UnixMillis;
 use crate::journal::{
     Alert, CallRefusal, JournalError, OVERFLOW_BYTES_MAX, OverflowContent, OverflowListing, Pruned,
-    Retention, Row, RunFilter, SimulatedDisk, SkillOf, SqliteStore, Store,
+    Retention, Row, RunFilter, SkillOf, SqliteStore, Store,
 };
 use impresario_policies::domain::{AttemptNumber, RunState, SessionId, Step, TerminalState};
 use impresario_policies::projection::RunProjection;
 
 fn check(fact: impl Fn(&mut dyn Store) -> Outcome) -> Outcome {
-    let mut in_memory = SimulatedDisk::new().open(&runtime(1));
-    fact(&mut in_memory)?;
     let directory = tempfile::tempdir()?;
     let mut in_file = SqliteStore::open(directory.path(), &runtime(1))?.store;
     fact(&mut in_file)

@@ -1,8 +1,9 @@
-//! What every journal must do, in a file or in memory, and what only the one or the other does.
+//! What the journal must do, on its thread and in a simulation.
 
 mod actor;
 mod conformance;
 mod crash;
+pub(crate) mod disk;
 mod layout;
 mod ownership;
 pub(crate) mod samples;

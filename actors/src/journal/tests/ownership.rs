@@ -1,16 +1,12 @@
-//! Facts about who drives a run (P7), on a file and in memory.
+//! Facts about who drives a run (P7).
 
 use super::samples::*;
-use crate::journal::{
-    ClaimableRun, JournalError, RunFilter, RuntimeIdentity, SimulatedDisk, SqliteStore, Store,
-};
+use crate::journal::{ClaimableRun, JournalError, RunFilter, RuntimeIdentity, SqliteStore, Store};
 use impresario_policies::domain::{RunId, SessionId, Step};
 
 type Open<'a> = &'a dyn Fn(&RuntimeIdentity) -> Result<Box<dyn Store>, Box<dyn std::error::Error>>;
 
 fn check(fact: impl Fn(Open<'_>) -> Outcome) -> Outcome {
-    let disk = SimulatedDisk::new();
-    fact(&|runtime| Ok(Box::new(disk.open(runtime))))?;
     let directory = tempfile::tempdir()?;
     fact(&|runtime| Ok(Box::new(SqliteStore::open(directory.path(), runtime)?.store)))
 }

@@ -1,9 +1,8 @@
 //! Facts about the writing thread.
 
+use super::disk::{SimulatedDisk, StoreFaults};
 use super::samples::*;
-use crate::journal::{
-    Committed, JournalError, RunFilter, SimulatedDisk, SqliteStore, Store, StoreFaults, Writer,
-};
+use crate::journal::{Committed, JournalError, RunFilter, SqliteStore, Store, Writer};
 use impresario_policies::domain::Step;
 use std::sync::mpsc;
 
