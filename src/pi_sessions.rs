@@ -1,9 +1,9 @@
 //! Where a host behind the bridge meets the runtime: its sessions, its skills, its own model credentials.
 
 use crate::bridge::wire::{
-    Delegation, DelegationLesson, HostSkill, HostSkillScope, InputReading, MarkerEdit, MarkerPlan,
-    MarkerSkeleton, MarkerTtl, ModelStanding, ObservedEvent, ResumableRun, RunResume, RunResumed, SessionEnd,
-    SessionStart, SkillCancel, SkillRun, SkillSummary, TraceName, TypedInput,
+    Delegation, DelegationLesson, InputReading, MarkerEdit, MarkerPlan, MarkerSkeleton, MarkerTtl,
+    ModelStanding, ObservedEvent, ResumableRun, RunResume, RunResumed, SessionEnd, SessionStart, SkillCancel,
+    SkillRun, SkillSummary, TraceName, TypedInput,
 };
 use crate::bridge::{Bridge, BridgeError, BridgeSettings, HostEvents, PiHost, Refused, log_to_file};
 use crate::models::OfflineOr;
@@ -15,7 +15,7 @@ use crate::traces::{Traces, viewed};
 use async_trait::async_trait;
 use impresario_actors::gateways::Host;
 use impresario_actors::journal::{RunFilter, RunSummary};
-use impresario_actors::messages::session::{ListedScope, ListedSkill, SkillOrder};
+use impresario_actors::messages::session::{ListedSkill, SkillOrder};
 use impresario_policies::cache_markers::{Lifetime, Marker, MarkerEdit as PlannedEdit, Section};
 use impresario_policies::domain::{Reason, ReasonCode, RunId, RunState, SessionId, WhatToRun};
 use impresario_policies::skill_command::{TypedInput as ReadInput, read_typed_input};
@@ -29,6 +29,8 @@ use std::time::Duration;
 const ACKNOWLEDGE_TRIES: u32 = 40;
 const ACKNOWLEDGE_PAUSE: Duration = Duration::from_millis(250);
 
+/// Skills of the host that are looked at; more would not fit into a list.
+const LISTED_MAX: usize = 500;
 /// So many runs are offered to be gone on with.
 const RESUMABLE_MAX: usize = 50;
 
@@ -246,7 +248,7 @@ impl HostEvents for PiSessions {
         let run = self.run_id_of(&request.request);
         let order = SkillOrder {
             hosts_form: request.hosts_form,
-            listed: listed_skills(request.listed),
+            listed: request.listed.into_iter().take(LISTED_MAX).collect(),
             ..self.order(&request.session, request.name, request.task)
         };
         let spawned = match request.delegated {
@@ -360,9 +362,9 @@ impl HostEvents for PiSessions {
         }
     }
 
-    async fn skills(&self, session: &SessionId, listed: Vec<HostSkill>) -> Vec<SkillSummary> {
+    async fn skills(&self, session: &SessionId, listed: Vec<ListedSkill>) -> Vec<SkillSummary> {
         let order = SkillOrder {
-            listed: listed_skills(listed),
+            listed: listed.into_iter().take(LISTED_MAX).collect(),
             ..self.order(session, String::new(), String::new())
         };
         let settings = self.skills.clone();
@@ -417,27 +419,6 @@ fn reading_of(text: &str) -> InputReading {
             usage: usage.replacen("/skill ", "/skill:", 1),
         },
     }
-}
-
-/// Skills of the host that are looked at; more would not fit into a list.
-const LISTED_MAX: usize = 500;
-
-fn listed_skills(listed: Vec<HostSkill>) -> Vec<ListedSkill> {
-    let listed = listed.into_iter().take(LISTED_MAX);
-    listed
-        .map(|skill| ListedSkill {
-            name: skill.name,
-            description: skill.description,
-            file: PathBuf::from(skill.file),
-            scope: match skill.scope {
-                HostSkillScope::User => ListedScope::User,
-                HostSkillScope::Project => ListedScope::Project,
-                HostSkillScope::Package => ListedScope::Package,
-                HostSkillScope::Session => ListedScope::Session,
-            },
-            base: skill.base.map(PathBuf::from),
-        })
-        .collect()
 }
 
 async fn report_text(places: SettingsPlaces, skill: String) -> String {

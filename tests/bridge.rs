@@ -2,15 +2,16 @@
 
 use async_trait::async_trait;
 use impresario::bridge::wire::{
-    self, Delegation, DelegationLesson, ErrorCode, HostSkill, InputReading, LINE_BYTES_MAX, MarkerEdit,
-    MarkerPlan, MarkerSkeleton, MarkerTtl, ObservedEvent, SessionEnd, SessionStart, SkillCancel, SkillRun,
-    SkillSummary, TraceName, TypedInput,
+    self, Delegation, DelegationLesson, ErrorCode, InputReading, LINE_BYTES_MAX, MarkerEdit, MarkerPlan,
+    MarkerSkeleton, MarkerTtl, ObservedEvent, SessionEnd, SessionStart, SkillCancel, SkillRun, SkillSummary,
+    TraceName, TypedInput,
 };
 use impresario::bridge::{Bridge, BridgeSettings, HostEvents, Refused};
 use impresario_actors::gateways::{
     DeliveredRun, Delivery, DeliveryReceipt, Host, HostError, ModelClient, ModelError, ModelMessage,
     ModelRequest, ModelRole, Progress, UnixMillis,
 };
+use impresario_actors::messages::session::ListedSkill;
 use impresario_policies::domain::{Reason, ReasonCode, RunId, SessionId, TerminalState, WhatToRun};
 use serde_json::{Value, json};
 use std::io::{BufRead, BufReader, PipeReader, PipeWriter, Write};
@@ -125,7 +126,7 @@ impl HostEvents for RecordingEvents {
         }
     }
 
-    async fn skills(&self, _session: &SessionId, _listed: Vec<HostSkill>) -> Vec<SkillSummary> {
+    async fn skills(&self, _session: &SessionId, _listed: Vec<ListedSkill>) -> Vec<SkillSummary> {
         vec![SkillSummary {
             name: "demo".into(),
             description: "shows".into(),
@@ -311,7 +312,7 @@ fn check_example(example: &Value, asked: &mut String) {
     }
     check_each!(
         requests: Hello, Ping, TypedInput, SkillRun, RunsResumable, RunResume, SkillCancel, QuestionAnswer, MarkerSkeleton, Completions, DelegationAsk,
-            TraceReport, TraceView, TraceList, QuestionAsk, ModelComplete, ModelsCheck, DeliveryOffer, SessionHistory, SessionHasRun;
+            TraceReport, TraceView, TraceList, QuestionAsk, ModelRequest, ModelsCheck, DeliveryOffer, SessionHistory, SessionHasRun;
         notifications: RequestCancel, SessionStart, SessionEnd, ObservedEvents, DeliveryAcknowledged,
             UiProgress, UiNotice
     );

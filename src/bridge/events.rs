@@ -1,10 +1,11 @@
 //! What a host can tell the runtime. The runtime implements this; tests record it.
 
 use super::wire::{
-    Delegation, HostSkill, InputReading, MarkerPlan, MarkerSkeleton, ObservedEvent, ResumableRun, RunResume,
-    RunResumed, SessionEnd, SessionStart, SkillCancel, SkillRun, SkillSummary, TraceName, TypedInput,
+    Delegation, InputReading, MarkerPlan, MarkerSkeleton, ObservedEvent, ResumableRun, RunResume, RunResumed,
+    SessionEnd, SessionStart, SkillCancel, SkillRun, SkillSummary, TraceName, TypedInput,
 };
 use async_trait::async_trait;
+use impresario_actors::messages::session::ListedSkill;
 use impresario_policies::domain::{Reason, RunId, SessionId};
 
 /// Why a run was not accepted, and what the person can do.
@@ -49,7 +50,7 @@ pub trait HostEvents: Send + Sync {
     /// Whether the main agent of this session is taught to delegate, and how.
     async fn delegation(&self, session: &SessionId) -> Delegation;
     /// The skills a person can choose from; the host lists some itself.
-    async fn skills(&self, session: &SessionId, listed: Vec<HostSkill>) -> Vec<SkillSummary>;
+    async fn skills(&self, session: &SessionId, listed: Vec<ListedSkill>) -> Vec<SkillSummary>;
     /// What the traces of a skill say together, for the person. What went wrong stands in the text too.
     async fn trace_report(&self, session: &SessionId, skill: String) -> String;
     /// One trace, for the person. What went wrong stands in the text too.

@@ -3,13 +3,11 @@
 use super::Peer;
 use super::connection::AskFailure;
 use super::wire::{
-    ANSWER_BYTES_MAX, DeliveryOffer, ErrorCode, HistoryRole, ModelStanding, ModelsCheck, NoticeLevel,
-    OfferedReason, QuestionAnswer, QuestionAsk, Receipt, SessionHasRun, SessionHistory, UiNotice, UiProgress,
+    ANSWER_BYTES_MAX, DeliveryOffer, ErrorCode, ModelStanding, ModelsCheck, NoticeLevel, QuestionAnswer,
+    QuestionAsk, SessionHasRun, SessionHistory, UiNotice, UiProgress,
 };
 use async_trait::async_trait;
-use impresario_actors::gateways::{
-    ChatMessage, ChatRole, Delivery, DeliveryReceipt, Host, HostError, Progress,
-};
+use impresario_actors::gateways::{ChatMessage, Delivery, DeliveryReceipt, Host, HostError, Progress};
 use impresario_policies::domain::{Reason, RunId, SessionId, TerminalState};
 use impresario_policies::resumption::{Reader, advise};
 use std::collections::BTreeMap;
@@ -157,13 +155,7 @@ impl Host for PiHost {
             .ask(&SessionHistory { messages_max })
             .await
             .map_err(host_error)?;
-        let messages = history.messages.into_iter();
-        Ok(messages
-            .map(|message| ChatMessage {
-                role: role_of(message.role),
-                content: message.content,
-            })
-            .collect())
+        Ok(history.messages)
     }
 
     async fn deliver(&self, delivery: Delivery) -> Result<DeliveryReceipt, HostError> {
@@ -172,7 +164,7 @@ impl Host for PiHost {
             session: self.runs.session_of(&run),
             earlier_session: self.runs.has_heir(&run),
             run: run.clone(),
-            state: delivery.state.into(),
+            state: delivery.state,
             answer: delivery.answer.map(cut_to_fit),
             reason: delivery
                 .reason
@@ -180,11 +172,7 @@ impl Host for PiHost {
             stopped_early: delivery.stopped_early,
             about: delivery.about.map(Into::into),
         };
-        let receipt = self.peer.ask(&offer).await.map_err(host_error)?;
-        Ok(match receipt.receipt {
-            Receipt::Kept => DeliveryReceipt::Kept,
-            Receipt::Shown => DeliveryReceipt::Shown,
-        })
+        Ok(self.peer.ask(&offer).await.map_err(host_error)?.receipt)
     }
 
     async fn has(&self, run: &RunId) -> Result<bool, HostError> {
@@ -197,19 +185,11 @@ impl Host for PiHost {
 }
 
 /// A reason is read in several places; what can be done about it depends on the place.
-fn with_advice(run: &RunId, state: TerminalState, mut reason: Reason) -> OfferedReason {
+fn with_advice(run: &RunId, state: TerminalState, mut reason: Reason) -> Reason {
     if let Some(advice) = advise(run, state, Reader::Pi) {
         reason.message = format!("{} {advice}", reason.message);
     }
-    reason.into()
-}
-
-fn role_of(role: HistoryRole) -> ChatRole {
-    match role {
-        HistoryRole::User => ChatRole::User,
-        HistoryRole::Assistant => ChatRole::Assistant,
-        HistoryRole::System => ChatRole::System,
-    }
+    reason
 }
 
 fn host_error(failure: AskFailure) -> HostError {

@@ -2,7 +2,6 @@
 
 use super::Peer;
 use super::connection::AskFailure;
-use super::wire::{ModelComplete, ModelFailure};
 use async_trait::async_trait;
 use impresario_actors::gateways::{ModelClient, ModelError, ModelReply, ModelRequest};
 
@@ -22,8 +21,7 @@ impl BridgedModel {
 #[async_trait(?Send)]
 impl ModelClient for BridgedModel {
     async fn complete(&self, request: ModelRequest) -> Result<ModelReply, ModelError> {
-        let completed = self.peer.ask(&ModelComplete::from(request)).await;
-        completed.map(ModelReply::from).map_err(read_failure)
+        self.peer.ask(&request).await.map_err(read_failure)
     }
 }
 
@@ -31,12 +29,7 @@ fn read_failure(failure: AskFailure) -> ModelError {
     let AskFailure::Error(error) = &failure else {
         return ModelError::Unavailable(failure.to_string());
     };
-    let told = error
-        .data
-        .clone()
-        .and_then(|data| serde_json::from_value::<ModelFailure>(*data).ok());
-    told.map_or_else(
-        || ModelError::Unavailable(error.message.clone()),
-        ModelError::from,
-    )
+    let told = error.data.clone();
+    let told = told.and_then(|data| serde_json::from_value(*data).ok());
+    told.unwrap_or_else(|| ModelError::Unavailable(error.message.clone()))
 }

@@ -90,12 +90,8 @@ pub(super) struct SkillArguments {
 
 #[derive(Debug, Default, Args)]
 pub(super) struct HowArguments {
-    /// Who runs the sub-agent: `embedded` needs nothing, `pi` is a nested Pi [default: as set, else embedded]
-    #[arg(long)]
-    pub(super) runner: Option<String>,
-    /// The model, `provider/id`; repeat it for a fallback chain
-    #[arg(long = "model", value_name = "MODEL")]
-    pub(super) models: Vec<String>,
+    #[command(flatten)]
+    pub(super) place: PlaceArguments,
     /// Print events as JSON lines on stdout instead of the answer; the last one is `run_ended`
     #[arg(long)]
     pub(super) json: bool,
@@ -111,7 +107,18 @@ pub(super) struct HowArguments {
     /// Take the task as it stands: no brief, no judge
     #[arg(long)]
     pub(super) unjudged: bool,
-    /// Where the sub-agent works [default: the current directory]
+}
+
+/// Who runs sub-agents, on which models, and where.
+#[derive(Debug, Clone, Default, Args)]
+pub(super) struct PlaceArguments {
+    /// Who runs a sub-agent: `embedded` needs nothing, `pi` is a nested Pi [default: as set, else embedded]
+    #[arg(long)]
+    pub(super) runner: Option<String>,
+    /// The model, `provider/id`; repeat it for a fallback chain
+    #[arg(long = "model", value_name = "MODEL")]
+    pub(super) models: Vec<String>,
+    /// Where it works [default: the current directory]
     #[arg(long, value_name = "DIRECTORY")]
     pub(super) workspace: Option<PathBuf>,
     /// The `pi` to run, when it is not the one on PATH
@@ -236,41 +243,22 @@ pub(super) struct ParallelArguments {
     /// Go on with the parked sub-tasks of this group, and print all of it
     #[arg(long, value_name = "GROUP", conflicts_with = "file")]
     pub(super) resume: Option<String>,
-    /// Who runs the sub-agents: `embedded` needs nothing, `pi` is a nested Pi [default: as set, else embedded]
-    #[arg(long)]
-    pub(super) runner: Option<String>,
-    /// The model, `provider/id`; repeat it for a fallback chain
-    #[arg(long = "model", value_name = "MODEL")]
-    pub(super) models: Vec<String>,
     /// Print events as JSON lines on stdout instead of the text; the first is `group_started`, the last `group_ended`
     #[arg(long)]
     pub(super) json: bool,
-    /// Where the sub-agents work [default: the current directory]
-    #[arg(long, value_name = "DIRECTORY")]
-    pub(super) workspace: Option<PathBuf>,
-    /// The `pi` to run, when it is not the one on PATH
-    #[arg(long, value_name = "PROGRAM", env = "IMPRESARIO_PI")]
-    pub(super) pi: Option<PathBuf>,
     #[command(flatten)]
-    pub(super) trust: TrustFlags,
-    #[command(flatten)]
-    pub(super) state: StateArguments,
+    pub(super) place: PlaceArguments,
 }
 
 impl ParallelArguments {
     /// What holds for each of them.
     pub(super) fn how(&self) -> HowArguments {
         HowArguments {
-            runner: self.runner.clone(),
-            models: self.models.clone(),
+            place: self.place.clone(),
             // Single answers are not printed, whatever is printed of the group.
             json: true,
             timeout: self.subtask_timeout,
             inactivity_timeout: self.inactivity_timeout,
-            workspace: self.workspace.clone(),
-            pi: self.pi.clone(),
-            trust: self.trust,
-            state: self.state.clone(),
             ..HowArguments::default()
         }
     }
@@ -389,19 +377,8 @@ Examples:
 pub(super) struct ReportArguments {
     /// The skill's name
     pub(super) skill: String,
-    /// One JSON object
-    #[arg(long)]
-    pub(super) json: bool,
-    /// Write a page to look at: the history drawn, in one file; `-` for stdout
-    #[arg(long, value_name = "FILE", conflicts_with = "json")]
-    pub(super) html: Option<PathBuf>,
-    /// The workspace [default: the current directory]
-    #[arg(long, value_name = "DIRECTORY")]
-    pub(super) workspace: Option<PathBuf>,
     #[command(flatten)]
-    pub(super) trust: TrustFlags,
-    #[command(flatten)]
-    pub(super) state: StateArguments,
+    pub(super) traces: TracesArguments,
 }
 
 #[derive(Debug, Args)]
@@ -414,10 +391,17 @@ Examples:
 pub(super) struct ViewArguments {
     /// The trace's file, as the report lists it
     pub(super) file: String,
+    #[command(flatten)]
+    pub(super) traces: TracesArguments,
+}
+
+/// Which traces, and how they are shown.
+#[derive(Debug, Args)]
+pub(super) struct TracesArguments {
     /// One JSON object
     #[arg(long)]
     pub(super) json: bool,
-    /// Write a page to look at: the timeline drawn, in one file; `-` for stdout
+    /// Write a page to look at: what happened, drawn, in one file; `-` for stdout
     #[arg(long, value_name = "FILE", conflicts_with = "json")]
     pub(super) html: Option<PathBuf>,
     /// The workspace [default: the current directory]

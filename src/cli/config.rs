@@ -4,7 +4,7 @@ use super::arguments::{ConfigAction, ConfigArguments};
 use super::exit::Failure;
 use super::output::{print, print_json, say};
 use super::run::existing_workspace;
-use super::wire::SettingLine;
+use super::wire::{SettingLine, json_line};
 use crate::settings::{Settings, SettingsPlaces};
 use impresario_actors::runners::pi::installation::find_pi;
 use impresario_actors::runners::pi::models::models_of;
@@ -30,7 +30,7 @@ pub(super) async fn execute(arguments: ConfigArguments) -> Result<ExitCode, Fail
 
 fn show(settings: &Settings, json: bool) {
     let printed = settings.resolved.values.iter().try_for_each(|value| match json {
-        true => print_json(&SettingLine::of(value).to_json()),
+        true => print_json(&json_line(&SettingLine::of(value))),
         false => print(&in_words(value)),
     });
     let _ = printed;

@@ -5,7 +5,7 @@ use super::exit::{Failure, code_of};
 use super::output::{print_json, say};
 use super::terminal::TerminalHost;
 use super::trust::is_trusted;
-use super::wire::EventLine;
+use super::wire::{EventLine, json_line};
 use crate::runtime::{EMBEDDED_RUNNER, Outcome, PI_RUNNER, Run, Runtime, SubAgent};
 use crate::settings::{Settings, SettingsPlaces};
 use crate::skills::SpawnSettings;
@@ -115,7 +115,7 @@ pub(super) fn cancel_on_interrupt(
 async fn print_events(run: &Run) {
     let mut events = run.events();
     while let Some(event) = events.next().await {
-        let line = EventLine::of(run.id(), &event).to_json();
+        let line = json_line(&EventLine::of(run.id(), &event));
         if print_json(&line).is_err() {
             return;
         }
@@ -181,8 +181,8 @@ impl Workspace {
 impl HowArguments {
     /// The directory to work in; whether it is trusted may be asked here.
     pub(super) fn workspace(&self) -> Result<Workspace, Failure> {
-        let directory = existing_workspace(self.workspace.as_deref())?;
-        let trusted = is_trusted(&directory, self.trust, &self.state)?;
+        let directory = existing_workspace(self.place.workspace.as_deref())?;
+        let trusted = is_trusted(&directory, self.place.trust, &self.place.state)?;
         Ok(Workspace { directory, trusted })
     }
 
@@ -193,8 +193,12 @@ impl HowArguments {
             say(line);
         }
         let mut settings = SpawnSettings {
-            runner: self.runner.clone().unwrap_or_else(|| EMBEDDED_RUNNER.to_string()),
-            runner_fixed: self.runner.is_some(),
+            runner: self
+                .place
+                .runner
+                .clone()
+                .unwrap_or_else(|| EMBEDDED_RUNNER.to_string()),
+            runner_fixed: self.place.runner.is_some(),
             judged: !self.unjudged,
             ..SpawnSettings::default()
         };
@@ -204,12 +208,12 @@ impl HowArguments {
         // called to write a brief for them.
         settings.run.routing_model = None;
         let fallback = std::mem::take(&mut settings.run.fallback);
-        settings.chain = match (self.models.is_empty(), settings.runner == EMBEDDED_RUNNER) {
-            (false, _) => self.models.clone(),
+        settings.chain = match (self.place.models.is_empty(), settings.runner == EMBEDDED_RUNNER) {
+            (false, _) => self.place.models.clone(),
             (true, true) => vec![OFFLINE.to_string()],
             (true, false) => fallback,
         };
-        settings.models_chosen &= self.models.is_empty();
+        settings.models_chosen &= self.place.models.is_empty();
         let clocks = &mut settings.run.clocks;
         clocks.total = self.timeout.unwrap_or(clocks.total);
         clocks.start_up = self.startup_timeout.unwrap_or(clocks.start_up);
@@ -226,6 +230,7 @@ impl HowArguments {
             )));
         }
         let unusable = self
+            .place
             .models
             .iter()
             .find(|model| model.as_str() != OFFLINE && !model.contains('/'));
@@ -235,7 +240,12 @@ impl HowArguments {
             )));
         }
         let embedded = runner == EMBEDDED_RUNNER;
-        match self.models.iter().find(|model| embedded && *model != OFFLINE) {
+        match self
+            .place
+            .models
+            .iter()
+            .find(|model| embedded && *model != OFFLINE)
+        {
             Some(model) => Err(Failure::usage(format!(
                 "no provider here has the model {model:?}: the embedded runner has only {OFFLINE:?}; \
                  --runner pi uses the models of Pi"
@@ -247,12 +257,13 @@ impl HowArguments {
     pub(super) async fn start(&self, workspace: &Path, settings: &SpawnSettings) -> Result<Runtime, Failure> {
         let json = self.json;
         let builder = self
+            .place
             .state
             .builder()
             .workspace(workspace)
             .skills(settings.clone())
             .host("cli", TerminalHost::new(json));
-        let builder = match &self.pi {
+        let builder = match &self.place.pi {
             Some(pi) => builder.pi(pi),
             None => builder,
         };

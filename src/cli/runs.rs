@@ -5,7 +5,7 @@ use super::exit::Failure;
 use super::output::{print, print_json};
 use super::run::{existing_workspace, watch};
 use super::terminal::TerminalHost;
-use super::wire::RunLine;
+use super::wire::{RunLine, json_line};
 use crate::runtime::{Runtime, RuntimeError};
 use impresario_actors::gateways::{SystemWallClock, UnixMillis, WallClock};
 use impresario_actors::journal::{Retention, RunFilter, RunProgress, RunSummary};
@@ -89,7 +89,7 @@ async fn list(runtime: &Runtime, arguments: &RunsArguments) -> Result<ExitCode, 
     for run in &runs {
         let is_cut_off = cut_off.contains(&run.run);
         let printed = match arguments.json {
-            true => print_json(&RunLine::of(run, is_cut_off, None).to_json()),
+            true => print_json(&json_line(&RunLine::of(run, is_cut_off, None))),
             false => print(&in_words(run, is_cut_off)),
         };
         if printed.is_err() {
@@ -160,7 +160,7 @@ async fn show(runtime: &Runtime, prefix: &str, json: bool) -> Result<ExitCode, F
     let cut_off = runtime.cut_off_runs().await?.contains(&run.run);
     let projection = RunProjection::of(&runtime.steps(&run.run, 0).await?);
     let printed = match json {
-        true => print_json(&RunLine::of(&run, cut_off, Some(&projection)).to_json()),
+        true => print_json(&json_line(&RunLine::of(&run, cut_off, Some(&projection)))),
         false => print(&story_in_words(&run, cut_off, &projection)),
     };
     // A reader that went away is no failure.

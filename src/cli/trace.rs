@@ -5,7 +5,7 @@ use super::exit::Failure;
 use super::output::{print, print_json};
 use super::runs::{find, open};
 use super::traces;
-use super::wire::EventLine;
+use super::wire::{EventLine, json_line};
 use impresario_policies::domain::Step;
 use impresario_policies::progress::describe_step;
 use impresario_policies::projection::RecordedStep;
@@ -28,7 +28,7 @@ async fn show(arguments: TraceArguments) -> Result<ExitCode, Failure> {
         let began = steps.first().map_or(0, |first| first.at_ms);
         for step in &steps {
             let printed = match (arguments.json, in_words(step, began)) {
-                (true, _) => print_json(&EventLine::of(&run.run, step).to_json()),
+                (true, _) => print_json(&json_line(&EventLine::of(&run.run, step))),
                 (false, Some(line)) => print(&line),
                 (false, None) => Ok(()),
             };

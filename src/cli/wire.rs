@@ -14,7 +14,13 @@ use serde::Serialize;
 use serde_json::{Map, Value, json};
 use std::path::Path;
 
+/// As it is printed.
+pub(super) fn json_line(line: &impl Serialize) -> String {
+    serde_json::to_string(line).unwrap_or_default()
+}
+
 /// A durable step of a run.
+#[derive(Debug, Serialize)]
 pub(super) struct EventLine(Value);
 
 impl EventLine {
@@ -37,10 +43,6 @@ impl EventLine {
             line.insert(name.to_string(), value);
         }
         self
-    }
-
-    pub(super) fn to_json(&self) -> String {
-        self.0.to_string()
     }
 }
 
@@ -117,10 +119,6 @@ impl<'a> RunLine<'a> {
             attempts_uncounted: used.map(|used| used.attempts_uncounted),
         }
     }
-
-    pub(super) fn to_json(&self) -> String {
-        serde_json::to_string(self).unwrap_or_default()
-    }
 }
 
 /// A setting.
@@ -142,10 +140,6 @@ impl SettingLine {
             note: Some(value.key.note).filter(|note| !note.is_empty()),
             about: value.key.about,
         }
-    }
-
-    pub(super) fn to_json(&self) -> String {
-        serde_json::to_string(self).unwrap_or_default()
     }
 }
 
@@ -181,10 +175,6 @@ impl<'a> TraceLine<'a> {
             duration_ms: duration_ms(trace),
         }
     }
-
-    pub(super) fn to_json(&self) -> String {
-        serde_json::to_string(self).unwrap_or_default()
-    }
 }
 
 /// What the traces of a skill say together.
@@ -216,9 +206,5 @@ impl<'a> TraceReportLine<'a> {
                 .collect(),
             left_out: left_out.collect(),
         }
-    }
-
-    pub(super) fn to_json(&self) -> String {
-        serde_json::to_string(self).unwrap_or_default()
     }
 }

@@ -3,26 +3,28 @@
 use super::UnixMillis;
 use async_trait::async_trait;
 use impresario_policies::domain::{Reason, RunId, SessionId, TerminalState, WhatToRun};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use ts_rs::TS;
 
 /// Who said a line of the host's conversation.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema, TS)]
 #[serde(rename_all = "lowercase")]
 pub enum ChatRole {
     /// The person.
     User,
     /// The main agent.
     Assistant,
-    /// The host itself.
+    /// The host itself, or an extension.
     System,
 }
 
 /// A line of the host's conversation.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema, TS)]
 pub struct ChatMessage {
     /// Who.
     pub role: ChatRole,
-    /// What.
+    /// What, text only.
     pub content: String,
 }
 
@@ -87,12 +89,12 @@ pub struct DeliveredRun {
 }
 
 /// What the host says to a delivery.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema, TS)]
 #[serde(rename_all = "snake_case")]
 pub enum DeliveryReceipt {
     /// It stands in the session for good (in Pi: the run id is in the session branch).
     Kept,
-    /// It was shown, and whether it is kept will be known later.
+    /// It will be shown, or was; whether it is kept is said later.
     Shown,
 }
 

@@ -2,10 +2,12 @@
 
 use async_trait::async_trait;
 pub use impresario_policies::domain::ModelUsage;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use ts_rs::TS;
 
 /// Who speaks.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema, TS)]
 #[serde(rename_all = "lowercase")]
 pub enum ModelRole {
     /// The person, or whoever stands for them.
@@ -17,7 +19,7 @@ pub enum ModelRole {
 }
 
 /// One message of a conversation with a model.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema, TS)]
 pub struct ModelMessage {
     /// Who speaks.
     pub role: ModelRole,
@@ -32,31 +34,33 @@ pub struct ModelMessage {
 }
 
 /// A call of a tool by a model.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema, TS)]
 pub struct ToolCall {
     /// The id the model gave it.
     pub id: String,
     /// The tool.
     pub tool: String,
     /// Its arguments.
+    #[ts(type = "Record<string, unknown>")]
     pub arguments: serde_json::Value,
 }
 
 /// What a model is told of a tool.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema, TS)]
 pub struct ToolDefinition {
     /// `[A-Za-z0-9_-]+`: providers refuse anything else.
     pub name: String,
     /// What it does.
     pub description: String,
     /// JSON Schema of its arguments: an object.
+    #[ts(type = "Record<string, unknown>")]
     pub parameters: serde_json::Value,
 }
 
 /// One request. Content, order and sampling are the caller's; credentials are the client's.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema, TS)]
 pub struct ModelRequest {
-    /// `provider/id`, or `offline`.
+    /// `provider/id`, `offline`, or `session` for the model of the host's session.
     pub model: String,
     /// What stands before the conversation.
     pub system: String,
@@ -73,19 +77,20 @@ pub struct ModelRequest {
 }
 
 /// One reply.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema, TS)]
 pub struct ModelReply {
     /// The text.
     pub text: String,
     /// The calls it makes.
+    #[serde(default)]
     pub tool_calls: Vec<ToolCall>,
     /// What it used.
     pub usage: ModelUsage,
 }
 
 /// Why there was no reply.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
-#[serde(rename_all = "snake_case", tag = "error", content = "why")]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema, TS, thiserror::Error)]
+#[serde(rename_all = "snake_case", tag = "failure", content = "why")]
 pub enum ModelError {
     /// 5xx, overloaded, connection refused.
     #[error("reach the model: {0}")]
@@ -93,7 +98,7 @@ pub enum ModelError {
     /// 429, quota.
     #[error("call the model, which asks to slow down: {0}")]
     RateLimited(String),
-    /// 401, 403.
+    /// 401, 403, nobody logged in.
     #[error("authenticate with the model's provider: {0}")]
     Authentication(String),
     /// The conversation does not fit.

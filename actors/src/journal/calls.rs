@@ -58,13 +58,6 @@ fn said(step: &Step) -> Option<(Said, AttemptNumber, &str)> {
 }
 
 impl Calls {
-    /// Those that these steps speak of.
-    pub(super) fn of<'a>(steps: impl IntoIterator<Item = &'a Step>) -> Self {
-        let mut calls = Self::default();
-        steps.into_iter().for_each(|step| calls.add(step));
-        calls
-    }
-
     /// No call of it ever began.
     pub(super) fn is_empty(&self) -> bool {
         self.0.is_empty()

@@ -5,9 +5,12 @@ use crate::gateways::{ChatMessage, Delivery, DeliveryReceipt, HostError, Progres
 use crate::message;
 use impresario_policies::cache_markers::{Marker, MarkerEdit};
 use impresario_policies::domain::{Brief, HistoryTerms, ModelFault, RunId, SessionId, Verdict};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 use std::time::Duration;
 use tokio_util::sync::CancellationToken;
+use ts_rs::TS;
 
 /// Has actor and judge make one pass over a task.
 #[derive(Debug, Clone)]
@@ -157,22 +160,25 @@ pub struct SkillOrder {
 }
 
 /// A skill that the host lists.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema, TS)]
 pub struct ListedSkill {
     /// Its name.
     pub name: String,
     /// What it is for.
+    #[serde(default)]
     pub description: String,
     /// Its file.
     pub file: PathBuf,
     /// Who put it there.
     pub scope: ListedScope,
-    /// The directory that it was found through.
+    /// The directory it was found through, where the host says.
+    #[serde(default)]
     pub base: Option<PathBuf>,
 }
 
 /// Who put a skill where the host found it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema, TS)]
+#[serde(rename_all = "lowercase")]
 pub enum ListedScope {
     /// The person, for every workspace.
     User,

@@ -47,13 +47,16 @@ export type RequestCancel = {
   id: number,
 };
 
+/** One session of a host, as the host names it (in Pi: its session id). */
+export type SessionId = string;
+
 /** How the host is used. */
 export type SessionMode = "tui" | "rpc" | "print" | "json";
 
 /** A session began, or the extension reconnected to a new runtime. Sent again with the same id it changes nothing. */
 export type SessionStart = {
   /** The session, as the host names it. */
-  session: string,
+  session: SessionId,
   /** Its file; none when the host keeps it in memory only. */
   file: string | null,
   /** The directory it works in. */
@@ -75,7 +78,7 @@ export type SessionStart = {
 /** A session ended. */
 export type SessionEnd = {
   /** Which. */
-  session: string,
+  session: SessionId,
   /** `quit`, `reload`, `new`, `resume`, `fork`. */
   reason: string,
 };
@@ -83,7 +86,7 @@ export type SessionEnd = {
 /** A line was typed that may be ours: it begins with `/skill`. Read once, here; nobody reads it again. */
 export type TypedInput = {
   /** Where. */
-  session: string,
+  session: SessionId,
   /** What, before the host expands anything. */
   text: string,
 };
@@ -109,10 +112,10 @@ export type InputReading = { "is": "pass" } | { "is": "skill",
 };
 
 /** Who put a skill where the host found it. */
-export type HostSkillScope = "user" | "project" | "package" | "session";
+export type ListedScope = "user" | "project" | "package" | "session";
 
 /** A skill that the host lists. */
-export type HostSkill = {
+export type ListedSkill = {
   /** Its name. */
   name: string,
   /** What it is for. */
@@ -120,7 +123,7 @@ export type HostSkill = {
   /** Its file. */
   file: string,
   /** Who put it there. */
-  scope: HostSkillScope,
+  scope: ListedScope,
   /** The directory it was found through, where the host says. */
   base: string | null,
 };
@@ -128,7 +131,7 @@ export type HostSkill = {
 /** Run a skill. */
 export type SkillRun = {
   /** From which session. */
-  session: string,
+  session: SessionId,
   /** Unique; the same request sent twice means one run. */
   request: string,
   /** The skill. */
@@ -138,27 +141,30 @@ export type SkillRun = {
   /** It was typed in the host's own form: a skill of the host's is not run but refused as unknown. */
   hosts_form: boolean,
   /** The skills that the host lists itself. */
-  listed: Array<HostSkill>,
+  listed: Array<ListedSkill>,
   /** The main agent delegated it and waits: it runs beside what else the session has in flight. */
   delegated: boolean,
 };
 
+/** A run, for ever. Sixteen characters that sort by time of acceptance: nine of milliseconds, seven of chance. */
+export type RunId = string;
+
 /** The run is accepted: it is in the journal. */
 export type SkillRunAccepted = {
   /** Its id. */
-  run: string,
+  run: RunId,
 };
 
 /** Which runs can a person go on with? */
 export type RunsResumable = {
   /** From which session. */
-  session: string,
+  session: SessionId,
 };
 
 /** A run that a person can go on with. */
 export type ResumableRun = {
   /** Its id. */
-  run: string,
+  run: RunId,
   /** The skill or agent. */
   name: string,
   /** How the task begins. */
@@ -180,7 +186,7 @@ export type ResumableRuns = {
 /** Go on with a run that is parked or was cut off, in a new run that names it. */
 export type RunResume = {
   /** In which session; the result belongs there. */
-  session: string,
+  session: SessionId,
   /** Unique; the same request sent twice means one run. */
   request: string,
   /** The run's id, or as much of the beginning as makes it the only one. */
@@ -190,9 +196,9 @@ export type RunResume = {
 /** The new run is accepted: it is in the journal. */
 export type RunResumed = {
   /** The new run. */
-  run: string,
+  run: RunId,
   /** The run that it goes on with. */
-  resumes: string,
+  resumes: RunId,
   /** The skill or agent. */
   name: string,
   /** What is wanted. */
@@ -202,9 +208,9 @@ export type RunResumed = {
 /** Cancel a run, or all runs of the session. */
 export type SkillCancel = {
   /** Of which session. */
-  session: string,
+  session: SessionId,
   /** Which run; none means every run of the session. */
-  run: string | null,
+  run: RunId | null,
   /** Who asked, for the run's reason: `escape`, `/skill:cancel`. */
   by: string,
 };
@@ -212,13 +218,13 @@ export type SkillCancel = {
 /** Cancellation is on its way; each run still ends with a delivery. */
 export type SkillCancelled = {
   /** The runs that are being cancelled. */
-  runs: string[],
+  runs: Array<RunId>,
 };
 
 /** What the person said to a question. */
 export type QuestionAnswer = {
   /** About which run. */
-  run: string,
+  run: RunId,
   /** None when the question was dismissed. */
   answer: string | null,
 };
@@ -242,7 +248,7 @@ export type ObservedEvent = {
 /** Events since the last batch, oldest first. */
 export type ObservedEvents = {
   /** Where. */
-  session: string,
+  session: SessionId,
   /** What happened. */
   events: Array<ObservedEvent>,
   /** How many the extension dropped because the runtime was behind. */
@@ -270,7 +276,7 @@ export type MarkerBlock = {
 /** The outline of a request to a provider that takes markers, in the order in which the provider hashes it. */
 export type MarkerSkeleton = {
   /** Whose request. */
-  session: string,
+  session: SessionId,
   /** The model as the provider is called with it. */
   model: string | null,
   /** Tools, then system, then messages. */
@@ -294,15 +300,15 @@ export type MarkerPlan = {
 /** A result that was only shown stands in the session now. */
 export type DeliveryAcknowledged = {
   /** Which run. */
-  run: string,
+  run: RunId,
 };
 
 /** Which skills are there? */
 export type Completions = {
   /** For which session. */
-  session: string,
+  session: SessionId,
   /** The skills that the host lists itself. */
-  listed: Array<HostSkill>,
+  listed: Array<ListedSkill>,
 };
 
 /** One skill a person can choose. */
@@ -326,17 +332,9 @@ export type SkillNames = {
 /** What do the traces of a skill say together? */
 export type TraceReport = {
   /** From which session; its workspace holds the traces. */
-  session: string,
+  session: SessionId,
   /** The skill. */
   skill: string,
-};
-
-/** What happened in one run? */
-export type TraceView = {
-  /** From which session; its workspace holds the traces. */
-  session: string,
-  /** The trace's file, as the report lists it. */
-  file: string,
 };
 
 /** The answer to [`TraceReport`] and [`TraceView`]. What there is to complain about stands in the text too. */
@@ -345,10 +343,18 @@ export type TraceText = {
   text: string,
 };
 
+/** What happened in one run? */
+export type TraceView = {
+  /** From which session; its workspace holds the traces. */
+  session: SessionId,
+  /** The trace's file, as the report lists it. */
+  file: string,
+};
+
 /** Which traces are there? */
 export type TraceList = {
   /** From which session; its workspace holds the traces. */
-  session: string,
+  session: SessionId,
 };
 
 /** One trace a person can choose. */
@@ -370,13 +376,17 @@ export type TraceNames = {
 /** Is the main agent of this session taught to delegate? */
 export type DelegationAsk = {
   /** Which session. */
-  session: string,
+  session: SessionId,
 };
 
-/** The answer to [`DelegationAsk`]. */
-export type Delegation = {
-  /** None when the settings say no. */
-  taught: DelegationLesson | null,
+/** What a model is told of a tool. */
+export type ToolDefinition = {
+  /** `[A-Za-z0-9_-]+`: providers refuse anything else. */
+  name: string,
+  /** What it does. */
+  description: string,
+  /** JSON Schema of its arguments: an object. */
+  parameters: Record<string, unknown>,
 };
 
 /** The same in every turn and every session, so that the provider's cache holds. */
@@ -386,15 +396,21 @@ export type DelegationLesson = {
   /** The text of the section. */
   block: string,
   /** The tool; its arguments are `skill` and `task`. */
-  tool: WireToolDefinition,
+  tool: ToolDefinition,
+};
+
+/** The answer to [`DelegationAsk`]. */
+export type Delegation = {
+  /** None when the settings say no. */
+  taught: DelegationLesson | null,
 };
 
 /** What a run is doing now. Lossy: the next one replaces it. */
 export type UiProgress = {
   /** Which run. */
-  run: string,
+  run: RunId,
   /** Of which session; none means whichever is open. */
-  session: string | null,
+  session: SessionId | null,
   /** One short line. */
   doing: string,
   /** Tool calls begun so far. */
@@ -417,9 +433,9 @@ export type UiNotice = {
 /** Show this question to the person. Asked again while it is open, it is shown again. */
 export type QuestionAsk = {
   /** About which run. */
-  run: string,
+  run: RunId,
   /** In which session; none means whichever is open. */
-  session: string | null,
+  session: SessionId | null,
   /** The question. */
   question: string,
 };
@@ -430,11 +446,8 @@ export type QuestionShown = {
   shown: boolean,
 };
 
-/** Who speaks. */
-export type WireModelRole = "user" | "assistant" | "tool";
-
-/** A call of a tool by the model. */
-export type WireToolCall = {
+/** A call of a tool by a model. */
+export type ToolCall = {
   /** The id the model gave it. */
   id: string,
   /** The tool. */
@@ -443,46 +456,41 @@ export type WireToolCall = {
   arguments: Record<string, unknown>,
 };
 
-/** One message of the conversation. */
-export type WireModelMessage = {
+/** Who speaks. */
+export type ModelRole = "user" | "assistant" | "tool";
+
+/** One message of a conversation with a model. */
+export type ModelMessage = {
   /** Who speaks. */
-  role: WireModelRole,
+  role: ModelRole,
   /** What is said; for a tool, its result. */
   text: string,
   /** The calls an assistant message makes. */
-  tool_calls: Array<WireToolCall>,
+  tool_calls: Array<ToolCall>,
   /** For a tool message: the call it answers. */
   answers_call: string | null,
 };
 
-/** What the model is told of a tool. */
-export type WireToolDefinition = {
-  /** Its name. */
-  name: string,
-  /** What it does. */
-  description: string,
-  /** JSON Schema of its arguments. */
-  parameters: Record<string, unknown>,
-};
-
-/** Call this model once. */
-export type ModelComplete = {
-  /** `provider/id`, or `session` for the session's own model. */
+/** One request. Content, order and sampling are the caller's; credentials are the client's. */
+export type ModelRequest = {
+  /** `provider/id`, `offline`, or `session` for the model of the host's session. */
   model: string,
   /** What stands before the conversation. */
   system: string,
   /** The conversation. */
-  messages: Array<WireModelMessage>,
+  messages: Array<ModelMessage>,
   /** The tools offered. */
-  tools: Array<WireToolDefinition>,
+  tools: Array<ToolDefinition>,
   /** Sampling temperature, where the provider takes one. */
   temperature: number | null,
+  /** The reply must be one JSON object. */
+  json: boolean,
   /** At most so many tokens in the reply. */
   tokens_max: number,
 };
 
-/** What a call used, as the provider counted. */
-export type WireModelUsage = {
+/** What a call used, or several of them, as the provider counted. */
+export type ModelUsage = {
   /** Fresh input tokens. */
   input: number,
   /** Output tokens. */
@@ -491,22 +499,19 @@ export type WireModelUsage = {
   cache_read: number,
   /** Input tokens written to a prompt cache. */
   cache_write: number,
-  /** In US dollars, where the price is known. */
+  /** In US dollars, where the price of all of it is known. */
   cost_usd: number | null,
 };
 
-/** The answer to [`ModelComplete`]. */
-export type ModelCompleted = {
+/** One reply. */
+export type ModelReply = {
   /** The text. */
   text: string,
   /** The calls it makes. */
-  tool_calls: Array<WireToolCall>,
+  tool_calls: Array<ToolCall>,
   /** What it used. */
-  usage: WireModelUsage,
+  usage: ModelUsage,
 };
-
-/** Stands in the `data` of the error that answers a [`ModelComplete`] which failed. */
-export type ModelFailure = { "failure": "unavailable", "why": string } | { "failure": "rate_limited", "why": string } | { "failure": "authentication", "why": string } | { "failure": "context_overflow", "why": string } | { "failure": "unknown_model", "why": string } | { "failure": "refused", "why": string };
 
 /** Which of these models can the host call? Nothing is called, so it costs nothing. */
 export type ModelsCheck = {
@@ -521,17 +526,6 @@ export type ModelStanding = "ready" | "unknown" | "not_logged_in";
 export type ModelsChecked = {
   /** One for each model. */
   standings: Array<ModelStanding>,
-};
-
-/** How a run ended. */
-export type RunEndState = "succeeded" | "failed" | "cancelled" | "parked";
-
-/** Why a run did not succeed. */
-export type OfferedReason = {
-  /** Stable across versions. */
-  code: string,
-  /** For a person. */
-  message: string,
 };
 
 /** A question of a run, and what the person answered. */
@@ -556,33 +550,47 @@ export type OfferedRun = {
   left: Array<string>,
 };
 
+/** The codes a [`Reason`] can carry. */
+export type ReasonCode = "busy" | "needs_clarification" | "unknown_agent" | "unknown_skill" | "broken_skill" | "disallowed_provider" | "unknown_model" | "start_up_timeout" | "inactivity_timeout" | "total_timeout" | "unavailable" | "rate_limited" | "authentication" | "context_overflow" | "refused" | "retrieval_unavailable" | "spawn_failed" | "protocol_error" | "crashed" | "empty_answer" | "too_many_calls" | "too_many_processes" | "cancelled" | "tool_indeterminate" | "no_progress" | "host_gone" | "runtime_gone" | "not_resumable" | "journal_unwritable" | "journal_damaged" | "id_taken" | "internal";
+
+/** Why a run did not succeed: a code for programs, a sentence for a tired person. */
+export type Reason = {
+  /** Stable across versions. */
+  code: ReasonCode,
+  /** What happened and what to do, in one or two sentences, no secrets, no home paths. */
+  message: string,
+};
+
+/** The four ways a run can end. */
+export type TerminalState = "succeeded" | "failed" | "cancelled" | "parked";
+
 /** Here is the result of a run. The same run may be offered again; the host drops what it already has. */
 export type DeliveryOffer = {
   /** Which run. */
-  run: string,
+  run: RunId,
   /** For which session; none means whichever is open. */
-  session: string | null,
+  session: SessionId | null,
   /** It was asked for in an earlier session, which the host did not keep. */
   earlier_session: boolean,
   /** How it ended. */
-  state: RunEndState,
+  state: TerminalState,
   /** The answer, or what there was of one. */
   answer: string | null,
   /** Why it did not succeed. */
-  reason: OfferedReason | null,
+  reason: Reason | null,
   /** A line for the person: the sub-agent was stopped before it was done. */
   stopped_early: string | null,
   /** What it is a result of. */
   about: OfferedRun | null,
 };
 
-/** What became of an offer. */
-export type Receipt = "kept" | "shown";
+/** What the host says to a delivery. */
+export type DeliveryReceipt = "kept" | "shown";
 
 /** The answer to [`DeliveryOffer`]. */
 export type OfferReceipt = {
-  /** What became of it. */
-  receipt: Receipt,
+  /** What became of it; after `shown`, [`DeliveryAcknowledged`] follows when it is kept. */
+  receipt: DeliveryReceipt,
 };
 
 /** The newest messages of the session's own branch, please. */
@@ -591,13 +599,13 @@ export type SessionHistory = {
   messages_max: number,
 };
 
-/** Who said a line. */
-export type HistoryRole = "user" | "assistant" | "system";
+/** Who said a line of the host's conversation. */
+export type ChatRole = "user" | "assistant" | "system";
 
-/** One line of the conversation. */
-export type HistoryMessage = {
+/** A line of the host's conversation. */
+export type ChatMessage = {
   /** Who. */
-  role: HistoryRole,
+  role: ChatRole,
   /** What, text only. */
   content: string,
 };
@@ -605,15 +613,15 @@ export type HistoryMessage = {
 /** The answer to [`SessionHistory`], oldest first. */
 export type SessionHistoryMessages = {
   /** The messages. */
-  messages: Array<HistoryMessage>,
+  messages: Array<ChatMessage>,
 };
 
 /** Does the result of this run stand in the session branch for good, or was it read there? */
 export type SessionHasRun = {
   /** Which run. */
-  run: string,
+  run: RunId,
   /** The session meant; none means whichever is open. */
-  session: string | null,
+  session: SessionId | null,
 };
 
 /** The answer to [`SessionHasRun`]. */
@@ -621,6 +629,9 @@ export type HasRun = {
   /** It does. */
   has: boolean,
 };
+
+/** Why there was no reply. */
+export type ModelError = { "failure": "unavailable", "why": string } | { "failure": "rate_limited", "why": string } | { "failure": "authentication", "why": string } | { "failure": "context_overflow", "why": string } | { "failure": "unknown_model", "why": string } | { "failure": "refused", "why": string };
 
 export const PROTOCOL_VERSION = 1;
 export const PROTOCOL_VERSION_OLDEST = 1;
@@ -695,7 +706,7 @@ export interface HostRequests {
 export interface RuntimeRequests {
   "ping": { params: Ping; result: Pong };
   "question.ask": { params: QuestionAsk; result: QuestionShown };
-  "model.complete": { params: ModelComplete; result: ModelCompleted };
+  "model.complete": { params: ModelRequest; result: ModelReply };
   "models.check": { params: ModelsCheck; result: ModelsChecked };
   "delivery.offer": { params: DeliveryOffer; result: OfferReceipt };
   "session.history": { params: SessionHistory; result: SessionHistoryMessages };

@@ -1,15 +1,19 @@
 //! Names of things that live longer than one process.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::fmt;
+use ts_rs::TS;
 
 const ALPHABET: &[u8; 32] = b"0123456789abcdefghjkmnpqrstvwxyz";
 const TIME_DIGITS: usize = 9;
 const RANDOM_DIGITS: usize = 7;
 
 /// A run, for ever. Sixteen characters that sort by time of acceptance: nine of milliseconds, seven of chance.
-#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema, TS)]
 #[serde(try_from = "String", into = "String")]
+#[schemars(inline)]
+#[ts(type = "string")]
 pub struct RunId(String);
 
 impl RunId {
@@ -71,8 +75,10 @@ impl fmt::Debug for RunId {
 }
 
 /// One session of a host, as the host names it (in Pi: its session id).
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema, TS)]
 #[serde(transparent)]
+#[schemars(inline)]
+#[ts(type = "string")]
 pub struct SessionId(pub String);
 
 impl fmt::Display for SessionId {

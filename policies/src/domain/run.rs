@@ -4,7 +4,9 @@ use super::{
     AttemptEnding, AttemptNumber, Brief, ModelChoice, ModelFault, ModelUsage, RunId, RunRequest, SessionId,
     TraceVerdict, Verdict,
 };
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use ts_rs::TS;
 
 /// Where a run stands. The four last ones are terminal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
@@ -48,7 +50,9 @@ impl RunState {
 }
 
 /// The four ways a run can end.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, JsonSchema, TS,
+)]
 #[serde(rename_all = "snake_case")]
 pub enum TerminalState {
     /// Ended well.
@@ -80,7 +84,7 @@ impl From<TerminalState> for RunState {
 }
 
 /// Why a run did not succeed: a code for programs, a sentence for a tired person.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema, TS)]
 pub struct Reason {
     /// Stable across versions.
     pub code: ReasonCode,
@@ -89,7 +93,9 @@ pub struct Reason {
 }
 
 /// The codes a [`Reason`] can carry.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, JsonSchema, TS,
+)]
 #[serde(rename_all = "snake_case")]
 pub enum ReasonCode {
     /// Another skill of the session is in flight.

@@ -1,9 +1,11 @@
 //! What calls of models used, as their providers counted.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use ts_rs::TS;
 
 /// What a call used, or several of them, as the provider counted.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize, JsonSchema, TS)]
 pub struct ModelUsage {
     /// Fresh input tokens.
     pub input: u64,

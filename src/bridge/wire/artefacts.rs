@@ -1,114 +1,54 @@
 //! The TypeScript types and the JSON Schema, made from the Rust types. Both are checked in; a test fails when they
 //! drift.
 
+use super::methods::{describe_messages, visit_messages};
 use super::*;
 use impresario_policies::user_lines::NO_SKILLS;
-use schemars::JsonSchema;
 use schemars::generate::SchemaSettings;
 use serde_json::{Value, json};
+use std::collections::BTreeSet;
 use std::fmt::Write;
-use ts_rs::{Config, TS};
+use ts_rs::{Config, TS, TypeVisitor};
 
 const TYPESCRIPT_HEADER: &str = "\
 // Generated from the Rust types of the bridge. Do not edit: change src/bridge/wire and run
 // UPDATE=1 cargo test --test bridge artefacts
 ";
 
-/// Calls a macro with every type that is on the wire, in the order of the generated files.
-macro_rules! for_every_wire_type {
-    ($each:ident) => {
-        $each!(
-            Hello,
-            Welcome,
-            Ping,
-            Pong,
-            RequestCancel,
-            SessionMode,
-            SessionStart,
-            SessionEnd,
-            TypedInput,
-            InputReading,
-            HostSkillScope,
-            HostSkill,
-            SkillRun,
-            SkillRunAccepted,
-            RunsResumable,
-            ResumableRun,
-            ResumableRuns,
-            RunResume,
-            RunResumed,
-            SkillCancel,
-            SkillCancelled,
-            QuestionAnswer,
-            QuestionAnswered,
-            ObservedEvent,
-            ObservedEvents,
-            MarkerTtl,
-            MarkerBlockKind,
-            MarkerBlock,
-            MarkerSkeleton,
-            MarkerEdit,
-            MarkerPlan,
-            DeliveryAcknowledged,
-            Completions,
-            SkillSummary,
-            SkillNames,
-            TraceReport,
-            TraceView,
-            TraceText,
-            TraceList,
-            TraceName,
-            TraceNames,
-            DelegationAsk,
-            Delegation,
-            DelegationLesson,
-            UiProgress,
-            NoticeLevel,
-            UiNotice,
-            QuestionAsk,
-            QuestionShown,
-            WireModelRole,
-            WireToolCall,
-            WireModelMessage,
-            WireToolDefinition,
-            ModelComplete,
-            WireModelUsage,
-            ModelCompleted,
-            ModelFailure,
-            ModelsCheck,
-            ModelStanding,
-            ModelsChecked,
-            RunEndState,
-            OfferedReason,
-            OfferedAnswer,
-            OfferedRun,
-            DeliveryOffer,
-            Receipt,
-            OfferReceipt,
-            SessionHistory,
-            HistoryRole,
-            HistoryMessage,
-            SessionHistoryMessages,
-            SessionHasRun,
-            HasRun,
-        )
-    };
-}
-
 /// `extension/src/generated/protocol.ts`.
 pub fn typescript() -> String {
-    let config = Config::default();
-    let mut text = TYPESCRIPT_HEADER.to_owned();
-    macro_rules! declare_all {
-        ($($wire_type:ident),* $(,)?) => { $( declare::<$wire_type>(&mut text, &config); )* };
-    }
-    for_every_wire_type!(declare_all);
+    let mut declarations = Declarations {
+        // Milliseconds and counts, which JavaScript's numbers hold.
+        config: Config::default().with_large_int("number"),
+        names: BTreeSet::new(),
+        text: TYPESCRIPT_HEADER.to_owned(),
+    };
+    visit_messages(&mut declarations);
+    let mut text = declarations.text;
     push_constants(&mut text);
     push_methods(&mut text);
     text
 }
 
-fn declare<T: TS>(text: &mut String, config: &Config) {
+/// The types of the messages and all they are made of, each once and after its parts.
+struct Declarations {
+    config: Config,
+    names: BTreeSet<String>,
+    text: String,
+}
+
+impl TypeVisitor for Declarations {
+    fn visit<T: TS + 'static + ?Sized>(&mut self) {
+        let name = T::name(&self.config);
+        let is_declared = T::output_path().is_some() && name != "string";
+        if is_declared && self.names.insert(name) {
+            T::visit_dependencies(self);
+            declare::<T>(&mut self.text, &self.config);
+        }
+    }
+}
+
+fn declare<T: TS + ?Sized>(text: &mut String, config: &Config) {
     text.push('\n');
     if let Some(docs) = T::docs() {
         push_line(
@@ -248,10 +188,7 @@ fn push_line(text: &mut String, line: &str) {
 /// `docs/protocol.schema.json`: every type under `$defs`, every method under `methods`.
 pub fn json_schema() -> Value {
     let mut generator = SchemaSettings::draft2020_12().into_generator();
-    macro_rules! describe_all {
-        ($($wire_type:ident),* $(,)?) => { $( describe::<$wire_type>(&mut generator); )* };
-    }
-    for_every_wire_type!(describe_all);
+    describe_messages(&mut generator);
     let methods: serde_json::Map<String, Value> = METHODS
         .iter()
         .map(|method| (method.name.to_owned(), describe_method(method)))
@@ -270,10 +207,6 @@ pub fn json_schema() -> Value {
         "methods": methods,
         "$defs": generator.take_definitions(true),
     })
-}
-
-fn describe<T: JsonSchema>(generator: &mut schemars::SchemaGenerator) {
-    generator.subschema_for::<T>();
 }
 
 fn describe_method(method: &Method) -> Value {

@@ -1,6 +1,6 @@
 //! Delegation by the main agent itself: what it is taught, and the tool it does it with.
 
-use super::WireToolDefinition;
+use impresario_actors::gateways::ToolDefinition;
 use impresario_policies::delegation_block::{
     DELEGATE_DESCRIPTION, DELEGATE_SKILL, DELEGATE_TASK, DELEGATE_TOOL, DELEGATION_BLOCK, DELEGATION_SECTION,
 };
@@ -14,8 +14,6 @@ use ts_rs::TS;
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema, TS)]
 pub struct DelegationAsk {
     /// Which session.
-    #[schemars(with = "String")]
-    #[ts(type = "string")]
     pub session: SessionId,
 }
 
@@ -34,7 +32,7 @@ pub struct DelegationLesson {
     /// The text of the section.
     pub block: String,
     /// The tool; its arguments are `skill` and `task`.
-    pub tool: WireToolDefinition,
+    pub tool: ToolDefinition,
 }
 
 impl Default for DelegationLesson {
@@ -49,7 +47,7 @@ impl Default for DelegationLesson {
         Self {
             section: DELEGATION_SECTION.into(),
             block: DELEGATION_BLOCK.into(),
-            tool: WireToolDefinition {
+            tool: ToolDefinition {
                 name: DELEGATE_TOOL.into(),
                 description: DELEGATE_DESCRIPTION.into(),
                 parameters,

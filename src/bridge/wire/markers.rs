@@ -56,8 +56,6 @@ pub struct MarkerBlock {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema, TS)]
 pub struct MarkerSkeleton {
     /// Whose request.
-    #[schemars(with = "String")]
-    #[ts(type = "string")]
     pub session: SessionId,
     /// The model as the provider is called with it.
     #[serde(default)]

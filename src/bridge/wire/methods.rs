@@ -1,7 +1,9 @@
 //! The table of methods: who sends what, what comes back, how long the sender waits and what silence means.
 
 use super::*;
+use schemars::SchemaGenerator;
 use serde::{Serialize, de::DeserializeOwned};
+use ts_rs::TypeVisitor;
 
 /// Who sends a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
@@ -72,7 +74,8 @@ pub trait Notification: Serialize + DeserializeOwned {
     const METHOD: Method;
 }
 
-macro_rules! request {
+/// One message: its row, and what it is.
+macro_rules! message {
     ($params:ident => $reply:ident, $name:literal from $sender:ident, $deadline_ms:literal ms, $unanswered:ident) => {
         impl Request for $params {
             type Reply = $reply;
@@ -87,9 +90,6 @@ macro_rules! request {
             };
         }
     };
-}
-
-macro_rules! notification {
     ($params:ident, $name:literal from $sender:ident) => {
         impl Notification for $params {
             const METHOD: Method = Method {
@@ -105,61 +105,62 @@ macro_rules! notification {
     };
 }
 
-request!(Hello => Welcome, "hello" from Host, 10_000 ms, Told);
-request!(Ping => Pong, "ping" from Either, 5_000 ms, Fails);
-notification!(RequestCancel, "request.cancel" from Either);
-notification!(SessionStart, "session.start" from Host);
-notification!(SessionEnd, "session.end" from Host);
-request!(TypedInput => InputReading, "input" from Host, 5_000 ms, Told);
-request!(SkillRun => SkillRunAccepted, "skill.run" from Host, 30_000 ms, Told);
-request!(RunsResumable => ResumableRuns, "runs.resumable" from Host, 5_000 ms, Open);
-request!(RunResume => RunResumed, "run.resume" from Host, 60_000 ms, Told);
-request!(SkillCancel => SkillCancelled, "skill.cancel" from Host, 5_000 ms, Told);
-request!(QuestionAnswer => QuestionAnswered, "question.answer" from Host, 5_000 ms, Told);
-notification!(ObservedEvents, "event" from Host);
-request!(MarkerSkeleton => MarkerPlan, "markers.plan" from Host, 50 ms, Open);
-notification!(DeliveryAcknowledged, "delivery.acknowledged" from Host);
-request!(Completions => SkillNames, "completions" from Host, 2_000 ms, Open);
-request!(TraceReport => TraceText, "trace.report" from Host, 5_000 ms, Told);
-request!(TraceView => TraceText, "trace.view" from Host, 5_000 ms, Told);
-request!(TraceList => TraceNames, "trace.list" from Host, 2_000 ms, Open);
-request!(DelegationAsk => Delegation, "delegation" from Host, 1_000 ms, Open);
-notification!(UiProgress, "ui.progress" from Runtime);
-notification!(UiNotice, "ui.notice" from Runtime);
-request!(QuestionAsk => QuestionShown, "question.ask" from Runtime, 5_000 ms, Fails);
-request!(ModelComplete => ModelCompleted, "model.complete" from Runtime, 180_000 ms, Fails);
-request!(ModelsCheck => ModelsChecked, "models.check" from Runtime, 5_000 ms, Fails);
-request!(DeliveryOffer => OfferReceipt, "delivery.offer" from Runtime, 10_000 ms, Fails);
-request!(SessionHistory => SessionHistoryMessages, "session.history" from Runtime, 2_000 ms, Fails);
-request!(SessionHasRun => HasRun, "session.has_run" from Runtime, 2_000 ms, Fails);
+macro_rules! row {
+    ($params:ident => $reply:ident) => {
+        <$params as Request>::METHOD
+    };
+    ($params:ident) => {
+        <$params as Notification>::METHOD
+    };
+}
 
-/// Every method, in the order of the documentation.
-pub const METHODS: &[Method] = &[
-    <Hello as Request>::METHOD,
-    <Ping as Request>::METHOD,
-    <RequestCancel as Notification>::METHOD,
-    <SessionStart as Notification>::METHOD,
-    <SessionEnd as Notification>::METHOD,
-    <TypedInput as Request>::METHOD,
-    <SkillRun as Request>::METHOD,
-    <RunsResumable as Request>::METHOD,
-    <RunResume as Request>::METHOD,
-    <SkillCancel as Request>::METHOD,
-    <QuestionAnswer as Request>::METHOD,
-    <ObservedEvents as Notification>::METHOD,
-    <MarkerSkeleton as Request>::METHOD,
-    <DeliveryAcknowledged as Notification>::METHOD,
-    <Completions as Request>::METHOD,
-    <TraceReport as Request>::METHOD,
-    <TraceView as Request>::METHOD,
-    <TraceList as Request>::METHOD,
-    <DelegationAsk as Request>::METHOD,
-    <UiProgress as Notification>::METHOD,
-    <UiNotice as Notification>::METHOD,
-    <QuestionAsk as Request>::METHOD,
-    <ModelComplete as Request>::METHOD,
-    <ModelsCheck as Request>::METHOD,
-    <DeliveryOffer as Request>::METHOD,
-    <SessionHistory as Request>::METHOD,
-    <SessionHasRun as Request>::METHOD,
-];
+macro_rules! messages {
+    ($($params:ident $(=> $reply:ident)?, $name:literal from $sender:ident $(, $deadline_ms:literal ms, $unanswered:ident)?;)*) => {
+        $(message!($params $(=> $reply)?, $name from $sender $(, $deadline_ms ms, $unanswered)?);)*
+
+        /// Every method, in the order of the documentation.
+        pub const METHODS: &[Method] = &[$(row!($params $(=> $reply)?)),*];
+
+        /// Shows a visitor every type that is a message; what they are made of it finds by itself.
+        pub(super) fn visit_messages(visitor: &mut impl TypeVisitor) {
+            $(visitor.visit::<$params>(); $(visitor.visit::<$reply>();)?)*
+            visitor.visit::<ModelError>();
+        }
+
+        /// The same for the schema.
+        pub(super) fn describe_messages(generator: &mut SchemaGenerator) {
+            $(generator.subschema_for::<$params>(); $(generator.subschema_for::<$reply>();)?)*
+            generator.subschema_for::<ModelError>();
+        }
+    };
+}
+
+messages! {
+    Hello => Welcome, "hello" from Host, 10_000 ms, Told;
+    Ping => Pong, "ping" from Either, 5_000 ms, Fails;
+    RequestCancel, "request.cancel" from Either;
+    SessionStart, "session.start" from Host;
+    SessionEnd, "session.end" from Host;
+    TypedInput => InputReading, "input" from Host, 5_000 ms, Told;
+    SkillRun => SkillRunAccepted, "skill.run" from Host, 30_000 ms, Told;
+    RunsResumable => ResumableRuns, "runs.resumable" from Host, 5_000 ms, Open;
+    RunResume => RunResumed, "run.resume" from Host, 60_000 ms, Told;
+    SkillCancel => SkillCancelled, "skill.cancel" from Host, 5_000 ms, Told;
+    QuestionAnswer => QuestionAnswered, "question.answer" from Host, 5_000 ms, Told;
+    ObservedEvents, "event" from Host;
+    MarkerSkeleton => MarkerPlan, "markers.plan" from Host, 50 ms, Open;
+    DeliveryAcknowledged, "delivery.acknowledged" from Host;
+    Completions => SkillNames, "completions" from Host, 2_000 ms, Open;
+    TraceReport => TraceText, "trace.report" from Host, 5_000 ms, Told;
+    TraceView => TraceText, "trace.view" from Host, 5_000 ms, Told;
+    TraceList => TraceNames, "trace.list" from Host, 2_000 ms, Open;
+    DelegationAsk => Delegation, "delegation" from Host, 1_000 ms, Open;
+    UiProgress, "ui.progress" from Runtime;
+    UiNotice, "ui.notice" from Runtime;
+    QuestionAsk => QuestionShown, "question.ask" from Runtime, 5_000 ms, Fails;
+    ModelRequest => ModelReply, "model.complete" from Runtime, 180_000 ms, Fails;
+    ModelsCheck => ModelsChecked, "models.check" from Runtime, 5_000 ms, Fails;
+    DeliveryOffer => OfferReceipt, "delivery.offer" from Runtime, 10_000 ms, Fails;
+    SessionHistory => SessionHistoryMessages, "session.history" from Runtime, 2_000 ms, Fails;
+    SessionHasRun => HasRun, "session.has_run" from Runtime, 2_000 ms, Fails;
+}

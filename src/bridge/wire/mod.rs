@@ -1,4 +1,4 @@
-//! Every message of the bridge as a Rust type. What is not here is not on the wire.
+//! Every message of the bridge as a Rust type. What is not here, or part of it, is not on the wire.
 //!
 //! Fields that a side does not know are ignored and methods it does not know are answered with an error, so the two
 //! sides may be of different age as long as their protocol versions overlap.
@@ -17,22 +17,19 @@ mod ui;
 pub use artefacts::{json_schema, typescript};
 pub use delegation::{Delegation, DelegationAsk, DelegationLesson};
 pub use envelope::{Envelope, ErrorCode, ErrorObject, MessageId, read_envelope};
+pub use impresario_actors::gateways::{ModelError, ModelReply, ModelRequest};
 pub use markers::{MarkerBlock, MarkerBlockKind, MarkerEdit, MarkerPlan, MarkerSkeleton, MarkerTtl};
 pub use methods::{METHODS, Method, MethodKind, Notification, Request, Side, Unanswered};
-pub use model::{
-    HOST_MODEL, ModelComplete, ModelCompleted, ModelFailure, ModelStanding, ModelsCheck, ModelsChecked,
-    WireModelMessage, WireModelRole, WireModelUsage, WireToolCall, WireToolDefinition,
-};
+pub use model::{HOST_MODEL, ModelStanding, ModelsCheck, ModelsChecked};
 pub use runs::{
-    DeliveryAcknowledged, DeliveryOffer, OfferReceipt, OfferedAnswer, OfferedReason, OfferedRun,
-    QuestionAnswer, QuestionAnswered, QuestionAsk, QuestionShown, Receipt, ResumableRun, ResumableRuns,
-    RunEndState, RunResume, RunResumed, RunsResumable, SkillCancel, SkillCancelled, SkillRun,
-    SkillRunAccepted,
+    DeliveryAcknowledged, DeliveryOffer, OfferReceipt, OfferedAnswer, OfferedRun, QuestionAnswer,
+    QuestionAnswered, QuestionAsk, QuestionShown, ResumableRun, ResumableRuns, RunResume, RunResumed,
+    RunsResumable, SkillCancel, SkillCancelled, SkillRun, SkillRunAccepted,
 };
 pub use session::{
-    Completions, HasRun, HistoryMessage, HistoryRole, HostSkill, HostSkillScope, InputReading, KNOWN_EVENTS,
-    ObservedEvent, ObservedEvents, SessionEnd, SessionHasRun, SessionHistory, SessionHistoryMessages,
-    SessionMode, SessionStart, SkillNames, SkillSummary, TypedInput,
+    Completions, HasRun, InputReading, KNOWN_EVENTS, ObservedEvent, ObservedEvents, SessionEnd,
+    SessionHasRun, SessionHistory, SessionHistoryMessages, SessionMode, SessionStart, SkillNames,
+    SkillSummary, TypedInput,
 };
 pub use traces::{TraceList, TraceName, TraceNames, TraceReport, TraceText, TraceView};
 pub use ui::{Hello, NoticeLevel, Ping, Pong, RequestCancel, UiNotice, UiProgress, Welcome};

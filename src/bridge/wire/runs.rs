@@ -1,7 +1,7 @@
 //! Runs: asked for, cancelled, asked back about, delivered.
 
-use super::HostSkill;
-use impresario_actors::gateways::DeliveredRun;
+use impresario_actors::gateways::{DeliveredRun, DeliveryReceipt};
+use impresario_actors::messages::session::ListedSkill;
 use impresario_policies::domain::{Reason, RunId, SessionId, TerminalState, WhatToRun};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -11,8 +11,6 @@ use ts_rs::TS;
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema, TS)]
 pub struct SkillRun {
     /// From which session.
-    #[schemars(with = "String")]
-    #[ts(type = "string")]
     pub session: SessionId,
     /// Unique; the same request sent twice means one run.
     pub request: String,
@@ -25,7 +23,7 @@ pub struct SkillRun {
     pub hosts_form: bool,
     /// The skills that the host lists itself.
     #[serde(default)]
-    pub listed: Vec<HostSkill>,
+    pub listed: Vec<ListedSkill>,
     /// The main agent delegated it and waits: it runs beside what else the session has in flight.
     #[serde(default)]
     pub delegated: bool,
@@ -35,8 +33,6 @@ pub struct SkillRun {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema, TS)]
 pub struct SkillRunAccepted {
     /// Its id.
-    #[schemars(with = "String")]
-    #[ts(type = "string")]
     pub run: RunId,
 }
 
@@ -44,8 +40,6 @@ pub struct SkillRunAccepted {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema, TS)]
 pub struct RunsResumable {
     /// From which session.
-    #[schemars(with = "String")]
-    #[ts(type = "string")]
     pub session: SessionId,
 }
 
@@ -53,8 +47,6 @@ pub struct RunsResumable {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema, TS)]
 pub struct ResumableRun {
     /// Its id.
-    #[schemars(with = "String")]
-    #[ts(type = "string")]
     pub run: RunId,
     /// The skill or agent.
     pub name: String,
@@ -62,12 +54,10 @@ pub struct ResumableRun {
     pub task: String,
     /// The directory it works in, where it is not the session's own.
     #[serde(default)]
-    #[ts(type = "string | null")]
     pub elsewhere: Option<String>,
     /// It is not parked: its runtime is dead and its session is closed.
     pub cut_off: bool,
     /// When it was accepted, in milliseconds since 1970.
-    #[ts(type = "number")]
     pub at_ms: u64,
 }
 
@@ -82,8 +72,6 @@ pub struct ResumableRuns {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema, TS)]
 pub struct RunResume {
     /// In which session; the result belongs there.
-    #[schemars(with = "String")]
-    #[ts(type = "string")]
     pub session: SessionId,
     /// Unique; the same request sent twice means one run.
     pub request: String,
@@ -95,12 +83,8 @@ pub struct RunResume {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema, TS)]
 pub struct RunResumed {
     /// The new run.
-    #[schemars(with = "String")]
-    #[ts(type = "string")]
     pub run: RunId,
     /// The run that it goes on with.
-    #[schemars(with = "String")]
-    #[ts(type = "string")]
     pub resumes: RunId,
     /// The skill or agent.
     pub name: String,
@@ -112,13 +96,9 @@ pub struct RunResumed {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema, TS)]
 pub struct SkillCancel {
     /// Of which session.
-    #[schemars(with = "String")]
-    #[ts(type = "string")]
     pub session: SessionId,
     /// Which run; none means every run of the session.
     #[serde(default)]
-    #[schemars(with = "Option<String>")]
-    #[ts(type = "string | null")]
     pub run: Option<RunId>,
     /// Who asked, for the run's reason: `escape`, `/skill:cancel`.
     pub by: String,
@@ -128,8 +108,6 @@ pub struct SkillCancel {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema, TS)]
 pub struct SkillCancelled {
     /// The runs that are being cancelled.
-    #[schemars(with = "Vec<String>")]
-    #[ts(type = "string[]")]
     pub runs: Vec<RunId>,
 }
 
@@ -137,13 +115,9 @@ pub struct SkillCancelled {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema, TS)]
 pub struct QuestionAsk {
     /// About which run.
-    #[schemars(with = "String")]
-    #[ts(type = "string")]
     pub run: RunId,
     /// In which session; none means whichever is open.
     #[serde(default)]
-    #[schemars(with = "Option<String>")]
-    #[ts(type = "string | null")]
     pub session: Option<SessionId>,
     /// The question.
     pub question: String,
@@ -160,8 +134,6 @@ pub struct QuestionShown {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema, TS)]
 pub struct QuestionAnswer {
     /// About which run.
-    #[schemars(with = "String")]
-    #[ts(type = "string")]
     pub run: RunId,
     /// None when the question was dismissed.
     pub answer: Option<String>,
@@ -174,79 +146,28 @@ pub struct QuestionAnswered {
     pub taken: bool,
 }
 
-/// How a run ended.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema, TS)]
-#[serde(rename_all = "lowercase")]
-pub enum RunEndState {
-    /// Well.
-    Succeeded,
-    /// Without an answer.
-    Failed,
-    /// Somebody cancelled.
-    Cancelled,
-    /// Where a person must decide.
-    Parked,
-}
-
-impl From<TerminalState> for RunEndState {
-    fn from(state: TerminalState) -> Self {
-        match state {
-            TerminalState::Succeeded => Self::Succeeded,
-            TerminalState::Failed => Self::Failed,
-            TerminalState::Cancelled => Self::Cancelled,
-            TerminalState::Parked => Self::Parked,
-        }
-    }
-}
-
-/// Why a run did not succeed.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema, TS)]
-pub struct OfferedReason {
-    /// Stable across versions.
-    pub code: String,
-    /// For a person.
-    pub message: String,
-}
-
-impl From<Reason> for OfferedReason {
-    fn from(reason: Reason) -> Self {
-        let code = serde_json::to_value(reason.code).ok();
-        let code = code.and_then(|value| value.as_str().map(str::to_owned));
-        Self {
-            code: code.unwrap_or_else(|| "internal".into()),
-            message: reason.message,
-        }
-    }
-}
-
 /// Here is the result of a run. The same run may be offered again; the host drops what it already has.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema, TS)]
 pub struct DeliveryOffer {
     /// Which run.
-    #[schemars(with = "String")]
-    #[ts(type = "string")]
     pub run: RunId,
     /// For which session; none means whichever is open.
     #[serde(default)]
-    #[schemars(with = "Option<String>")]
-    #[ts(type = "string | null")]
     pub session: Option<SessionId>,
     /// It was asked for in an earlier session, which the host did not keep.
     #[serde(default)]
     pub earlier_session: bool,
     /// How it ended.
-    pub state: RunEndState,
+    pub state: TerminalState,
     /// The answer, or what there was of one.
     pub answer: Option<String>,
     /// Why it did not succeed.
-    pub reason: Option<OfferedReason>,
+    pub reason: Option<Reason>,
     /// A line for the person: the sub-agent was stopped before it was done.
     #[serde(default)]
-    #[ts(type = "string | null")]
     pub stopped_early: Option<String>,
     /// What it is a result of.
     #[serde(default)]
-    #[ts(type = "OfferedRun | null")]
     pub about: Option<OfferedRun>,
 }
 
@@ -302,28 +223,16 @@ fn shortened(text: String, chars_max: usize) -> String {
     }
 }
 
-/// What became of an offer.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema, TS)]
-#[serde(rename_all = "lowercase")]
-pub enum Receipt {
-    /// It stands in the session for good.
-    Kept,
-    /// It will be shown, or was; [`DeliveryAcknowledged`] follows when it is kept.
-    Shown,
-}
-
 /// The answer to [`DeliveryOffer`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema, TS)]
 pub struct OfferReceipt {
-    /// What became of it.
-    pub receipt: Receipt,
+    /// What became of it; after `shown`, [`DeliveryAcknowledged`] follows when it is kept.
+    pub receipt: DeliveryReceipt,
 }
 
 /// A result that was only shown stands in the session now.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema, TS)]
 pub struct DeliveryAcknowledged {
     /// Which run.
-    #[schemars(with = "String")]
-    #[ts(type = "string")]
     pub run: RunId,
 }

@@ -1,5 +1,7 @@
 //! The host's session: its start and end, what is typed in it, what happens in it.
 
+use impresario_actors::gateways::ChatMessage;
+use impresario_actors::messages::session::ListedSkill;
 use impresario_policies::domain::{RunId, SessionId};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -23,8 +25,6 @@ pub enum SessionMode {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema, TS)]
 pub struct SessionStart {
     /// The session, as the host names it.
-    #[schemars(with = "String")]
-    #[ts(type = "string")]
     pub session: SessionId,
     /// Its file; none when the host keeps it in memory only.
     #[serde(default)]
@@ -52,8 +52,6 @@ pub struct SessionStart {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema, TS)]
 pub struct SessionEnd {
     /// Which.
-    #[schemars(with = "String")]
-    #[ts(type = "string")]
     pub session: SessionId,
     /// `quit`, `reload`, `new`, `resume`, `fork`.
     pub reason: String,
@@ -63,8 +61,6 @@ pub struct SessionEnd {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema, TS)]
 pub struct TypedInput {
     /// Where.
-    #[schemars(with = "String")]
-    #[ts(type = "string")]
     pub session: SessionId,
     /// What, before the host expands anything.
     pub text: String,
@@ -139,7 +135,6 @@ pub struct ObservedEvent {
     /// The host's name for it.
     pub name: String,
     /// When, in milliseconds since 1970.
-    #[ts(type = "number")]
     pub at_ms: u64,
     /// Roles, names, sizes and ids; no bodies.
     #[serde(default)]
@@ -151,8 +146,6 @@ pub struct ObservedEvent {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema, TS)]
 pub struct ObservedEvents {
     /// Where.
-    #[schemars(with = "String")]
-    #[ts(type = "string")]
     pub session: SessionId,
     /// What happened.
     pub events: Vec<ObservedEvent>,
@@ -165,43 +158,10 @@ pub struct ObservedEvents {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema, TS)]
 pub struct Completions {
     /// For which session.
-    #[schemars(with = "String")]
-    #[ts(type = "string")]
     pub session: SessionId,
     /// The skills that the host lists itself.
     #[serde(default)]
-    pub listed: Vec<HostSkill>,
-}
-
-/// A skill that the host lists.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema, TS)]
-pub struct HostSkill {
-    /// Its name.
-    pub name: String,
-    /// What it is for.
-    #[serde(default)]
-    pub description: String,
-    /// Its file.
-    pub file: String,
-    /// Who put it there.
-    pub scope: HostSkillScope,
-    /// The directory it was found through, where the host says.
-    #[serde(default)]
-    pub base: Option<String>,
-}
-
-/// Who put a skill where the host found it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema, TS)]
-#[serde(rename_all = "lowercase")]
-pub enum HostSkillScope {
-    /// The person, for every workspace.
-    User,
-    /// The workspace, or a directory above it.
-    Project,
-    /// A package that was installed.
-    Package,
-    /// The person, for this session.
-    Session,
+    pub listed: Vec<ListedSkill>,
 }
 
 /// One skill a person can choose.
@@ -234,45 +194,20 @@ pub struct SessionHistory {
     pub messages_max: u32,
 }
 
-/// Who said a line.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema, TS)]
-#[serde(rename_all = "lowercase")]
-pub enum HistoryRole {
-    /// The person.
-    User,
-    /// The main agent.
-    Assistant,
-    /// The host itself, or an extension.
-    System,
-}
-
-/// One line of the conversation.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema, TS)]
-pub struct HistoryMessage {
-    /// Who.
-    pub role: HistoryRole,
-    /// What, text only.
-    pub content: String,
-}
-
 /// The answer to [`SessionHistory`], oldest first.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema, TS)]
 pub struct SessionHistoryMessages {
     /// The messages.
-    pub messages: Vec<HistoryMessage>,
+    pub messages: Vec<ChatMessage>,
 }
 
 /// Does the result of this run stand in the session branch for good, or was it read there?
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema, TS)]
 pub struct SessionHasRun {
     /// Which run.
-    #[schemars(with = "String")]
-    #[ts(type = "string")]
     pub run: RunId,
     /// The session meant; none means whichever is open.
     #[serde(default)]
-    #[schemars(with = "Option<String>")]
-    #[ts(type = "string | null")]
     pub session: Option<SessionId>,
 }
 

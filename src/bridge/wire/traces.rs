@@ -9,8 +9,6 @@ use ts_rs::TS;
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema, TS)]
 pub struct TraceReport {
     /// From which session; its workspace holds the traces.
-    #[schemars(with = "String")]
-    #[ts(type = "string")]
     pub session: SessionId,
     /// The skill.
     pub skill: String,
@@ -20,8 +18,6 @@ pub struct TraceReport {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema, TS)]
 pub struct TraceView {
     /// From which session; its workspace holds the traces.
-    #[schemars(with = "String")]
-    #[ts(type = "string")]
     pub session: SessionId,
     /// The trace's file, as the report lists it.
     pub file: String,
@@ -38,8 +34,6 @@ pub struct TraceText {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema, TS)]
 pub struct TraceList {
     /// From which session; its workspace holds the traces.
-    #[schemars(with = "String")]
-    #[ts(type = "string")]
     pub session: SessionId,
 }
 
@@ -51,7 +45,6 @@ pub struct TraceName {
     /// The skill.
     pub skill: String,
     /// When the run ended, in milliseconds since 1970.
-    #[ts(type = "number")]
     pub at_ms: u64,
 }
 

@@ -60,7 +60,6 @@ pub struct Pong {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema, TS)]
 pub struct RequestCancel {
     /// The id of the request, as its sender chose it.
-    #[ts(type = "number")]
     pub id: u64,
 }
 
@@ -68,20 +67,15 @@ pub struct RequestCancel {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema, TS)]
 pub struct UiProgress {
     /// Which run.
-    #[schemars(with = "String")]
-    #[ts(type = "string")]
     pub run: RunId,
     /// Of which session; none means whichever is open.
     #[serde(default)]
-    #[schemars(with = "Option<String>")]
-    #[ts(type = "string | null")]
     pub session: Option<SessionId>,
     /// One short line.
     pub doing: String,
     /// Tool calls begun so far.
     pub tool_calls: u32,
     /// When this was true, in milliseconds since 1970.
-    #[ts(type = "number")]
     pub at_ms: u64,
 }
 

@@ -1,6 +1,6 @@
 //! The file of sub-tasks that a person or a program writes, and what `--json` prints of a group.
 
-use super::super::wire::EventLine;
+use super::super::wire::{EventLine, json_line};
 use crate::runtime::{Group, GroupOutcome, MemberProjection, RunEvent, RunId};
 use impresario_policies::domain::Subtask;
 use impresario_policies::parallel::SUBTASKS_MAX;
@@ -162,9 +162,7 @@ pub(super) fn started_line(group: &Group, ids: &[String]) -> String {
 
 /// A step of one of the runs.
 pub(super) fn event_line(run: &RunId, event: &RunEvent, subtask: &str) -> String {
-    EventLine::of(run, event)
-        .with("subtask", json!(subtask))
-        .to_json()
+    json_line(&EventLine::of(run, event).with("subtask", json!(subtask)))
 }
 
 /// The last line: what came of it.

@@ -332,7 +332,9 @@ impl Stage {
 
     pub fn steps(&self, run: &RunId) -> Vec<RecordedStep> {
         let mut store = self.disk.open(&identity(2));
-        store.steps(run, 0).expect("steps")
+        let steps = store.steps(run, 0).expect("steps");
+        store.close().expect("it closes");
+        steps
     }
 }
 

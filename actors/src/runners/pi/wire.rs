@@ -9,7 +9,8 @@ use serde_json::value::RawValue;
 use std::borrow::Cow;
 use std::fmt;
 
-/// Any line Pi prints. Which parts are there depends on `kind`; none is trusted to have the right shape.
+/// Any line Pi prints. Which parts are there depends on `kind`; none is trusted to have the right shape. One field that
+/// borrows lets all of them borrow.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Envelope<'a> {
@@ -17,67 +18,46 @@ pub struct Envelope<'a> {
     #[serde(rename = "type", borrow)]
     pub kind: Cow<'a, str>,
     /// The id of a response or of a request of an extension.
-    #[serde(borrow, default)]
     pub id: Option<&'a RawValue>,
     /// The command a response answers.
-    #[serde(borrow, default)]
     pub command: Option<&'a RawValue>,
     /// A response or a retry went well.
-    #[serde(borrow, default)]
     pub success: Option<&'a RawValue>,
     /// Why a response is a refusal.
-    #[serde(borrow, default)]
     pub error: Option<&'a RawValue>,
     /// What a response brings.
-    #[serde(borrow, default)]
     pub data: Option<&'a RawValue>,
     /// The message of a message event, or the text of a request of an extension.
-    #[serde(borrow, default)]
     pub message: Option<&'a RawValue>,
     /// All messages of a run.
-    #[serde(borrow, default)]
     pub messages: Option<&'a RawValue>,
     /// The delta of a message update.
-    #[serde(borrow, default)]
     pub assistant_message_event: Option<&'a RawValue>,
     /// Another low-level run follows by itself.
-    #[serde(borrow, default)]
     pub will_retry: Option<&'a RawValue>,
     /// The id of a tool call.
-    #[serde(borrow, default)]
     pub tool_call_id: Option<&'a RawValue>,
     /// The tool.
-    #[serde(borrow, default)]
     pub tool_name: Option<&'a RawValue>,
     /// What the tool is called with.
-    #[serde(borrow, default)]
     pub args: Option<&'a RawValue>,
     /// What the tool gave.
-    #[serde(borrow, default)]
     pub result: Option<&'a RawValue>,
     /// The tool failed.
-    #[serde(borrow, default)]
     pub is_error: Option<&'a RawValue>,
     /// Which retry.
-    #[serde(borrow, default)]
     pub attempt: Option<&'a RawValue>,
     /// How long until the retry.
-    #[serde(borrow, default)]
     pub delay_ms: Option<&'a RawValue>,
     /// Why there is a retry.
-    #[serde(borrow, default)]
     pub error_message: Option<&'a RawValue>,
     /// Which dialog an extension wants.
-    #[serde(borrow, default)]
     pub method: Option<&'a RawValue>,
     /// The title of that dialog.
-    #[serde(borrow, default)]
     pub title: Option<&'a RawValue>,
     /// The text an editor dialog begins with.
-    #[serde(borrow, default)]
     pub prefill: Option<&'a RawValue>,
     /// The hint of an input dialog.
-    #[serde(borrow, default)]
     pub placeholder: Option<&'a RawValue>,
 }
 
@@ -89,19 +69,14 @@ pub struct Message<'a> {
     #[serde(borrow)]
     pub role: Cow<'a, str>,
     /// Blocks, or plain text.
-    #[serde(borrow, default)]
     pub content: Option<&'a RawValue>,
     /// How it ended.
-    #[serde(borrow, default)]
     pub stop_reason: Option<&'a RawValue>,
     /// How it ended in the provider's own words.
-    #[serde(borrow, default)]
     pub raw_stop_reason: Option<&'a RawValue>,
     /// Why it failed.
-    #[serde(borrow, default)]
     pub error_message: Option<&'a RawValue>,
     /// What it used.
-    #[serde(borrow, default)]
     pub usage: Option<&'a RawValue>,
 }
 
@@ -109,10 +84,9 @@ pub struct Message<'a> {
 #[derive(Debug, Deserialize)]
 pub struct Block<'a> {
     /// `text`, `thinking`, `toolCall`, `image`.
-    #[serde(rename = "type", borrow, default)]
+    #[serde(rename = "type", borrow)]
     pub kind: Option<&'a RawValue>,
     /// The text of a text block.
-    #[serde(borrow, default)]
     pub text: Option<&'a RawValue>,
 }
 
@@ -120,7 +94,7 @@ pub struct Block<'a> {
 #[derive(Debug, Deserialize)]
 pub struct ToolOutput<'a> {
     /// Blocks.
-    #[serde(borrow, default)]
+    #[serde(borrow)]
     pub content: Option<&'a RawValue>,
 }
 
@@ -131,7 +105,6 @@ pub struct MessageDelta<'a> {
     #[serde(rename = "type", borrow)]
     pub kind: Cow<'a, str>,
     /// What is new.
-    #[serde(borrow, default)]
     pub delta: Option<&'a RawValue>,
 }
 
