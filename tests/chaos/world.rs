@@ -5,12 +5,12 @@ use crate::disk::SimulatedDisk;
 use async_trait::async_trait;
 use futures_util::FutureExt;
 use impresario::chaos::{
-    Chaos, DeliverySeen, EffectSeen, Evidence, Expected, Plan, ProcessSeen, Record, evidence_of,
+    Chaos, DeliverySeen, EffectSeen, Evidence, Expected, JournalRow, Plan, ProcessSeen, Record,
 };
 use impresario::wiring::{Outside, Ports, TreeSettings, grow};
 use impresario_actors::context::local::{HeavyWork, LocalContextEngine, SearchLimits};
 use impresario_actors::gateways::*;
-use impresario_actors::journal::{JournalAccess, Row, RuntimeId, RuntimeIdentity, Store};
+use impresario_actors::journal::{JournalAccess, Row, RunFilter, RuntimeId, RuntimeIdentity, Store};
 use impresario_actors::messages::session::SkillOrder;
 use impresario_actors::supervision::{Event, Root, RootSettings, SupervisorSettings};
 use impresario_policies::admission::AdmissionSettings;
@@ -379,10 +379,10 @@ async fn perform(
 }
 
 fn is_announced(disk: &SimulatedDisk, run: &RunId, call: &str) -> bool {
-    let rows = evidence_of(disk.directory()).unwrap().rows;
-    rows.iter()
-        .filter(|row| row.run == run.as_str() && row.step["step"] == "tool_started")
-        .any(|row| row.step["call"] == call)
+    let steps = disk.look(|store| store.steps(run, 0));
+    steps
+        .iter()
+        .any(|step| matches!(&step.step, Step::ToolStarted { call: started, .. } if started == call))
 }
 
 fn identity(number: u64) -> RuntimeIdentity {
@@ -722,10 +722,22 @@ async fn perform_play(scenario: &Scenario, plan: Plan, seed: u64) -> Outcome {
 }
 
 fn evidence(disk: &SimulatedDisk, stage: &Stage) -> Evidence {
+    let mut rows = Vec::new();
+    for summary in disk.look(|store| store.runs(&RunFilter::default())) {
+        for step in disk.look(|store| store.steps(&summary.run, 0)) {
+            rows.push(JournalRow {
+                run: summary.run.to_string(),
+                sequence: step.sequence,
+                generation: step.generation,
+                at_ms: step.at_ms,
+                step: serde_json::to_value(&step.step).unwrap(),
+            });
+        }
+    }
     let world = &stage.world;
     let processes = world.processes.borrow();
     Evidence {
-        rows: evidence_of(disk.directory()).unwrap().rows,
+        rows,
         processes: processes
             .iter()
             .map(|(run, pid)| ProcessSeen {

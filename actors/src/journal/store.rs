@@ -83,9 +83,6 @@ pub trait Store: Send {
     /// What is kept for the run.
     fn overflows(&mut self, run: &RunId) -> Result<OverflowListing, JournalError>;
 
-    /// Forgets what was kept under the handle, and says whether there was anything. The handle is not given again.
-    fn delete_overflow(&mut self, run: &RunId, handle: u32) -> Result<bool, JournalError>;
-
     /// The unfinished or unacknowledged runs whose runtime is dead, oldest first.
     fn claimable(&mut self) -> Result<Vec<ClaimableRun>, JournalError>;
 

@@ -152,15 +152,6 @@ impl RunFilter {
         }
     }
 
-    /// The results that this session of a host does not have for good.
-    pub fn undelivered_to(session: SessionId) -> Self {
-        Self {
-            progress: RunProgress::Undelivered,
-            session: Some(session),
-            ..Self::default()
-        }
-    }
-
     /// The runs of a group.
     pub fn of_group(group: GroupId) -> Self {
         Self {

@@ -331,10 +331,7 @@ impl Stage {
     }
 
     pub fn steps(&self, run: &RunId) -> Vec<RecordedStep> {
-        let mut store = self.disk.open(&identity(2));
-        let steps = store.steps(run, 0).expect("steps");
-        store.close().expect("it closes");
-        steps
+        self.disk.look(|store| store.steps(run, 0))
     }
 }
 

@@ -138,10 +138,6 @@ impl Store for SqliteStore {
         self.read(|connection| overflow::list(connection, run))
     }
 
-    fn delete_overflow(&mut self, run: &RunId, handle: u32) -> Result<bool, JournalError> {
-        self.write(|transaction, _| overflow::delete(transaction, run, handle))
-    }
-
     fn claimable(&mut self) -> Result<Vec<ClaimableRun>, JournalError> {
         self.read(|connection| runtimes::claimable(connection, &self.runtimes, &self.runtime))
     }

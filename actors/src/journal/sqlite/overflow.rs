@@ -1,4 +1,5 @@
-//! The table of overflow entries. A deleted entry leaves its handle behind, so that no handle ever means two things.
+//! The table of overflow entries. Earlier versions deleted single ones and left their handles behind, so that no handle
+//! ever means two things.
 
 use super::KeptAside;
 use super::errors::{not_ours, read_failure};
@@ -127,15 +128,6 @@ pub(super) fn sums(connection: &Connection, newest: u32) -> Result<Vec<KeptAside
         });
     }
     Ok(found)
-}
-
-pub(super) fn delete(transaction: &Transaction<'_>, run: &RunId, handle: u32) -> Result<bool, JournalError> {
-    let sql = "UPDATE overflows SET content = NULL WHERE run = ?1 AND handle = ?2 AND content IS NOT NULL";
-    let changed = transaction
-        .prepare_cached(sql)
-        .and_then(|mut update| update.execute(params![run.as_str(), handle]))
-        .map_err(read_failure)?;
-    Ok(changed > 0)
 }
 
 /// What was kept goes with the end of the run.

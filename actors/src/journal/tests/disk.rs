@@ -4,7 +4,7 @@
 use impresario_actors::gateways::UnixMillis;
 use impresario_actors::journal::{
     Alert, ClaimableRun, JournalError, OverflowContent, OverflowEntry, OverflowListing, Pruned, Retention,
-    Row, RunFilter, RunSummary, RuntimeIdentity, SkillOf, SqliteStore, Store,
+    Row, RunFilter, RunSummary, RuntimeId, RuntimeIdentity, SkillOf, SqliteStore, Store,
 };
 use impresario_policies::domain::RunId;
 use impresario_policies::projection::RecordedStep;
@@ -39,8 +39,10 @@ pub struct SimulatedDisk(Arc<Disk>);
 
 #[derive(Debug)]
 struct Disk {
-    directory: TempDir,
+    /// Only looks; opened when somebody does.
+    looker: Mutex<Option<SqliteStore>>,
     told: Mutex<Told>,
+    directory: TempDir,
 }
 
 #[derive(Debug, Default)]
@@ -54,8 +56,11 @@ impl SimulatedDisk {
     pub fn new() -> Self {
         let in_memory = tempfile::tempdir_in(MEMORY);
         let directory = in_memory.or_else(|_| tempfile::tempdir()).expect("a directory");
-        let told = Mutex::default();
-        Self(Arc::new(Disk { directory, told }))
+        Self(Arc::new(Disk {
+            looker: Mutex::default(),
+            told: Mutex::default(),
+            directory,
+        }))
     }
 
     /// What goes wrong from now on.
@@ -73,7 +78,7 @@ impl SimulatedDisk {
         self.told().faults_injected
     }
 
-    pub fn directory(&self) -> &Path {
+    fn directory(&self) -> &Path {
         self.0.directory.path()
     }
 
@@ -84,6 +89,24 @@ impl SimulatedDisk {
             store: opened.store,
             disk: self.clone(),
         }
+    }
+
+    /// What stands on the disk.
+    pub fn look<T>(&self, at: impl FnOnce(&mut SqliteStore) -> Result<T, JournalError>) -> T {
+        let mut looker = self.0.looker.lock().unwrap_or_else(PoisonError::into_inner);
+        let looker = looker.get_or_insert_with(|| {
+            let nobody = RuntimeIdentity {
+                id: RuntimeId::new(UnixMillis(1), u64::MAX),
+                host: "nobody".to_string(),
+                session: None,
+                started_at: UnixMillis(1),
+                process: 1,
+            };
+            SqliteStore::open(self.directory(), &nobody)
+                .expect("a journal")
+                .store
+        });
+        at(looker).expect("rows that can be read")
     }
 
     fn told(&self) -> MutexGuard<'_, Told> {
@@ -146,10 +169,6 @@ impl Store for SimulatedStore {
 
     fn overflows(&mut self, run: &RunId) -> Result<OverflowListing, JournalError> {
         self.store.overflows(run)
-    }
-
-    fn delete_overflow(&mut self, run: &RunId, handle: u32) -> Result<bool, JournalError> {
-        self.store.delete_overflow(run, handle)
     }
 
     fn claimable(&mut self) -> Result<Vec<ClaimableRun>, JournalError> {

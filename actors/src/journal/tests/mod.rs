@@ -3,6 +3,7 @@
 mod actor;
 mod conformance;
 mod crash;
+#[allow(dead_code, reason = "the simulations use the rest")]
 pub(crate) mod disk;
 mod layout;
 mod ownership;
