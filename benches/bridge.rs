@@ -8,10 +8,11 @@
 //! meets both.
 
 use impresario::bridge::wire::{
-    Delegation, HostSkill, InputReading, MarkerPlan, MarkerSkeleton, ObservedEvent, ResumableRun, RunResume,
+    Delegation, InputReading, MarkerPlan, MarkerSkeleton, ObservedEvent, ResumableRun, RunResume,
     RunResumed, SessionEnd, SessionStart, SkillCancel, SkillRun, SkillSummary, TraceName, TypedInput,
 };
 use impresario::bridge::{Bridge, BridgeSettings, HostEvents, Refused};
+use impresario_actors::messages::session::ListedSkill;
 use impresario_policies::domain::{Reason, ReasonCode, RunId, SessionId};
 use std::io::{BufRead, BufReader, Write};
 use std::process::{Child, ChildStdin, ChildStdout, Command, ExitCode, Stdio};
@@ -231,7 +232,7 @@ impl HostEvents for Nobody {
         Delegation { taught: None }
     }
 
-    async fn skills(&self, _: &SessionId, _: Vec<HostSkill>) -> Vec<SkillSummary> {
+    async fn skills(&self, _: &SessionId, _: Vec<ListedSkill>) -> Vec<SkillSummary> {
         Vec::new()
     }
 

@@ -171,12 +171,12 @@ async fn start(
     let tools = look.iter().map(|_| "look".to_string()).collect();
     let mut skills = SpawnSettings {
         home: None,
-        chain: vec!["house/model".to_string()],
-        tools: Some(tools),
-        judged: routing_model.is_some(),
         read_files: false,
         ..SpawnSettings::default()
     };
+    skills.means.chain = vec!["house/model".to_string()];
+    skills.means.tools = Some(tools);
+    skills.means.judged = routing_model.is_some();
     skills.run.routing_model = routing_model.map(str::to_string);
     let mut builder: RuntimeBuilder = Runtime::builder()
         .state_directory(place.join(name))

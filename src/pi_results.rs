@@ -3,13 +3,13 @@
 
 use crate::bridge::PiHost;
 use crate::bridge::wire::SessionStart;
-use crate::runtime::Runtime;
+use crate::runtime::{Runtime, lock};
 use impresario_actors::journal::{RunFilter, RunSummary};
 use impresario_policies::adoption::{LeftResultFacts, takes_left_result};
 use impresario_policies::domain::{RunId, RunRequest, RunState, SessionId, Step};
 use std::collections::BTreeSet;
 use std::path::Path;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 /// So many of the newest runs are looked at.
@@ -136,8 +136,4 @@ fn is_same_place(one: &Path, other: &Path) -> bool {
         (Ok(one), Ok(other)) => one == other,
         _ => one == other,
     }
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

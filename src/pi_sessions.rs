@@ -8,7 +8,7 @@ use crate::bridge::wire::{
 use crate::bridge::{Bridge, BridgeError, BridgeSettings, HostEvents, PiHost, Refused, log_to_file};
 use crate::models::OfflineOr;
 use crate::pi_results::LeftResults;
-use crate::runtime::{PI_RUNNER, Resumable, Run, Runtime, RuntimeError, StartError, state_directory};
+use crate::runtime::{PI_RUNNER, Resumable, Run, Runtime, RuntimeError, StartError, lock, state_directory};
 use crate::settings::{Settings, SettingsPlaces};
 use crate::skills::{SpawnSettings, list_skills};
 use crate::traces::{Traces, viewed};
@@ -17,12 +17,13 @@ use impresario_actors::gateways::Host;
 use impresario_actors::journal::{RunFilter, RunSummary};
 use impresario_actors::messages::session::{ListedSkill, SkillOrder};
 use impresario_policies::cache_markers::{Lifetime, Marker, MarkerEdit as PlannedEdit, Section};
-use impresario_policies::domain::{Reason, ReasonCode, RunId, RunState, SessionId, WhatToRun};
+use impresario_policies::domain::{Reason, ReasonCode, RunId, RunState, SessionId};
+use impresario_policies::run_request::RunMeans;
 use impresario_policies::skill_command::{TypedInput as ReadInput, read_typed_input};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 /// How often an acknowledged delivery is tried to be settled, and the pause between two tries.
@@ -68,11 +69,14 @@ pub async fn serve_stdio(options: BridgeOptions) -> Result<(), ServeError> {
     let (host, model) = (bridge.host(), bridge.model());
     let runner = options.runner.as_deref().unwrap_or(PI_RUNNER);
     let skills = SpawnSettings {
-        runner: runner.to_string(),
+        means: RunMeans {
+            runner: runner.to_string(),
+            models_chosen: true,
+            ..RunMeans::default()
+        },
         runner_fixed: options.runner.is_some(),
         read_files: true,
         embedded_has_providers: true,
-        models_chosen: true,
         ..SpawnSettings::default()
     };
     let mut builder = Runtime::builder().own_process();
@@ -171,11 +175,10 @@ impl PiSessions {
         let found = self.runtime.find_run(&request.run).await?;
         let as_run = self.run_id_of(&request.request);
         self.runtime.resume_as(as_run.clone(), &found.run).await?;
-        let (WhatToRun::Agent(name) | WhatToRun::Skill(name)) = found.what;
         Ok(RunResumed {
             run: as_run,
+            name: found.what.name().to_string(),
             resumes: found.run,
-            name,
             task: found.task,
         })
     }
@@ -190,11 +193,10 @@ fn internal(error: &RuntimeError) -> Reason {
 
 fn resumable_run(found: Resumable, here: &Path) -> ResumableRun {
     let Resumable { run, cut_off } = found;
-    let (WhatToRun::Agent(name) | WhatToRun::Skill(name)) = run.what;
     let elsewhere = run.workspace.filter(|workspace| workspace != here);
     ResumableRun {
+        name: run.what.name().to_string(),
         run: run.run,
-        name,
         task: run.task,
         elsewhere: elsewhere.map(|workspace| workspace.display().to_string()),
         cut_off,
@@ -515,8 +517,4 @@ fn lifetime_of(ttl: MarkerTtl) -> Lifetime {
         MarkerTtl::FiveMinutes => Lifetime::FiveMinutes,
         MarkerTtl::OneHour => Lifetime::OneHour,
     }
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

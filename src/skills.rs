@@ -1,7 +1,6 @@
 //! From the order of a skill to a complete request: finds the file, reads it, fills in the settings.
 
 use crate::project_files::{ProjectPlaces, project_instructions};
-use crate::runtime::EMBEDDED_RUNNER;
 use crate::settings::{Settings, SettingsPlaces};
 use crate::skill_files::find_skill;
 pub use crate::skill_files::{SkillEntry, list_skills};
@@ -10,8 +9,7 @@ use impresario_actors::messages::session::SkillOrder;
 use impresario_actors::router::Resolve;
 use impresario_policies::agents::AgentDefinition;
 use impresario_policies::domain::{Origin, Reason, ReasonCode, RunRequest};
-use impresario_policies::offline::OFFLINE_MODEL;
-use impresario_policies::run_request::{PI_RUNNER, RunAsk, RunMeans, run_request, runner_tools};
+use impresario_policies::run_request::{PI_RUNNER, RunAsk, RunMeans, run_request};
 use impresario_policies::settings::RunSettings;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
@@ -27,20 +25,12 @@ pub struct SpawnSettings {
     pub home: Option<PathBuf>,
     /// Pi's directory of the user, where it is not `.pi/agent` in the home directory.
     pub agent_directory: Option<PathBuf>,
-    /// The runner.
-    pub runner: String,
+    /// What runs are made with, where the settings say nothing else.
+    pub means: RunMeans,
     /// The runner that holds whatever the files say.
     pub runner_fixed: bool,
-    /// The models where neither definition nor session names one.
-    pub chain: Vec<String>,
-    /// The definition and the routing may choose another model: there are providers, and nobody named one by hand.
-    pub models_chosen: bool,
     /// The embedded runner reaches providers here, as the runner pi does everywhere.
     pub embedded_has_providers: bool,
-    /// The tools of a skill; none for what its runner has.
-    pub tools: Option<Vec<String>>,
-    /// The task becomes a brief that is judged; else it is the goal as it stands.
-    pub judged: bool,
 }
 
 impl Default for SpawnSettings {
@@ -54,13 +44,9 @@ impl Default for SpawnSettings {
             read_files: false,
             home: absolute("HOME"),
             agent_directory: absolute("PI_CODING_AGENT_DIR"),
-            runner: EMBEDDED_RUNNER.to_string(),
+            means: RunMeans::default(),
             runner_fixed: false,
-            chain: vec![OFFLINE_MODEL.to_string()],
-            models_chosen: false,
             embedded_has_providers: false,
-            tools: None,
-            judged: true,
         }
     }
 }
@@ -69,21 +55,10 @@ impl SpawnSettings {
     /// Lays what is set over these.
     pub fn set(&mut self, run: RunSettings) {
         if let Some(runner) = run.runner.as_ref().filter(|_| !self.runner_fixed) {
-            self.runner.clone_from(runner);
+            self.means.runner.clone_from(runner);
         }
-        self.models_chosen = self.embedded_has_providers || self.runner == PI_RUNNER;
+        self.means.models_chosen = self.embedded_has_providers || self.means.runner == PI_RUNNER;
         self.run = run;
-    }
-
-    /// What a run can be made with here.
-    pub(crate) fn means(&self) -> RunMeans {
-        RunMeans {
-            runner: self.runner.clone(),
-            chain: self.chain.clone(),
-            models_chosen: self.models_chosen,
-            tools: self.tools.clone().unwrap_or_else(|| runner_tools(&self.runner)),
-            judged: self.judged,
-        }
     }
 
     /// What a sub-agent in this workspace is told of the project. Waits for files.
@@ -136,5 +111,5 @@ pub fn resolve(settings: &SpawnSettings, host: &str, order: SkillOrder) -> Resul
         session_model: order.model,
         session_file: order.session_file,
     };
-    run_request(definition, ask, settings.means(), settings.run)
+    run_request(definition, ask, settings.means, settings.run)
 }

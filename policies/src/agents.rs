@@ -88,8 +88,7 @@ impl AgentDefinition {
 
     /// By which it is asked for.
     pub fn name(&self) -> &str {
-        let (WhatToRun::Agent(name) | WhatToRun::Skill(name)) = &self.what;
-        name
+        self.what.name()
     }
 }
 

@@ -119,7 +119,7 @@ fn refusal(request: &RunRequest, terms: &RoutingTerms, error: &ModelMappingError
             message: error.to_string(),
         },
         (ModelMappingError::NoProvider, Some(model)) => {
-            let (WhatToRun::Skill(name) | WhatToRun::Agent(name)) = &request.what;
+            let name = request.what.name();
             Reason {
                 code: ReasonCode::BrokenSkill,
                 message: format!(

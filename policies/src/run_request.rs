@@ -54,10 +54,23 @@ pub struct RunMeans {
     pub chain: Vec<String>,
     /// The definition and the routing may choose another model: there are providers, and nobody named one by hand.
     pub models_chosen: bool,
-    /// The tools of a definition that names none.
-    pub tools: Vec<String>,
+    /// The tools of a definition that names none; none for what its runner has.
+    pub tools: Option<Vec<String>>,
     /// The task becomes a brief that is judged; else it is the goal as it stands.
     pub judged: bool,
+}
+
+impl Default for RunMeans {
+    /// What a bare machine has.
+    fn default() -> Self {
+        Self {
+            runner: EMBEDDED_RUNNER.to_string(),
+            chain: vec![OFFLINE_MODEL.to_string()],
+            models_chosen: false,
+            tools: None,
+            judged: true,
+        }
+    }
 }
 
 /// Makes the request, or says why no model may be used for it.
@@ -71,7 +84,8 @@ pub fn run_request(
     let chain = chain_asked_for(&routing);
     let mut clocks = settings.clocks;
     clocks.total = definition.total_timeout.unwrap_or(clocks.total);
-    let tools = definition.tools.unwrap_or(means.tools);
+    let tools = definition.tools.or(means.tools);
+    let tools = tools.unwrap_or_else(|| runner_tools(&means.runner));
     let request = RunRequest {
         what: definition.what,
         task: ask.task,
@@ -191,7 +205,7 @@ mod tests {
             runner: runner.into(),
             chain: chain.iter().map(ToString::to_string).collect(),
             models_chosen,
-            tools: runner_tools(runner),
+            tools: None,
             judged: true,
         }
     }

@@ -12,6 +12,7 @@ use crate::skills::SpawnSettings;
 use impresario_actors::messages::session::SkillOrder;
 use impresario_policies::domain::TerminalState;
 use impresario_policies::resumption::{Reader, advise};
+use impresario_policies::run_request::RunMeans;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -22,8 +23,8 @@ pub(super) async fn run_agent(arguments: RunArguments) -> Result<ExitCode, Failu
     let how = arguments.how;
     let workspace = how.workspace()?;
     let settings = how.settings(&workspace)?;
-    if settings.chain.is_empty() {
-        return Err(needs_model(&settings.runner));
+    if settings.means.chain.is_empty() {
+        return Err(needs_model(&settings.means.runner));
     }
     let runtime = how.start(&workspace.directory, &settings).await?;
     let sub_agent = SubAgent::new(arguments.agent, arguments.task).spawned_with(
@@ -39,8 +40,8 @@ pub(super) async fn run_skill(arguments: SkillArguments) -> Result<ExitCode, Fai
     let how = arguments.how;
     let workspace = how.workspace()?;
     let settings = how.settings(&workspace)?;
-    if settings.chain.is_empty() && !settings.models_chosen {
-        return Err(needs_model(&settings.runner));
+    if settings.means.chain.is_empty() && !settings.means.models_chosen {
+        return Err(needs_model(&settings.means.runner));
     }
     let runtime = how.start(&workspace.directory, &settings).await?;
     let order = SkillOrder {
@@ -192,28 +193,31 @@ impl HowArguments {
         for line in files.notice().iter().flat_map(|notice| notice.lines()) {
             say(line);
         }
+        let typed = self.place.runner.clone();
         let mut settings = SpawnSettings {
-            runner: self
-                .place
-                .runner
-                .clone()
-                .unwrap_or_else(|| EMBEDDED_RUNNER.to_string()),
-            runner_fixed: self.place.runner.is_some(),
-            judged: !self.unjudged,
+            runner_fixed: typed.is_some(),
+            means: RunMeans {
+                runner: typed.unwrap_or_else(|| EMBEDDED_RUNNER.to_string()),
+                judged: !self.unjudged,
+                ..RunMeans::default()
+            },
             ..SpawnSettings::default()
         };
         settings.set(files.configured().run);
-        self.check(&settings.runner)?;
+        self.check(&settings.means.runner)?;
         // A command has no credentials of its own: the models of Pi are reached by the nested Pi only, so no model can be
         // called to write a brief for them.
         settings.run.routing_model = None;
         let fallback = std::mem::take(&mut settings.run.fallback);
-        settings.chain = match (self.place.models.is_empty(), settings.runner == EMBEDDED_RUNNER) {
+        settings.means.chain = match (
+            self.place.models.is_empty(),
+            settings.means.runner == EMBEDDED_RUNNER,
+        ) {
             (false, _) => self.place.models.clone(),
             (true, true) => vec![OFFLINE.to_string()],
             (true, false) => fallback,
         };
-        settings.models_chosen &= self.place.models.is_empty();
+        settings.means.models_chosen &= self.place.models.is_empty();
         let clocks = &mut settings.run.clocks;
         clocks.total = self.timeout.unwrap_or(clocks.total);
         clocks.start_up = self.startup_timeout.unwrap_or(clocks.start_up);

@@ -9,7 +9,7 @@ use super::wire::{RunLine, json_line};
 use crate::runtime::{Runtime, RuntimeError};
 use impresario_actors::gateways::{SystemWallClock, UnixMillis, WallClock};
 use impresario_actors::journal::{Retention, RunFilter, RunProgress, RunSummary};
-use impresario_policies::domain::{RunId, RunState, WhatToRun};
+use impresario_policies::domain::{RunId, RunState};
 use impresario_policies::projection::{RunProjection, RunUsage};
 use impresario_policies::resumption::{Reader, advise};
 use std::path::{Path, PathBuf};
@@ -109,7 +109,7 @@ fn wanted_workspace(arguments: &RunsArguments) -> Result<Option<PathBuf>, Failur
 }
 
 fn in_words(run: &RunSummary, cut_off: bool) -> String {
-    let (WhatToRun::Agent(name) | WhatToRun::Skill(name)) = &run.what;
+    let name = run.what.name();
     let ago = ago(SystemWallClock.now(), run.accepted_at);
     let task = run.task.lines().next().unwrap_or_default();
     let place = run

@@ -2,7 +2,6 @@
 
 use impresario_actors::journal::{KeptAside, OverflowEntry, RunSummary};
 use impresario_actors::overflow::wire::entries;
-use impresario_policies::domain::WhatToRun;
 use impresario_policies::overflow_read::{PAGE_UNITS, PAGE_UNITS_MAX};
 use rmcp::model::{JsonObject, Tool};
 use serde::Deserialize;
@@ -42,10 +41,9 @@ pub(super) fn list_of_run(kept: &[OverflowEntry]) -> String {
 /// What the host keeps here, and the runs that keep something.
 pub(super) fn list(own: &[OverflowEntry], runs: &[(RunSummary, KeptAside)]) -> String {
     let runs = runs.iter().map(|(run, kept)| {
-        let (WhatToRun::Agent(name) | WhatToRun::Skill(name)) = &run.what;
         json!({
             "run": run.run.as_str(),
-            "name": name,
+            "name": run.what.name(),
             "task": run.task.lines().next().unwrap_or_default(),
             "entries": kept.entries,
             "bytes": kept.bytes,

@@ -2,7 +2,7 @@
 
 use super::Runtime;
 use super::hosts::Program;
-use super::inside::{COMMANDS_AHEAD_MAX, Inside, Thread, serve};
+use super::inside::{COMMANDS_AHEAD_MAX, Inside, Thread, lock, serve};
 use super::program::{ProgramHost, ProgramModel, SharedHost, SharedModel};
 use super::retention::{forget_old_files, forget_old_runs};
 use super::state_directory::{StateDirectoryError, cache_directory, make_private, state_directory};
@@ -455,10 +455,6 @@ fn open_context(engines: EngineSettings, indexes: Option<PathBuf>) -> OpenContex
             }
         }
     })
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
 }
 
 /// A handler that computes for this long is stuck for good: nothing else can end it but the process.

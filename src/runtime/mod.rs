@@ -67,6 +67,7 @@ use impresario_actors::messages::session::{PlanMarkers, StartSkill};
 use impresario_actors::supervision::{AskError, Message};
 use impresario_policies::cache_markers::{Marker, MarkerEdit};
 use impresario_policies::projection::RecordedStep;
+pub(crate) use inside::lock;
 use inside::{Inside, Thread};
 use std::sync::Arc;
 use std::time::Duration;

@@ -3,7 +3,7 @@
 //! What was paid for stands in the journal and in the nested session, so the new run begins with both: the passes of
 //! actor and judge, what the person answered, the brief, the models that were chosen.
 
-use super::{ASK, Run, Runtime, RuntimeError};
+use super::{ASK, Run, Runtime, RuntimeError, lock};
 use impresario_actors::gateways::session_file;
 use impresario_actors::journal::{RunFilter, RunProgress, RunSummary};
 use impresario_actors::messages::journal::ReadClaimable;
@@ -200,8 +200,4 @@ fn refused(message: String) -> RuntimeError {
         code: ReasonCode::NotResumable,
         message,
     })
-}
-
-fn lock<T>(mutex: &std::sync::Mutex<T>) -> std::sync::MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
 }

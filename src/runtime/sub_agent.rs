@@ -8,7 +8,7 @@ use impresario_policies::domain::{
 };
 pub use impresario_policies::offline::OFFLINE_MODEL;
 pub use impresario_policies::run_request::{EMBEDDED_RUNNER, PI_RUNNER};
-use impresario_policies::run_request::{RunAsk, run_request};
+use impresario_policies::run_request::{RunAsk, run_request, runner_tools};
 use impresario_policies::settings::RunSettings;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -121,13 +121,13 @@ impl SubAgent {
 
     /// The runner: `embedded` or `pi`.
     pub fn runner(mut self, runner: impl Into<String>) -> Self {
-        self.spawn.runner = runner.into();
+        self.spawn.means.runner = runner.into();
         self
     }
 
     /// Instead of the agent's tools, these.
     pub fn tools<Name: Into<String>>(mut self, tools: impl IntoIterator<Item = Name>) -> Self {
-        self.spawn.tools = Some(tools.into_iter().map(Into::into).collect());
+        self.spawn.means.tools = Some(tools.into_iter().map(Into::into).collect());
         self
     }
 
@@ -139,7 +139,7 @@ impl SubAgent {
 
     /// The task is the goal as it stands; no actor, no judge.
     pub fn unjudged(mut self) -> Self {
-        self.spawn.judged = false;
+        self.spawn.means.judged = false;
         self
     }
 
@@ -239,7 +239,7 @@ impl SubAgent {
     pub(crate) fn spawned_with(mut self, spawn: &SpawnSettings, workspace: &Path, trusted: bool) -> Self {
         self.project_instructions = spawn.project_instructions(workspace, trusted);
         self.workspace = Some(workspace.to_path_buf());
-        self.chain = Some(spawn.chain.clone());
+        self.chain = Some(spawn.means.chain.clone());
         self.spawn = spawn.clone();
         self
     }
@@ -253,7 +253,7 @@ impl SubAgent {
                 found.ok_or_else(|| unknown_agent(&name, known()))?
             }
         };
-        let mut means = self.spawn.means();
+        let mut means = self.spawn.means;
         // What the agent asks for holds where nobody named a model by hand.
         means.models_chosen |= self.chain.is_none() && !definition.models.is_empty();
         match self.chain {
@@ -261,8 +261,8 @@ impl SubAgent {
             None if means.models_chosen => means.chain.clear(),
             None => {}
         }
-        let tools = self.spawn.tools.or(definition.tools);
-        let tools = tools.unwrap_or_else(|| means.tools.clone());
+        let tools = means.tools.take().or(definition.tools);
+        let tools = tools.unwrap_or_else(|| runner_tools(&means.runner));
         definition.tools = Some([tools, self.more_tools].concat());
         definition.total_timeout = self.timeout.or(definition.total_timeout);
         let ask = RunAsk {

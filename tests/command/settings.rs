@@ -343,10 +343,8 @@ fn a_pinned_model_comes_before_the_session_and_the_fallback_after() {
     let request = ordered(&set(both), "b/two", Some("a/one")).unwrap();
     assert!(matches!(request.briefing, Briefing::Judged { model, .. } if model == "r/small"));
     assert_eq!(chain(both, "", Some("a/one")), ["a/one", "c/three", "b/two"]);
-    let by_hand = SpawnSettings {
-        models_chosen: false,
-        ..set(both)
-    };
+    let mut by_hand = set(both);
+    by_hand.means.models_chosen = false;
     let request = ordered(&by_hand, "b/two", Some("a/one")).unwrap();
     assert_eq!(request.chain, ["a/one", "c/three", "b/two"]);
     assert_eq!(request.terms.routing.unwrap().skill_model, None);

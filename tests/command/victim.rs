@@ -367,11 +367,9 @@ async fn accepted_skill(runtime: &Runtime, scene: &Scene) -> Run {
 }
 
 fn skills() -> SpawnSettings {
-    let mut skills = SpawnSettings {
-        models_chosen: true,
-        tools: Some(vec!["look".to_string(), "write".to_string()]),
-        ..SpawnSettings::default()
-    };
+    let mut skills = SpawnSettings::default();
+    skills.means.models_chosen = true;
+    skills.means.tools = Some(vec!["look".to_string(), "write".to_string()]);
     skills.run.routing_model = Some(OFFLINE_MODEL.to_string());
     skills.run.trace_directory = None;
     skills.run.route.enabled = true;

@@ -165,7 +165,6 @@ impl Run {
         let Briefing::Judged { passes_max, .. } = &request.briefing else {
             return None;
         };
-        let (WhatToRun::Agent(name) | WhatToRun::Skill(name)) = &request.what;
         let answered = self.projection.questions.iter().filter_map(|question| {
             let answer = question.answer.clone()?;
             Some((question.question.clone(), answer))
@@ -177,7 +176,7 @@ impl Run {
             progress: self.progress(String::new()),
             stop,
             written,
-            name: name.clone(),
+            name: request.what.name().to_string(),
             instructions: request.instructions.clone(),
             task: request.task.clone(),
             clarifications: answered.collect(),

@@ -5,7 +5,7 @@ use super::Run;
 use crate::event_log::log_event;
 use crate::gateways::{Progress, UnixMillis};
 use crate::messages::session::{ShowNotice, ShowProgress};
-use impresario_policies::domain::{AttemptNumber, ModelChoice, RunRequest, Step, WhatToRun};
+use impresario_policies::domain::{AttemptNumber, ModelChoice, RunRequest, Step};
 use impresario_policies::model_choice::{budget_of, describe_choice, judged_route};
 use impresario_policies::output_sanitizer::{SanitizerSettings, sanitize_output};
 use impresario_policies::progress::describe_step;
@@ -65,7 +65,7 @@ impl Run {
     fn log_choice(&self, choice: &ModelChoice) {
         let Some(request) = self.request() else { return };
         let judged = judged_route(self.projection.verdict.as_ref());
-        let name = name_of(request);
+        let name = request.what.name();
         log_event(&router_log::route_chosen(name, &choice.decision, &judged));
         let budget = budget_of(request, &choice.decision);
         router_log::budget_chosen(name, &budget)
@@ -77,25 +77,27 @@ impl Run {
         let Some(request) = self.request() else { return };
         if request.terms.log_prompt_prefix {
             let print = fingerprint(&(self.tools.system_prompt)(request));
-            log_event(&router_log::prompt_prefix(name_of(request), &print));
+            log_event(&router_log::prompt_prefix(request.what.name(), &print));
         }
         let line = self.projection.choice.as_ref();
         let line = line.and_then(|choice| describe_choice(request, choice));
-        if let Some(text) = line.filter(|_| (self.tools.host_is_here)(&self.id, request)) {
-            let _ = self.ports.notice.tell(ShowNotice { text });
+        if let Some(line) = line {
+            self.notice(|_| line);
         }
     }
 
     /// The screen shows what is done now; that the model is another one is worth a line that stays.
     pub(super) fn say_that_models_change(&self, next: &str, why: &str) {
-        let Some(request) = self
-            .request()
-            .filter(|request| (self.tools.host_is_here)(&self.id, request))
-        else {
-            return;
-        };
-        let text = format!("{} goes on with {next}. {why}", name_of(request));
-        let _ = self.ports.notice.tell(ShowNotice { text });
+        self.notice(|request| format!("{} goes on with {next}. {why}", request.what.name()));
+    }
+
+    /// A line that stays, where whoever asked for the run is there to read it.
+    pub(super) fn notice(&self, text: impl FnOnce(&RunRequest) -> String) {
+        let here = |request: &&RunRequest| (self.tools.host_is_here)(&self.id, request);
+        if let Some(request) = self.request().filter(here) {
+            let text = text(request);
+            let _ = self.ports.notice.tell(ShowNotice { text });
+        }
     }
 
     /// What the host gets of an answer.
@@ -105,14 +107,9 @@ impl Run {
         };
         let settings = SanitizerSettings::from(request);
         let sanitized = sanitize_output(answer, &settings);
-        router_log::output_sanitized(name_of(request), &sanitized)
+        router_log::output_sanitized(request.what.name(), &sanitized)
             .iter()
             .for_each(log_event);
         sanitized.text.into_owned()
     }
-}
-
-fn name_of(request: &RunRequest) -> &str {
-    let (WhatToRun::Agent(name) | WhatToRun::Skill(name)) = &request.what;
-    name
 }

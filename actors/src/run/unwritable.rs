@@ -6,9 +6,8 @@
 use super::{ASK, Run, Write};
 use crate::journal::JournalError;
 use crate::messages::run::{RecordRefused, RunClosed};
-use crate::messages::session::ShowNotice;
 use crate::supervision::Context;
-use impresario_policies::domain::{AttemptEnding, Reason, WhatToRun};
+use impresario_policies::domain::{AttemptEnding, Reason};
 use impresario_policies::unwritable::{
     UnwritableDecision, UnwritableFacts, WriteFailure, decide_unwritable, told_ending, unwritable_reason,
 };
@@ -151,14 +150,7 @@ impl Run {
     }
 
     fn notice_unwritten(&self, reason: &Reason) {
-        let Some(request) = self
-            .request()
-            .filter(|request| (self.tools.host_is_here)(&self.id, request))
-        else {
-            return;
-        };
-        let (WhatToRun::Agent(name) | WhatToRun::Skill(name)) = &request.what;
-        let text = format!("{name} was stopped. {} (run {})", reason.message, self.id);
-        let _ = self.ports.notice.tell(ShowNotice { text });
+        let (why, run) = (&reason.message, &self.id);
+        self.notice(|request| format!("{} was stopped. {why} (run {run})", request.what.name()));
     }
 }

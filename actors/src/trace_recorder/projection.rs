@@ -2,7 +2,7 @@
 
 use crate::gateways::UnixMillis;
 use crate::messages::run::WriteTrace;
-use impresario_policies::domain::{RunId, Step, WhatToRun};
+use impresario_policies::domain::{RunId, Step};
 use impresario_policies::progress::describe_step;
 use impresario_policies::projection::{RecordedStep, RunProjection};
 use impresario_policies::stopped::StoppedReason;
@@ -23,9 +23,7 @@ pub(super) fn trace_of(
     ended_at: UnixMillis,
 ) -> Trace {
     let accepted = so_far.accepted.as_ref();
-    let what = accepted.map(|accepted| match &accepted.request.what {
-        WhatToRun::Agent(name) | WhatToRun::Skill(name) => name.clone(),
-    });
+    let what = accepted.map(|accepted| accepted.request.what.name().to_string());
     let started_at = accepted.map_or(0, |accepted| accepted.at_ms) as f64;
     let last = so_far.latest_attempt();
     let last_words = || last?.ended.as_ref()?.partial.clone();

@@ -184,6 +184,15 @@ pub enum WhatToRun {
     Skill(String),
 }
 
+impl WhatToRun {
+    /// By which it is asked for.
+    pub fn name(&self) -> &str {
+        match self {
+            Self::Agent(name) | Self::Skill(name) => name,
+        }
+    }
+}
+
 /// Who asked for a run.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Origin {

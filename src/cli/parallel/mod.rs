@@ -120,7 +120,7 @@ fn group_of(
     limits.call_output_units_max = arguments.max_output_chars.map(i64::from);
     let like = match &arguments.skill {
         Some(skill) => SubAgentGroup::like_request(resolve(settings, "cli", order(skill, workspace))?),
-        None if settings.chain.is_empty() => return Err(needs_model(&settings.runner)),
+        None if settings.means.chain.is_empty() => return Err(needs_model(&settings.means.runner)),
         None => SubAgentGroup::like(SubAgent::new(&arguments.agent, "").spawned_with(
             settings,
             &workspace.directory,

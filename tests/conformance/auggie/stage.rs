@@ -262,12 +262,12 @@ impl World {
     pub fn resolve(&self, order: SkillOrder) -> Result<RunRequest, Reason> {
         let mut settings = SpawnSettings {
             home: None,
-            runner: RUNNER.to_string(),
             runner_fixed: true,
-            chain: Vec::new(),
             embedded_has_providers: true,
             ..SpawnSettings::default()
         };
+        settings.means.runner = RUNNER.to_string();
+        settings.means.chain = Vec::new();
         settings.set(Settings::read(&self.places()).configured().run);
         settings.run.persistence.tries_per_model_max = 1;
         let request = resolve(&settings, "pi", order)?;

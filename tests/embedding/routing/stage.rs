@@ -91,7 +91,7 @@ impl Stage {
         skills.set(read.configured().run);
         skills.run.trace_directory = None;
         let tools = runner_tools(EMBEDDED_RUNNER);
-        skills.tools = Some([tools, vec!["big".to_string()]].concat());
+        skills.means.tools = Some([tools, vec!["big".to_string()]].concat());
         skills.run.persistence.tries_per_model_max = 1;
         Self {
             _audit: Audit::of(directory.path().join("state")),
