@@ -8,8 +8,8 @@
 //! meets both.
 
 use impresario::bridge::wire::{
-    Delegation, InputReading, MarkerPlan, MarkerSkeleton, ObservedEvent, ResumableRun, RunResume,
-    RunResumed, SessionEnd, SessionStart, SkillCancel, SkillRun, SkillSummary, TraceName, TypedInput,
+    Delegation, InputReading, MarkerPlan, MarkerSkeleton, ObservedEvent, ResumableRun, RunResume, RunResumed,
+    SessionEnd, SessionStart, SkillCancel, SkillRun, SkillSummary, TraceName, TypedInput,
 };
 use impresario::bridge::{Bridge, BridgeSettings, HostEvents, Refused};
 use impresario_actors::messages::session::ListedSkill;

@@ -29,10 +29,8 @@ pub(crate) struct Bounds {
     pub(crate) called: &'static str,
 }
 
-/// What was read.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct ContainedFile {
-    /// Where it really lies.
     pub(crate) path: PathBuf,
     /// At most one byte more than was allowed, which is enough to know.
     pub(crate) text: String,

@@ -18,7 +18,6 @@ const RUNS_LOOKED_AT_MAX: usize = 50;
 const LOOKS_MAX: u32 = 8;
 const BETWEEN_LOOKS: Duration = Duration::from_millis(500);
 
-/// See the module.
 #[derive(Clone)]
 pub(crate) struct LeftResults {
     pub(crate) runtime: Runtime,

@@ -7,16 +7,13 @@ use impresario_policies::project_instructions::{
 };
 use std::path::{Path, PathBuf};
 
-/// Where to look.
 #[derive(Debug, Clone)]
 pub(crate) struct ProjectPlaces {
-    /// Where the sub-agent works.
     pub(crate) workspace: PathBuf,
     /// The person trusts what lies there; else only what the user says everywhere is read.
     pub(crate) trusted: bool,
     /// Pi's directory of the user.
     pub(crate) agent_directory: Option<PathBuf>,
-    /// The home directory.
     pub(crate) home: Option<PathBuf>,
 }
 

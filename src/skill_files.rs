@@ -18,7 +18,6 @@ const SKILLS_MAX: usize = 500;
 /// A skill that can be run.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct FoundSkill {
-    /// What its file says.
     pub(crate) skill: SkillFile,
     /// Where its file lies; what it names relative to itself is found there.
     pub(crate) directory: PathBuf,

@@ -73,7 +73,6 @@ impl SpawnSettings {
     }
 }
 
-/// What the router calls.
 pub(crate) fn resolver(settings: SpawnSettings, host: String) -> Resolve {
     Rc::new(move |order| {
         let (settings, host) = (settings.clone(), host.clone());

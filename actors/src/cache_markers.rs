@@ -6,7 +6,6 @@ use crate::messages::session::PlanMarkers;
 use crate::supervision::{Actor, Answer, Context, Handles};
 use impresario_policies::cache_markers::{MarkerEdit, plan_marker_edits};
 
-/// See the module.
 #[derive(Debug, Default)]
 pub struct CacheMarkers;
 

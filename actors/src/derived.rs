@@ -10,14 +10,12 @@ use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsE
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// What the tables are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Layout {
     /// Told apart from other programs' files by this.
     pub application: i32,
     /// Raised with every change to the tables or to what stands in them.
     pub version: i32,
-    /// Makes the tables.
     pub schema: &'static str,
 }
 

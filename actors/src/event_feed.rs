@@ -20,39 +20,25 @@ const KEPT_MAX: usize = 1024;
 #[derive(Debug, Clone, PartialEq)]
 pub enum Announcement {
     /// A step is on disk.
-    Recorded {
-        /// Whose.
-        run: RunId,
-        /// What.
-        step: RecordedStep,
-    },
+    Recorded { run: RunId, step: RecordedStep },
     /// A run cannot go on because its journal cannot be written; the next start parks it.
-    Unwritable {
-        /// Which run.
-        run: RunId,
-        /// The store's words.
-        why: String,
-    },
+    Unwritable { run: RunId, why: String },
 }
 
-/// What a listener hears.
 #[derive(Debug, Clone, PartialEq)]
 #[expect(
     clippy::large_enum_variant,
     reason = "taken apart as soon as it is heard, and never kept"
 )]
 pub enum Heard {
-    /// An announcement.
     Announced(Announcement),
     /// It was too slow for so many of them; those it had not taken yet follow.
     Missed(u64),
 }
 
-/// See the module.
 #[derive(Debug, Clone, Default)]
 pub struct EventFeed(Arc<Mutex<Desk>>);
 
-/// Everybody who listens.
 #[derive(Debug, Default)]
 struct Desk {
     to_lives: Vec<Line>,

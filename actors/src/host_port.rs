@@ -9,7 +9,6 @@ use crate::supervision::{Actor, Answer, Context, Handles};
 use impresario_policies::domain::{RunId, SessionId};
 use std::rc::Rc;
 
-/// See the module.
 pub struct HostPort {
     host: Rc<dyn Host>,
 }

@@ -27,13 +27,11 @@ const ASK: Duration = Duration::from_secs(10);
 /// Whom the judge reaches.
 #[derive(Clone)]
 pub struct JudgePorts {
-    /// The session's messages.
     pub history: Port<ReadHistory>,
     /// The person, for what may be dropped.
     pub show: Port<ShowProgress>,
 }
 
-/// See the module.
 pub struct Judge {
     model: Rc<dyn ModelClient>,
     ports: JudgePorts,
@@ -193,7 +191,6 @@ fn fault_of(error: ModelError) -> (ModelFault, String) {
     }
 }
 
-/// Nobody hears it.
 fn given_up() -> PassFailure {
     PassFailure {
         fault: ModelFault::Unavailable,

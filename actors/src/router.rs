@@ -37,7 +37,6 @@ pub struct RouterPorts {
 /// Makes a request of an order: finds the skill, reads it, fills in the settings.
 pub type Resolve = Rc<dyn Fn(SkillOrder) -> LocalBoxFuture<'static, Result<RunRequest, Reason>>>;
 
-/// See the module.
 pub struct Router {
     runtime: RuntimeId,
     ports: RouterPorts,

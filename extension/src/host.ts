@@ -4,7 +4,7 @@
 import { existsSync, readFileSync, realpathSync, writeSync } from "node:fs";
 import { dirname, join } from "node:path";
 import type { ExtensionAPI, ExtensionContext } from "@earendil-works/pi-coding-agent";
-import type { HostSkill, NoticeLevel, SessionMode, SessionStart } from "./generated/protocol.ts";
+import type { ListedSkill, NoticeLevel, SessionMode, SessionStart } from "./generated/protocol.ts";
 
 const SAME_NOTICE_MS = 2000;
 
@@ -60,7 +60,7 @@ export class HostSession {
   }
 
   /** The skills that Pi itself lists under `/skill:`. */
-  get piSkills(): HostSkill[] {
+  get piSkills(): ListedSkill[] {
     const commands = guarded(() => this.pi.getCommands().filter(({ source }) => source === "skill"), []);
     return commands.map(({ name, description, sourceInfo }) => ({
       name: name.replace(/^skill:/, ""),

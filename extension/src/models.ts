@@ -2,7 +2,7 @@
 
 import { Refusal, textOf } from "./connection.ts";
 import { ERROR_CODES, HOST_MODEL } from "./generated/protocol.ts";
-import type { ModelComplete, ModelCompleted, ModelFailure, ModelsCheck, ModelsChecked, ModelStanding, WireModelMessage } from "./generated/protocol.ts";
+import type { ModelRequest, ModelReply, ModelError, ModelsCheck, ModelsChecked, ModelStanding, ModelMessage } from "./generated/protocol.ts";
 import type { Context, HostSession } from "./host.ts";
 
 type PiModel = NonNullable<Context["model"]>;
@@ -15,7 +15,7 @@ interface Reply {
   errorMessage?: string;
 }
 
-export async function completeModel(session: HostSession, request: ModelComplete, signal: AbortSignal): Promise<ModelCompleted> {
+export async function completeModel(session: HostSession, request: ModelRequest, signal: AbortSignal): Promise<ModelReply> {
   const ctx = session.read((found) => found, undefined);
   if (!ctx) throw failed({ failure: "unavailable", why: "no session is open" });
   const model = findModel(ctx, request.model);
@@ -56,7 +56,7 @@ export function checkModels(session: HostSession, { models }: ModelsCheck): Mode
   return { standings };
 }
 
-async function call(ctx: Context, model: PiModel, request: ModelComplete, signal: AbortSignal): Promise<Reply> {
+async function call(ctx: Context, model: PiModel, request: ModelRequest, signal: AbortSignal): Promise<Reply> {
   const context = { systemPrompt: request.system, messages: toMessages(request.messages, model), tools: request.tools };
   const options = {
     maxTokens: request.tokens_max,
@@ -81,7 +81,7 @@ async function call(ctx: Context, model: PiModel, request: ModelComplete, signal
   return await completeSimple(model, context, { ...options, apiKey: credentials.apiKey, headers: credentials.headers });
 }
 
-function toMessages(messages: WireModelMessage[], model: PiModel): unknown[] {
+function toMessages(messages: ModelMessage[], model: PiModel): unknown[] {
   const toolOf = new Map(messages.flatMap((message) => message.tool_calls).map((made) => [made.id, made.tool]));
   return messages.map((message) => {
     const timestamp = Date.now();
@@ -99,7 +99,7 @@ function toMessages(messages: WireModelMessage[], model: PiModel): unknown[] {
   });
 }
 
-function toWire(reply: Reply): ModelCompleted {
+function toWire(reply: Reply): ModelReply {
   const { input, output, cacheRead, cacheWrite, cost } = reply.usage;
   const calls = reply.content.filter((part) => part.type === "toolCall");
   return {
@@ -109,12 +109,12 @@ function toWire(reply: Reply): ModelCompleted {
   };
 }
 
-function failed(failure: ModelFailure): Refusal {
+function failed(failure: ModelError): Refusal {
   return new Refusal(ERROR_CODES.Model, `call the model: ${failure.why}`, failure);
 }
 
 /** Pi hands on the provider's words only. */
-export function classify(words: string): ModelFailure {
+export function classify(words: string): ModelError {
   const why = words.slice(0, 500);
   const says = (pattern: RegExp) => pattern.test(words);
   if (says(/\b40[13]\b|unauthori[sz]ed|forbidden|authentication|api[ _-]?key|not logged in|no credentials/i)) return { failure: "authentication", why };

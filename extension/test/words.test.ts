@@ -37,7 +37,7 @@ test("progress is short and harmless to a terminal", () => {
 });
 
 test("a result says what, how, why and the answer", () => {
-  const offer = { run: "r1", session: null, earlier_session: false, state: "failed", answer: "half", reason: { code: "x", message: "Too slow." }, stopped_early: null, about: null } as const;
+  const offer = { run: "r1", session: null, earlier_session: false, state: "failed", answer: "half", reason: { code: "total_timeout", message: "Too slow." }, stopped_early: null, about: null } as const;
   assert.equal(textFor(offer, run), "Skill demo failed (run r1)\n\nToo slow.\n\nWhat there was of an answer:\n\nhalf");
   assert.equal(textFor({ ...offer, state: "succeeded", answer: "42", reason: null }, undefined), "A sub-agent succeeded (run r1)\n\n42");
 });

@@ -2,7 +2,6 @@
 
 use serde::{Deserialize, Serialize};
 
-/// What is seen.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct AdmissionFacts {
     /// Runs that have room now.
@@ -24,7 +23,6 @@ pub struct GroupRoom {
     pub earlier_waits: bool,
 }
 
-/// What is configured.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AdmissionSettings {
     /// At most so many runs work at a time; at least one always may.
@@ -37,10 +35,8 @@ impl Default for AdmissionSettings {
     }
 }
 
-/// Whether there is room.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum AdmissionDecision {
-    /// Go on.
     Admit,
     /// Not before another run is over.
     Wait,

@@ -2,7 +2,6 @@
 
 use crate::domain::{Origin, Reason, ReasonCode, SessionId};
 
-/// What is seen.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AdoptionFacts {
     /// Who asked for the run.
@@ -19,7 +18,6 @@ pub struct AdoptionFacts {
     pub wanted_here: bool,
 }
 
-/// What becomes of it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum AdoptionDecision {
     /// It goes on here.

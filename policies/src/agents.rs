@@ -1,5 +1,7 @@
 //! Which agents are built in, and what is each of them told?
 
+#![warn(missing_docs)]
+
 use crate::domain::{Reason, ReasonCode, WhatToRun};
 use crate::nearest::nearest_name;
 use crate::skill_file::SkillFile;

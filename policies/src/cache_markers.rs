@@ -11,9 +11,7 @@ pub const MARKERS_MAX: usize = 4;
 /// One marker of a request, in the order of the request: tools, system, messages.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Marker {
-    /// Where it stands.
     pub section: Section,
-    /// How long it lives.
     pub lives: Lifetime,
 }
 
@@ -21,11 +19,8 @@ pub struct Marker {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Section {
-    /// The tools.
     Tools,
-    /// The system prompt.
     System,
-    /// The conversation.
     Messages,
 }
 
@@ -35,7 +30,6 @@ pub enum Section {
 pub enum Lifetime {
     /// Five minutes, the provider's default.
     FiveMinutes,
-    /// One hour.
     OneHour,
 }
 
@@ -43,7 +37,6 @@ pub enum Lifetime {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", tag = "edit")]
 pub enum MarkerEdit {
-    /// Remove it.
     Drop {
         /// From 0.
         place: usize,

@@ -5,10 +5,8 @@
 
 use std::collections::BTreeMap;
 
-/// What was seen.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ChildEnvironmentFacts<'a> {
-    /// Our environment.
     pub ours: &'a BTreeMap<String, String>,
     /// The provider the sub-agent will call, as Pi names it.
     pub provider: &'a str,
@@ -16,7 +14,6 @@ pub struct ChildEnvironmentFacts<'a> {
     pub mentioned: &'a [String],
 }
 
-/// What is configured.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ChildEnvironmentSettings {
     /// Further names to be passed.

@@ -20,7 +20,6 @@ pub struct ContextBudgetSettings {
 /// The ceiling of a run.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct ContextBudget {
-    /// In bytes.
     pub ceiling_bytes: f64,
     /// The tier it was asked for.
     pub tier: Tier,
@@ -52,7 +51,6 @@ impl BudgetSource {
     }
 }
 
-/// Chooses the ceiling.
 pub fn choose_context_budget(tier: Tier, settings: &ContextBudgetSettings) -> ContextBudget {
     let own = match tier {
         Tier::Cheap => settings.cheap,

@@ -19,11 +19,9 @@ pub struct DegradationFacts<'a> {
     pub verdicts: Option<&'a [TraceVerdict]>,
     /// When the user was last told, in ms since 1970; kept through restarts.
     pub last_alert_ms: Option<f64>,
-    /// Now.
     pub now_ms: f64,
 }
 
-/// What to tell.
 #[derive(Debug, Clone, PartialEq)]
 pub struct DegradationAlert {
     /// How many runs in a row went wrong.

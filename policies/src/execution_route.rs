@@ -34,7 +34,6 @@ fn model_of(name: Option<&str>, settings: &RouteSettings) -> Result<String, Mode
     resolve_model(name, default_provider, *naming, allowed_providers)
 }
 
-/// Chooses the model.
 pub fn choose_route(
     facts: &RouteFacts<'_>,
     settings: &RouteSettings,
@@ -186,7 +185,6 @@ pub fn executing_line(what: &str, decision: &RouteDecision, surface: bool) -> St
     )
 }
 
-/// The word for a tier.
 pub fn tier_word(tier: Tier) -> &'static str {
     match tier {
         Tier::Cheap => "cheap",
@@ -195,7 +193,6 @@ pub fn tier_word(tier: Tier) -> &'static str {
     }
 }
 
-/// The word for a complexity.
 pub fn complexity_word(complexity: Complexity) -> &'static str {
     match complexity {
         Complexity::Low => "low",
@@ -204,7 +201,6 @@ pub fn complexity_word(complexity: Complexity) -> &'static str {
     }
 }
 
-/// The word for a risk.
 pub fn risk_word(risk: Risk) -> &'static str {
     match risk {
         Risk::ReadOnly => "read_only",

@@ -28,7 +28,6 @@ pub struct FallbackFacts {
     pub any_tool_finished: bool,
 }
 
-/// What is configured.
 #[derive(Debug, Clone, PartialEq)]
 pub struct FallbackSettings {
     /// The models, in order of preference.
@@ -37,7 +36,6 @@ pub struct FallbackSettings {
     pub tries_per_model_max: u32,
     /// The first wait before the same model is tried again; doubled each time.
     pub wait_first: Duration,
-    /// The longest wait.
     pub wait_max: Duration,
     /// How many attempts in a row we may lose before a person must look.
     pub lost_in_a_row_max: u32,
@@ -47,16 +45,11 @@ pub struct FallbackSettings {
     pub cut_tool: CutTool,
 }
 
-/// What follows.
 #[derive(Debug, Clone, PartialEq)]
 pub enum FallbackDecision {
-    /// One more attempt.
     Try {
-        /// On this model.
         model: String,
-        /// After this long.
         wait: Duration,
-        /// From where.
         from: StartFrom,
     },
     /// The run ends without an answer.
@@ -65,10 +58,8 @@ pub enum FallbackDecision {
     Park(Reason),
 }
 
-/// Where an attempt begins.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum StartFrom {
-    /// With the task.
     Scratch,
     /// With the nested session: no finished tool runs again.
     Session,

@@ -3,6 +3,8 @@
 //! A group is nothing but its members: each carries its place, so the result is read from their steps alone, whoever
 //! finished them. A run that resumes another stands in its place.
 
+#![warn(missing_docs)]
+
 use crate::compat::trim;
 use crate::domain::{GroupMember, Reason, RunId, RunState, TerminalState};
 use crate::output_sanitizer::{SanitizerSettings, sanitize_output};

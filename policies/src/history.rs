@@ -31,12 +31,10 @@ impl<'a> ChatMessage<'a> {
         }
     }
 
-    /// Who said it.
     pub fn role(&self) -> &str {
         &self.role
     }
 
-    /// Its text.
     pub fn content(&self) -> &str {
         &self.content
     }

@@ -2,7 +2,6 @@
 
 use crate::projection::{RunProjection, ToolFate};
 
-/// Why it was interrupted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Interruption {
     /// We lost it and go on by ourselves.

@@ -10,16 +10,10 @@ use crate::offline::OFFLINE_MODEL;
 use crate::projection::FailedPass;
 use std::time::Duration;
 
-/// What follows.
 #[derive(Debug, Clone, PartialEq)]
 pub enum JudgeModelDecision {
     /// A pass on this model.
-    Call {
-        /// Which.
-        model: String,
-        /// After this long.
-        wait: Duration,
-    },
+    Call { model: String, wait: Duration },
     /// No model is left to ask.
     GiveUp(Reason),
 }

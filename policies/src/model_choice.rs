@@ -12,7 +12,6 @@ use crate::model_mapping::{ModelMappingError, allow};
 use crate::sub_agent_prompt::retrieves;
 use crate::user_lines;
 
-/// What came of it.
 #[derive(Debug, Clone, PartialEq)]
 pub enum ChoiceDecision {
     /// Nothing is chosen: the chain of the request holds.

@@ -17,12 +17,7 @@ pub enum ModelMappingError {
     NoProvider,
     /// The provider is not on the list.
     #[error("Model \"{model}\" uses a disallowed provider. Allowed prefixes: {}", allowed.join(", "))]
-    DisallowedProvider {
-        /// What the name means.
-        model: String,
-        /// The list.
-        allowed: Vec<String>,
-    },
+    DisallowedProvider { model: String, allowed: Vec<String> },
 }
 
 /// Resolves a model under either way of naming.

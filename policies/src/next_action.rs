@@ -68,40 +68,30 @@ pub enum Action {
     Judge {
         /// From 1, over the whole run.
         pass: u32,
-        /// On which model.
         model: String,
-        /// After how long.
         wait: Duration,
         /// What the actor wrote before its judge failed: only the judge is asked again.
         written: Option<Brief>,
     },
     /// Put a question to the user.
     Ask {
-        /// As shown.
         question: String,
         /// The question is in the journal already.
         asked_before: bool,
     },
     /// Keep the brief for the sub-agent.
     KeepBrief {
-        /// The brief.
         brief: Brief,
         /// The verdict it passed with; none where no judge was asked.
         verdict: Option<Verdict>,
         /// The models it goes on; none keeps the chain of the request.
         choice: Option<Box<ModelChoice>>,
     },
-    /// Wait for room.
     AwaitRoom,
-    /// Start an attempt.
     StartAttempt {
-        /// Which.
         number: AttemptNumber,
-        /// On which model.
         model: String,
-        /// After how long.
         wait: Duration,
-        /// From where.
         from: StartFrom,
     },
     /// The attempt under way goes on; stop it if the run must end.
@@ -111,12 +101,9 @@ pub enum Action {
     },
     /// An attempt of an earlier life is open in the journal: make sure nothing of it is left, and say it was lost.
     SettleLostAttempt {
-        /// Which.
         number: AttemptNumber,
     },
-    /// End the run.
     End {
-        /// How.
         state: TerminalState,
         /// Why, when it did not succeed.
         reason: Option<Reason>,
@@ -127,7 +114,6 @@ pub enum Action {
     Observe,
     /// Write down that the host has the result for good.
     Acknowledge,
-    /// Everything is done.
     Rest,
 }
 

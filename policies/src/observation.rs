@@ -10,7 +10,6 @@ use crate::trace_report::{judge_traces, mini_report};
 /// The run that is over, and what there was before it.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct ObservationFacts<'a> {
-    /// Its trace.
     pub current: &'a Trace,
     /// All traces of the skill that were found, newest first; the run's own may be among them.
     pub found: &'a [Trace],
@@ -18,7 +17,6 @@ pub struct ObservationFacts<'a> {
     pub person_is_there: bool,
     /// When the person was last told, in ms since 1970; kept through restarts.
     pub last_alert_ms: Option<f64>,
-    /// Now.
     pub now_ms: f64,
 }
 

@@ -33,7 +33,6 @@ const ENVELOPE_UNITS_MAX: usize = 4_000;
 /// What is done to an answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SanitizerSettings {
-    /// Off: nothing.
     pub enabled: bool,
     /// Remove traces of tools.
     pub strip_tool_traces: bool,
@@ -54,15 +53,11 @@ impl From<&RunRequest> for SanitizerSettings {
 /// An answer as the user gets it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Sanitized<'a> {
-    /// The text.
     pub text: Cow<'a, str>,
     /// How many traces were removed.
     pub removed_sections: usize,
-    /// It was cut.
     pub truncated: bool,
-    /// Length before.
     pub original_units: usize,
-    /// Length after.
     pub final_units: usize,
 }
 

@@ -11,12 +11,10 @@ pub fn offered_tools(tools: Vec<String>, memory: &OverflowSettings) -> Vec<Strin
     tools.into_iter().filter(makes_sense).collect()
 }
 
-/// What is kept already.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct OverflowFacts {
     /// The run is over and its memory gone.
     pub disposed: bool,
-    /// How many results.
     pub entries: usize,
     /// How many bytes.
     pub bytes: usize,
@@ -30,14 +28,12 @@ pub enum KeepDecision {
         /// `overflow_<n>`, counting from 1 those that were kept.
         id: String,
     },
-    /// No.
     Refuse(KeepRefusal),
 }
 
 /// Why a result is not kept.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum KeepRefusal {
-    /// Switched off.
     Disabled,
     /// The run is over.
     Disposed,

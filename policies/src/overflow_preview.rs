@@ -21,7 +21,6 @@ const WORDS_AROUND_BYTES: usize = 512;
 /// Start and end of a text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OverflowPreview {
-    /// What is shown.
     pub text: String,
     /// How many units are not.
     pub elided_units: usize,

@@ -6,7 +6,6 @@ use crate::compat::{units, units_starting_in};
 
 /// A page when nothing else is asked for.
 pub const PAGE_UNITS: usize = 8_000;
-/// The largest page.
 pub const PAGE_UNITS_MAX: usize = 32_000;
 /// The most places a search names.
 pub const PLACES_MAX: usize = 50;
@@ -16,9 +15,7 @@ const CONTEXT_BYTES: usize = 120;
 /// A part of a result.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OverflowPage<'a> {
-    /// The text.
     pub content: &'a str,
-    /// Nothing follows.
     pub eof: bool,
     /// Where to go on; at the end, the length of the whole.
     pub next_offset: usize,

@@ -9,7 +9,6 @@ use std::collections::BTreeMap;
 pub struct ToolResultFacts<'a> {
     /// The MCP server, or the runtime's own name for its tools.
     pub server: &'a str,
-    /// The tool.
     pub tool: &'a str,
     /// Size of the result in UTF-8.
     pub bytes: usize,
@@ -31,7 +30,6 @@ pub struct ToolCeiling {
 pub struct ResultLimits {
     /// The first that names a tool decides.
     pub ceilings: Vec<ToolCeiling>,
-    /// What is kept aside.
     pub memory: OverflowSettings,
 }
 

@@ -1,5 +1,7 @@
 //! How are independent sub-tasks run side by side, and what do they say together?
 
+#![warn(missing_docs)]
+
 use crate::compat::{cut_units, trim, trim_end, units};
 use crate::domain::Subtask;
 use std::collections::BTreeSet;

@@ -9,7 +9,6 @@ pub const STDERR_UNITS_MAX: usize = 65_536;
 /// So much of the detail is shown.
 const SHOWN_UNITS_MAX: usize = 200;
 
-/// How the check ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum PreflightEnd {
     /// By itself; no code when a signal ended it.

@@ -22,12 +22,9 @@ pub fn project_directories(workspace: &Path) -> Vec<PathBuf> {
     directories
 }
 
-/// One file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ProjectFile {
-    /// Where it lies.
     pub path: PathBuf,
-    /// What it says.
     pub text: String,
 }
 

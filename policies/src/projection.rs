@@ -5,6 +5,8 @@
 //! [`RunProjection::contradictions`]. What was begun outside (an attempt, a tool) is believed even then; what is said
 //! twice is believed the first time.
 
+#![warn(missing_docs)]
+
 mod contradiction;
 mod fold;
 mod tool_calls;

@@ -35,7 +35,6 @@ pub fn refuse_task(request: &RunRequest) -> Option<Reason> {
 pub struct BriefFacts<'a> {
     /// The name of the agent or skill.
     pub name: &'a str,
-    /// Its instructions.
     pub instructions: &'a str,
     /// What is wanted, in the user's words.
     pub task: &'a str,
@@ -52,7 +51,6 @@ pub struct BriefFacts<'a> {
 pub struct JudgeFacts<'a> {
     /// The name of the agent or skill.
     pub name: &'a str,
-    /// Its instructions.
     pub instructions: &'a str,
     /// What is wanted, in the user's words.
     pub task: &'a str,
@@ -69,7 +67,6 @@ pub struct JudgeFacts<'a> {
 pub struct Prompt {
     /// The same for every run.
     pub system: String,
-    /// This run's.
     pub user: String,
 }
 

@@ -31,7 +31,6 @@ pub fn redact(text: &str) -> Cow<'_, str> {
 
 /// What a match is replaced by.
 enum Replace {
-    /// All of it.
     Whole,
     /// The group `secret` of it.
     Secret,

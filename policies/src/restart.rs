@@ -5,7 +5,6 @@ use std::time::Duration;
 /// What was seen when a child ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RestartFacts {
-    /// How it ended.
     pub exit: ExitKind,
     /// What its place in the tree asks for.
     pub kind: RestartKind,
@@ -33,7 +32,6 @@ pub enum ExitKind {
 /// Which exits of a child are followed by a restart.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum RestartKind {
-    /// Every exit.
     Permanent,
     /// Every exit but a normal one.
     Transient,
@@ -57,7 +55,6 @@ pub struct RestartSettings {
 pub struct BackoffSettings {
     /// The pause before the first restart; zero turns all pauses off.
     pub first: Duration,
-    /// The longest pause.
     pub delay_max: Duration,
     /// Shortens each pause by up to a half, by chance.
     pub jitter: bool,

@@ -6,11 +6,8 @@ use crate::projection::{RunProjection, ToolFate};
 /// What is seen of a run that somebody wants to go on with.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ResumptionFacts {
-    /// Which run.
     pub run: RunId,
-    /// Where it stands.
     pub state: RunState,
-    /// Who drives it.
     pub driver: Driver,
     /// The newest run that goes on with it already, where there is one.
     pub successor: Option<Successor>,
@@ -19,13 +16,10 @@ pub struct ResumptionFacts {
 /// A run that names another one as the one it goes on with.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Successor {
-    /// Which.
     pub run: RunId,
-    /// Where it stands.
     pub state: RunState,
 }
 
-/// Who drives a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Driver {
     /// A runtime that lives: its lock is held.
@@ -34,7 +28,6 @@ pub enum Driver {
     Dead,
 }
 
-/// What follows.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ResumptionDecision {
     /// A new run goes on with it.
@@ -114,9 +107,7 @@ fn refuse(message: String) -> ResumptionDecision {
 /// Where a person reads what became of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Reader {
-    /// On the command line.
     CommandLine,
-    /// In Pi.
     Pi,
 }
 

@@ -3,7 +3,6 @@
 /// A tool as its server describes it, as far as it matters here.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OfferedTool {
-    /// Its name.
     pub name: String,
     /// Its arguments, in the server's order.
     pub arguments: Vec<OfferedArgument>,
@@ -12,7 +11,6 @@ pub struct OfferedTool {
 /// An argument of a tool.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OfferedArgument {
-    /// Its name.
     pub name: String,
     /// It takes a text.
     pub is_text: bool,
@@ -24,12 +22,7 @@ pub struct OfferedArgument {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum RetrievalToolDecision {
     /// This tool, with the question in this argument.
-    Ask {
-        /// The tool.
-        tool: String,
-        /// The argument.
-        argument: String,
-    },
+    Ask { tool: String, argument: String },
     /// No tool can be told to be the one; in words.
     Unclear(String),
 }

@@ -33,7 +33,6 @@ pub fn runner_tools(runner: &str) -> Vec<String> {
 pub struct RunAsk {
     /// In the user's words.
     pub task: String,
-    /// Who asks.
     pub origin: Origin,
     /// The directory to work in.
     pub workspace: PathBuf,

@@ -7,16 +7,13 @@ use crate::compat::{is_space, trim, trim_start};
 pub enum TypedInput {
     /// Not ours; the host goes on with it.
     Pass,
-    /// Run a skill.
     Skill(SkillCommand),
     /// `/skill` without a name: let the user pick one.
     PickSkill,
     /// Show what the traces of a skill say.
     TraceReport {
-        /// The skill.
         skill: String,
     },
-    /// Show one trace.
     TraceView {
         /// The file, as listed by the report.
         file: String,
@@ -30,7 +27,6 @@ pub enum TypedInput {
     },
     /// One of our commands with an argument that is missing or cannot be meant.
     Usage {
-        /// How it is written.
         usage: &'static str,
     },
 }

@@ -2,12 +2,10 @@
 
 use crate::nearest::nearest_name;
 
-/// Whose skill it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SkillPlace {
     /// The workspace's own; only where the host trusts the workspace.
     Workspace,
-    /// The user's.
     Home,
 }
 
@@ -23,7 +21,6 @@ pub struct SkillCandidate {
 /// Why there is no file to read. The texts name no directory.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum SkillLookupError {
-    /// Not a name.
     #[error("Invalid skill name \"{0}\"; must match [a-zA-Z0-9_-]+ (no path separators).")]
     InvalidName(String),
     /// None of the candidates exists.

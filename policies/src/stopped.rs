@@ -6,7 +6,6 @@
 use crate::domain::{Reason, ReasonCode, TerminalState};
 use crate::projection::RunProjection;
 
-/// Why a sub-agent stopped.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum StoppedReason {
     Completed,

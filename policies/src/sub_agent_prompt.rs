@@ -44,7 +44,6 @@ pub fn surroundings_prompt(surroundings: &Surroundings) -> Option<String> {
 /// What can be logged of a prompt without showing it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PromptFingerprint {
-    /// Lower-case hex.
     pub sha256: String,
     /// Of its UTF-8 form.
     pub bytes: usize,

@@ -27,7 +27,6 @@ pub struct ReportSettings {
 /// A report and what it counted.
 #[derive(Debug, Clone, PartialEq)]
 pub struct TraceReport {
-    /// The text.
     pub text: String,
     /// One verdict for each trace looked at, newest first.
     pub verdicts: Vec<TraceVerdict>,

@@ -6,18 +6,14 @@ use std::collections::BTreeMap;
 /// An entry of the trace directory.
 #[derive(Debug, Clone, PartialEq)]
 pub struct TraceEntry<'a> {
-    /// Its name.
     pub name: &'a str,
     /// How long ago it was written.
     pub age_ms: f64,
-    /// Not a directory.
     pub is_file: bool,
 }
 
-/// How many are kept.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct RetentionSettings {
-    /// Of every skill.
     pub traces_per_skill_max: usize,
     /// Older ones go whatever their number; none for no limit.
     pub age_ms_max: Option<f64>,

@@ -15,14 +15,11 @@ const CUT_MARK: &str = "[...truncated,";
 /// It is looked for in every preview.
 static CUT_FINDER: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new(CUT_MARK));
 
-/// How much is shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ViewSettings {
-    /// Of the answer.
     pub final_text_units: usize,
     /// Of a call's arguments.
     pub args_units: usize,
-    /// How many calls.
     pub timeline_entries: usize,
 }
 

@@ -51,14 +51,10 @@ pub struct UnwritableFacts {
     pub has_ended: bool,
 }
 
-/// What follows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum UnwritableDecision {
     /// The same write again after this pause.
-    TryAgain {
-        /// How long.
-        after: Duration,
-    },
+    TryAgain { after: Duration },
     /// The run ends here without a terminal state on disk.
     GiveUp,
     /// Another runtime drives the run: not one more word of it here.
@@ -95,7 +91,6 @@ fn pause_after(failures: u32) -> Duration {
 /// An ending that was told and does not stand in the journal.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ToldEnding {
-    /// How the run ended.
     pub state: TerminalState,
     /// Why, when it did not succeed.
     pub reason: Option<Reason>,

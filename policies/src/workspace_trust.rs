@@ -1,6 +1,5 @@
 //! Does a command take what a workspace brings along: programs, models and instructions that somebody else wrote there?
 
-/// What is seen.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TrustFacts {
     /// What was typed: `--trust`, `--no-trust`.
@@ -13,7 +12,6 @@ pub struct TrustFacts {
     pub person_is_there: bool,
 }
 
-/// What follows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TrustDecision {
     /// Everything of it is taken.

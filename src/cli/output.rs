@@ -25,7 +25,6 @@ pub(super) fn print(text: &str) -> io::Result<()> {
     writeln!(stdout, "{}", text.trim_end_matches('\n')).and_then(|()| stdout.flush())
 }
 
-/// Prints one line of JSON.
 pub(super) fn print_json(line: &str) -> io::Result<()> {
     let mut stdout = io::stdout().lock();
     writeln!(stdout, "{}", shown_json(line)).and_then(|()| stdout.flush())

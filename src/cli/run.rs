@@ -164,7 +164,6 @@ pub(super) fn existing_workspace(given: Option<&Path>) -> Result<PathBuf, Failur
     }
 }
 
-/// Where a sub-agent works.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Workspace {
     /// With no link in its name.

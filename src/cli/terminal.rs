@@ -20,7 +20,6 @@ impl Drop for TerminalHost {
     }
 }
 
-/// See the module.
 pub(super) struct TerminalHost {
     started: Instant,
     /// Draws on a terminal; elsewhere every line of progress is printed.

@@ -121,7 +121,6 @@ impl<'a> RunLine<'a> {
     }
 }
 
-/// A setting.
 #[derive(Debug, Serialize)]
 pub(super) struct SettingLine {
     key: &'static str,

@@ -15,7 +15,6 @@ const LOOKED_EVERY: Duration = Duration::from_millis(250);
 const ASK: Duration = Duration::from_secs(60);
 const CANCEL: &str = "cancel-";
 
-/// Where wishes are left.
 pub(super) fn wishes(state_directory: &Path) -> PathBuf {
     state_directory.join("wishes")
 }
@@ -24,7 +23,6 @@ fn file_of(wishes: &Path, run: &RunId) -> PathBuf {
     wishes.join(format!("{CANCEL}{run}"))
 }
 
-/// Leaves a wish.
 pub(super) fn leave(wishes: &Path, run: &RunId) -> io::Result<()> {
     std::fs::write(file_of(wishes, run), "")
 }

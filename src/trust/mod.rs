@@ -23,18 +23,11 @@ const BROUGHT_ALONG: [&str; 3] = [".pi/settings.json", ".pi/skills", ".agents/sk
 /// Why what is remembered cannot be read or written.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum TrustError {
-    /// The file system.
     #[error("use {file}: {why}")]
-    File {
-        /// Which file.
-        file: PathBuf,
-        /// The system's words.
-        why: io::Error,
-    },
+    File { file: PathBuf, why: io::Error },
     /// It is not what we wrote.
     #[error("read {file}: {why}. Until it is mended or removed, no workspace is trusted")]
     Damaged {
-        /// Which file.
         file: PathBuf,
         /// What is wrong with it.
         why: String,

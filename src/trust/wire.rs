@@ -8,7 +8,6 @@ use std::path::PathBuf;
 pub(crate) struct TrustEntry {
     /// With no link in its name.
     pub(crate) directory: PathBuf,
-    /// Yes or no.
     pub(crate) trusted: bool,
     /// When, in milliseconds since 1970.
     pub(crate) at_ms: u64,

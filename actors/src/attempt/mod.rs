@@ -44,13 +44,11 @@ pub struct AttemptPorts {
     pub record: Port<RecordStep>,
     /// Hears how it ended.
     pub over: Port<AttemptOver>,
-    /// Reviews tool results.
     pub review: Port<ReviewToolResult>,
     /// Reads kept tool results.
     pub overflow: Port<ReadOverflow>,
 }
 
-/// See the module.
 pub struct Attempt {
     request: AttemptRequest,
     result_limits: Arc<ResultLimits>,

@@ -10,7 +10,6 @@ pub struct UnixMillis(pub u64);
 
 /// What the clock on the wall says.
 pub trait WallClock {
-    /// Now.
     fn now(&self) -> UnixMillis;
 }
 

@@ -17,7 +17,6 @@ pub const PASSAGES_MAX: usize = 20;
 pub struct RetrievalRequest {
     /// In the words of whoever asks; a question or a handful of terms.
     pub query: String,
-    /// The directory searched.
     pub workspace: PathBuf,
     /// At most so many passages, best first.
     pub passages_max: usize,
@@ -32,18 +31,15 @@ pub struct RetrievalResult {
     pub line_start: u32,
     /// Last line, inclusive.
     pub line_end: u32,
-    /// The lines themselves.
     pub text: String,
     /// Higher is better; comparable within one answer only.
     pub score: f64,
 }
 
-/// What an engine found.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Retrieved {
     /// Passages, best first.
     Passages {
-        /// What answers.
         passages: Vec<RetrievalResult>,
         /// What has to be said about them: what was left out, and why. A sentence each.
         remarks: Vec<String>,
@@ -85,21 +81,14 @@ impl From<RetrievalResult> for Citation {
     }
 }
 
-/// Why a retrieval failed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum RetrievalError {
     /// The workspace cannot be read.
     #[error("read the workspace {path}: {why}")]
-    Workspace {
-        /// As configured.
-        path: String,
-        /// The system's words.
-        why: String,
-    },
+    Workspace { path: String, why: String },
     /// The engine is not there or not logged in.
     #[error("reach the context engine {engine}: {why}")]
     Unavailable {
-        /// Its name.
         engine: String,
         /// Its words, redacted.
         why: String,

@@ -1,5 +1,7 @@
 //! The program that shows the conversation and owns the credentials.
 
+#![warn(missing_docs)]
+
 use super::UnixMillis;
 use async_trait::async_trait;
 use impresario_policies::domain::{Reason, RunId, SessionId, TerminalState, WhatToRun};

@@ -1,5 +1,7 @@
 //! One call to a language model.
 
+#![warn(missing_docs)]
+
 use async_trait::async_trait;
 pub use impresario_policies::domain::ModelUsage;
 use schemars::JsonSchema;

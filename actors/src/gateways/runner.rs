@@ -15,7 +15,6 @@ use std::time::Duration;
 pub struct AttemptRequest {
     /// The run, whose id marks every process (`IMPRESARIO_RUN`).
     pub run: RunId,
-    /// Which attempt.
     pub attempt: AttemptNumber,
     /// `provider/id`, or `offline`.
     pub model: String,
@@ -57,16 +56,12 @@ pub enum RunnerEvent {
     /// Something came that means nothing else: resets the inactivity clock.
     Alive,
     /// The answer so far grew by this.
-    Text {
-        /// The new part.
-        delta: String,
-    },
+    Text { delta: String },
     /// A tool call begins, or is about to ask the gate whether it may. For the clocks only: what the journal says of a
     /// start comes from the gate.
     ToolStarted {
         /// Which call: by turn, place and the id that the model gave it.
         call: String,
-        /// The tool.
         tool: String,
     },
     /// A tool call ended.
@@ -97,7 +92,6 @@ pub enum RunnerEvent {
     Unread {
         /// The first 200 characters, redacted.
         line: String,
-        /// Why.
         why: String,
     },
     /// The last event, with everything a policy needs to say how it ended.
@@ -108,7 +102,6 @@ pub enum RunnerEvent {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("start the sub-agent: {why}")]
 pub struct SpawnError {
-    /// What happened.
     pub why: String,
     /// A process of ours died meanwhile: another try may well go better.
     pub is_our_loss: bool,
@@ -130,11 +123,8 @@ pub type RunnerEvents = tokio::sync::mpsc::Sender<RunnerEvent>;
 /// What the runtime says to a tool's result before the model sees it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ToolVerdict {
-    /// As it is.
     Pass,
-    /// This instead.
     Replace {
-        /// What the model sees.
         text: String,
         /// The handle under which the original was kept.
         overflow: String,
@@ -174,13 +164,10 @@ pub trait AttemptHandle {
 /// Tools that were asked for and that a runner does not have.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ToolsLacking {
-    /// Those.
     pub lacking: Vec<String>,
-    /// What it has.
     pub offered: Vec<String>,
 }
 
-/// Starts sub-agents.
 #[async_trait(?Send)]
 pub trait SubAgentRunner {
     /// `embedded`, `pi`.

@@ -7,7 +7,6 @@ use std::path::PathBuf;
 /// Where the traces of a workspace are.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TracePlace {
-    /// The workspace.
     pub workspace: PathBuf,
     /// The directory, below it.
     pub directory: String,

@@ -10,18 +10,14 @@ pub(super) const REMEMBERED: Duration = Duration::from_secs(30 * 24 * 3600);
 /// The skill of a workspace.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct SkillOf {
-    /// The workspace.
     pub workspace: String,
-    /// The skill.
     pub skill: String,
 }
 
 /// A person was told.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Alert {
-    /// When.
     pub at: UnixMillis,
-    /// After which run.
     pub run: RunId,
 }
 

@@ -11,16 +11,10 @@ use std::path::PathBuf;
 pub enum JournalError {
     /// Another step stands in that place.
     #[error("step {sequence} of run {run} is already something else")]
-    Conflict {
-        /// Whose step.
-        run: RunId,
-        /// Which place.
-        sequence: u64,
-    },
+    Conflict { run: RunId, sequence: u64 },
     /// Steps are missing before this one.
     #[error("step {sequence} of run {run} came when step {expected} was due")]
     Gap {
-        /// Whose step.
         run: RunId,
         /// The place that is due.
         expected: u64,
@@ -30,7 +24,6 @@ pub enum JournalError {
     /// Another runtime has taken the run over; whoever gets this must let go of it at once.
     #[error("run {run} belongs to generation {current} now, not to generation {attempted}")]
     Fenced {
-        /// Which run.
         run: RunId,
         /// The generation that owns it.
         current: u64,
@@ -40,7 +33,6 @@ pub enum JournalError {
     /// The run has its terminal step; only its delivery can follow.
     #[error("run {run} has already ended, its step {sequence} cannot follow")]
     AlreadyEnded {
-        /// Which run.
         run: RunId,
         /// The place that was asked for.
         sequence: u64,
@@ -53,52 +45,31 @@ pub enum JournalError {
     },
     /// The first step of a run is not its acceptance.
     #[error("run {run} does not begin with its acceptance")]
-    NotAccepted {
-        /// Which run.
-        run: RunId,
-    },
+    NotAccepted { run: RunId },
     /// A tool call begins once and ends once.
     #[error("tool call {call} of attempt {attempt} of run {run} {why}")]
     Call {
-        /// Whose call.
         run: RunId,
-        /// Of which attempt.
         attempt: AttemptNumber,
-        /// Which call.
         call: String,
-        /// What does not fit.
         why: CallRefusal,
     },
     /// Another entry stands under that handle.
     #[error("overflow_{handle} of run {run} is already something else")]
-    OverflowConflict {
-        /// Whose entry.
-        run: RunId,
-        /// The handle's number.
-        handle: u32,
-    },
+    OverflowConflict { run: RunId, handle: u32 },
     /// Too large to be kept.
     #[error("{bytes} bytes are more than the {bytes_max} that the journal keeps in one piece")]
     TooLarge {
-        /// How large it is.
         bytes: usize,
         /// How large it may be.
         bytes_max: usize,
     },
     /// The runtime that owns the run is alive.
     #[error("run {run} belongs to runtime {owner}, which is alive")]
-    OwnerAlive {
-        /// Which run.
-        run: RunId,
-        /// Its owner.
-        owner: RuntimeId,
-    },
+    OwnerAlive { run: RunId, owner: RuntimeId },
     /// Somebody else took the run over in the meantime.
     #[error("run {run} was taken over by another runtime in the meantime")]
-    ClaimLost {
-        /// Which run.
-        run: RunId,
-    },
+    ClaimLost { run: RunId },
     /// No space is left.
     #[error("the disk that holds the journal is full")]
     DiskFull,
@@ -110,16 +81,12 @@ pub enum JournalError {
     Busy,
     /// What the file holds is no journal any more; it is set aside at the next start.
     #[error("the journal is damaged ({why}); it will be set aside when Impresario starts next")]
-    Damaged {
-        /// What SQLite says.
-        why: String,
-    },
+    Damaged { why: String },
     /// The rows of one run are not as they were written; they are set aside at the next start.
     #[error("run {run} cannot be read any more: {why}")]
     RunDamaged {
         /// Which run, as its row names it.
         run: String,
-        /// What is wrong.
         why: String,
     },
     /// The journal's file, or its log, is not where it was.
@@ -130,20 +97,10 @@ pub enum JournalError {
     },
     /// A step was written by another version and cannot be read by this one.
     #[error("step {sequence} of run {run} cannot be read by this version: {why}")]
-    Unreadable {
-        /// Whose step.
-        run: RunId,
-        /// Which place.
-        sequence: u64,
-        /// What the reader says.
-        why: String,
-    },
+    Unreadable { run: RunId, sequence: u64, why: String },
     /// The disk or SQLite says something else.
     #[error("the journal's storage failed: {why}")]
-    Storage {
-        /// What it says.
-        why: String,
-    },
+    Storage { why: String },
     /// The thread that writes is gone; the runtime cannot go on.
     #[error("the journal is closed")]
     Closed,
@@ -207,19 +164,13 @@ impl JournalError {
 pub enum OpenError {
     /// The state directory cannot be made or used.
     #[error("the state directory {path} cannot be used: {why}", path = path.display())]
-    StateDirectory {
-        /// Which directory.
-        path: PathBuf,
-        /// What the system says.
-        why: String,
-    },
+    StateDirectory { path: PathBuf, why: String },
     /// A newer Impresario wrote the journal; this one would not understand it and leaves it alone.
     #[error(
         "the journal {path} was written by a newer Impresario (schema {found}, this one knows {known}); update Impresario or choose another state directory",
         path = path.display()
     )]
     NewerSchema {
-        /// Which file.
         path: PathBuf,
         /// The schema it has.
         found: u32,
@@ -232,19 +183,13 @@ pub enum OpenError {
         path = path.display()
     )]
     DamagedInUse {
-        /// Which file.
         path: PathBuf,
         /// What is wrong with it.
         why: String,
     },
     /// The disk or SQLite says something else.
     #[error("the journal {path} cannot be opened: {source}", path = path.display())]
-    Storage {
-        /// Which file.
-        path: PathBuf,
-        /// What it says.
-        source: JournalError,
-    },
+    Storage { path: PathBuf, source: JournalError },
 }
 
 impl OpenError {

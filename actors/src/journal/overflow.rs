@@ -9,11 +9,8 @@ pub struct OverflowEntry {
     pub handle: u32,
     /// The server the tool belongs to; empty for our own tools.
     pub server: String,
-    /// The tool's name.
     pub tool: String,
-    /// When it was kept.
     pub at: UnixMillis,
-    /// How large it is.
     pub bytes: u64,
 }
 

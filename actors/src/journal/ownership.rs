@@ -42,15 +42,12 @@ impl std::fmt::Display for RuntimeId {
 /// A runtime as others see it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RuntimeIdentity {
-    /// Which runtime.
     pub id: RuntimeId,
     /// The kind of its host: `cli`, `pi`, `embedder`.
     pub host: String,
     /// The host's session when the runtime started, where it has one.
     pub session: Option<SessionId>,
-    /// When it started.
     pub started_at: UnixMillis,
-    /// Its process.
     pub process: u32,
 }
 

@@ -17,15 +17,12 @@ pub const OVERFLOW_BYTES_MAX: usize = 64 << 20;
 /// One step and its place.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Row {
-    /// Whose step.
     pub run: RunId,
     /// Its place in the run, from 1, without gaps.
     pub sequence: u64,
     /// The generation that writes it: 1 for a new run, afterwards what [`Store::claim`] gave.
     pub generation: u64,
-    /// When it happened.
     pub at: UnixMillis,
-    /// What happened.
     pub step: Step,
 }
 

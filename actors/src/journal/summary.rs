@@ -1,5 +1,7 @@
 //! What a list of runs shows, kept beside the steps so that nobody reads them all to make a list.
 
+#![warn(missing_docs)]
+
 use super::{Row, RuntimeId};
 use crate::gateways::UnixMillis;
 use impresario_policies::domain::{GroupId, Reason, RunId, RunState, SessionId, Step, WhatToRun};

@@ -21,7 +21,6 @@ message!(impl Commit -> Result<Committed, JournalError>);
 /// Reads the steps of a run after the place `after`, in order.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ReadRun {
-    /// Which.
     pub run: RunId,
     /// 0 for all.
     pub after: u64,
@@ -31,7 +30,6 @@ message!(impl ReadRun -> Result<Vec<RecordedStep>, JournalError>);
 /// Lists runs, newest first.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ReadRuns {
-    /// Which.
     pub filter: RunFilter,
 }
 message!(impl ReadRuns -> Result<Vec<RunSummary>, JournalError>);
@@ -44,7 +42,6 @@ message!(impl ReadClaimable -> Result<Vec<ClaimableRun>, JournalError>);
 /// Makes such a run ours, and gives the new generation. Whoever asks has seen its containment empty.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ClaimRun {
-    /// Which.
     pub run: RunId,
     /// The generation it was seen with.
     pub generation: u64,
@@ -54,11 +51,9 @@ message!(impl ClaimRun -> Result<u64, JournalError>);
 /// Keeps a tool's result aside until the run ends.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct KeepOverflow {
-    /// Whose.
     pub run: RunId,
     /// Under which handle, and what it is.
     pub entry: OverflowEntry,
-    /// The result.
     pub content: OverflowContent,
 }
 message!(impl KeepOverflow -> Result<(), JournalError>);
@@ -66,7 +61,6 @@ message!(impl KeepOverflow -> Result<(), JournalError>);
 /// Reads what was kept under a handle.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FetchOverflow {
-    /// Whose.
     pub run: RunId,
     /// The number in the handle.
     pub handle: u32,
@@ -76,7 +70,6 @@ message!(impl FetchOverflow -> Result<Option<OverflowContent>, JournalError>);
 /// Lists what is kept for a run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ListOverflow {
-    /// Whose.
     pub run: RunId,
 }
 message!(impl ListOverflow -> Result<OverflowListing, JournalError>);
@@ -84,7 +77,6 @@ message!(impl ListOverflow -> Result<OverflowListing, JournalError>);
 /// Forgets what is no longer wanted kept.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Prune {
-    /// What is still wanted.
     pub retention: Retention,
 }
 message!(impl Prune -> Result<Pruned, JournalError>);
@@ -92,7 +84,6 @@ message!(impl Prune -> Result<Pruned, JournalError>);
 /// Asks when a person was last told that a skill stopped working.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ReadAlert {
-    /// Which.
     pub of: SkillOf,
 }
 message!(impl ReadAlert -> Result<Option<Alert>, JournalError>);
@@ -100,7 +91,6 @@ message!(impl ReadAlert -> Result<Option<Alert>, JournalError>);
 /// Remembers that a person is told now; answered with whether it stands.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RaiseAlert {
-    /// Of which skill.
     pub of: SkillOf,
     /// When, and after which run.
     pub alert: Alert,

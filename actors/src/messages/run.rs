@@ -35,7 +35,6 @@ pub struct Refusal(pub Reason);
 /// Asks the sub-agent supervisor for room; answered when there is some. Idempotent.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AskForRoom {
-    /// For which run.
     pub run: RunId,
     /// Its group, which has a width of its own.
     pub group: Option<GroupMember>,
@@ -45,9 +44,7 @@ message!(impl AskForRoom -> ());
 /// Cancels a run. Idempotent.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CancelRun {
-    /// Which.
     pub run: RunId,
-    /// Who or what asks.
     pub by: String,
 }
 message!(impl CancelRun -> CancelReply);
@@ -72,7 +69,6 @@ message!(impl ParkRuns -> u32);
 /// Parks this run, whatever it is doing.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ParkRun {
-    /// Why.
     pub reason: Reason,
 }
 message!(impl ParkRun -> ());
@@ -95,7 +91,6 @@ message!(impl GroupClockDue -> ());
 /// An attempt has something for the journal. Answered when it is on disk.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RecordStep {
-    /// The fact.
     pub step: Step,
 }
 message!(impl RecordStep -> Result<(), RecordRefused>);
@@ -108,9 +103,7 @@ pub struct RecordRefused(pub String);
 /// An attempt is over and its processes are gone.
 #[derive(Debug, Clone, PartialEq)]
 pub struct AttemptOver {
-    /// Which.
     pub attempt: AttemptNumber,
-    /// How.
     pub ending: AttemptEnding,
     /// What the provider or the process said, redacted.
     pub detail: String,
@@ -139,7 +132,6 @@ message!(impl StartDue -> ());
 /// Note of an attempt to itself: the runner said something.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RunnerSaid {
-    /// What.
     pub event: crate::gateways::RunnerEvent,
 }
 message!(impl RunnerSaid -> ());
@@ -157,13 +149,10 @@ message!(impl ClockDue -> ());
 /// Reviews the result of a tool before the model sees it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ReviewToolResult {
-    /// Of which attempt.
     pub attempt: AttemptNumber,
     /// Which call of it; a review of the same call gives the same verdict.
     pub call: String,
-    /// The tool.
     pub tool: String,
-    /// The result.
     pub result: String,
     /// How large it may be, and what becomes of it when it is larger.
     pub limits: Arc<ResultLimits>,
@@ -183,7 +172,6 @@ message!(impl ReadOverflow -> Result<String, String>);
 /// Writes the trace file of a run that is about to end. Idempotent: the file is named after the run.
 #[derive(Debug, Clone, PartialEq)]
 pub struct WriteTrace {
-    /// How it will end.
     pub state: impresario_policies::domain::TerminalState,
     /// Why, when it does not succeed.
     pub reason: Option<Reason>,
@@ -210,7 +198,6 @@ pub struct Observed {
 /// A run has nothing more to do here. Idempotent.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RunClosed {
-    /// Which.
     pub run: RunId,
     /// How it ended, when that could not be written; it is settled when the journal can be written again.
     pub told: Option<ToldEnding>,
@@ -220,7 +207,6 @@ message!(impl RunClosed -> ());
 /// Waits until a run has nothing more to do here; answered at once when it is not under way.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AwaitRun {
-    /// Which.
     pub run: RunId,
 }
 message!(impl AwaitRun -> Awaited);

@@ -1,5 +1,7 @@
 //! What the actors of a session hear: host, judge, router, cache-marker planner.
 
+#![warn(missing_docs)]
+
 use super::run::Refusal;
 use crate::gateways::{ChatMessage, Delivery, DeliveryReceipt, HostError, Progress};
 use crate::message;

@@ -29,15 +29,11 @@ const ASK: Duration = Duration::from_secs(30);
 /// Whom the overflow memory reaches.
 #[derive(Clone)]
 pub struct OverflowPorts {
-    /// Keeps a result.
     pub keep: Port<KeepOverflow>,
-    /// Reads one.
     pub fetch: Port<FetchOverflow>,
-    /// Lists them.
     pub list: Port<ListOverflow>,
 }
 
-/// See the module.
 pub struct Overflow {
     run: RunId,
     clock: Rc<dyn WallClock>,

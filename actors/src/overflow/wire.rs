@@ -15,14 +15,11 @@ pub enum Wish {
     Read {
         /// Which: 3 for `overflow_3`.
         handle: u32,
-        /// From where.
         offset: usize,
-        /// How much, within bounds.
         limit: usize,
     },
     /// Places in one result.
     Search {
-        /// Which.
         handle: u32,
         /// The text that is looked for.
         query: String,

@@ -36,11 +36,8 @@ pub struct ExitFacts {
 /// The program's three streams.
 #[derive(Debug)]
 pub struct Streams {
-    /// What it reads.
     pub stdin: ChildStdin,
-    /// What it prints.
     pub stdout: ChildStdout,
-    /// What it complains.
     pub stderr: ChildStderr,
 }
 
@@ -88,7 +85,6 @@ impl ContainedProcess {
         self.pid
     }
 
-    /// How it is held.
     pub fn containment(&self) -> Containment {
         self.containment
     }

@@ -8,7 +8,6 @@ use std::str::FromStr;
 /// end of the others.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Part {
-    /// The sub-agent.
     #[default]
     SubAgent,
     /// What answers its questions about the workspace.
@@ -29,9 +28,7 @@ impl Part {
 /// The mark itself: the run's id, and what part of the run it is.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Mark {
-    /// The run.
     pub run: RunId,
-    /// The part.
     pub part: Part,
 }
 

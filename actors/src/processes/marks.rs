@@ -36,9 +36,7 @@ const CONTAINING_WITHIN: Duration = Duration::from_secs(5);
 /// A living process that carries the mark of a run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Marked {
-    /// Its process id.
     pub pid: i32,
-    /// Whose mark it carries.
     pub run: RunId,
     /// Which of the run's programs it belongs to.
     pub part: Part,
@@ -46,7 +44,6 @@ pub struct Marked {
     pub is_keeper: bool,
 }
 
-/// What to look for.
 #[derive(Debug, Clone)]
 pub struct Sweep {
     /// Processes with the mark of this run.

@@ -29,7 +29,6 @@ pub struct ProcessSpec {
     pub arguments: Vec<String>,
     /// The whole environment; nothing of ours is inherited. The run's marker is added.
     pub environment: BTreeMap<String, String>,
-    /// Where it starts.
     pub working_directory: PathBuf,
     /// The run it belongs to.
     pub run: RunId,
@@ -55,26 +54,13 @@ impl ProcessSpec {
 pub enum StartError {
     /// No keeper anywhere.
     #[error("no `impresario-keeper` found {looked_in}; install it beside `impresario` or set its path")]
-    KeeperMissing {
-        /// Where it was looked for.
-        looked_in: String,
-    },
+    KeeperMissing { looked_in: String },
     /// The keeper's file is there and cannot be run.
     #[error("the keeper {path} cannot be run ({source})")]
-    KeeperUnusable {
-        /// Its path.
-        path: PathBuf,
-        /// What the system said.
-        source: io::Error,
-    },
+    KeeperUnusable { path: PathBuf, source: io::Error },
     /// The keeper ended, or said nothing, before the program ran.
     #[error("the keeper {path} {what} before the program ran; is it the keeper of this version?")]
-    KeeperSilent {
-        /// Its path.
-        path: PathBuf,
-        /// What it did.
-        what: &'static str,
-    },
+    KeeperSilent { path: PathBuf, what: &'static str },
     /// There is no such program.
     #[error("program {program} not found in the PATH it is given, or its interpreter is missing")]
     ProgramNotFound {
@@ -86,17 +72,11 @@ pub enum StartError {
     ProgramNotExecutable {
         /// As it was asked for.
         program: PathBuf,
-        /// What the system said.
         source: io::Error,
     },
     /// The program cannot start there.
     #[error("working directory {path} cannot be entered ({source})")]
-    WorkingDirectory {
-        /// The directory.
-        path: PathBuf,
-        /// What the system said.
-        source: io::Error,
-    },
+    WorkingDirectory { path: PathBuf, source: io::Error },
     /// A namespace was demanded and the system gives none.
     #[error("this system gives no PID namespace ({why}); set containment to `auto` or `keeper`")]
     NoNamespace {
@@ -116,7 +96,6 @@ pub enum StartError {
     System {
         /// What was asked of it.
         what: &'static str,
-        /// What it said.
         source: io::Error,
     },
 }

@@ -20,11 +20,9 @@ pub const ROLE_KEEP: &str = "impresario-keeper:keep";
 pub struct Program {
     /// A path, or a name to be looked up in the `PATH` of `environment`.
     pub program: String,
-    /// What follows its name.
     pub arguments: Vec<String>,
     /// The whole environment.
     pub environment: BTreeMap<String, String>,
-    /// Where it starts.
     pub working_directory: String,
 }
 
@@ -38,9 +36,7 @@ pub enum Order {
         mark: String,
         /// The runtime's process id: a keeper that finds another parent came too late.
         runtime: i32,
-        /// What to start.
         program: Program,
-        /// How to hold it.
         containment: ContainmentSetting,
         /// How long everything has between being asked to end and being killed when the runtime is gone.
         orphan_grace_ms: u64,
@@ -48,10 +44,7 @@ pub enum Order {
         processes_max: u32,
     },
     /// End it: ask, wait this long, kill. A second one may shorten the wait.
-    Stop {
-        /// From now.
-        grace_ms: u64,
-    },
+    Stop { grace_ms: u64 },
 }
 
 /// From the keeper to the runtime.
@@ -62,7 +55,6 @@ pub enum Report {
     Started {
         /// Its process id, as seen from outside a namespace; none when it ended before it could be seen.
         pid: Option<i32>,
-        /// How it is held.
         containment: Containment,
         /// Why it is not held better, where that was tried.
         note: Option<String>,
@@ -73,15 +65,10 @@ pub enum Report {
         what: Failure,
         /// The system's error number.
         errno: i32,
-        /// More, in words.
         note: Option<String>,
     },
     /// There are more processes than there may be. All of them are being killed.
-    Overrun {
-        /// How many there were.
-        processes: u32,
-    },
-    /// The program ended.
+    Overrun { processes: u32 },
     Exited {
         /// Its exit code, if it had one.
         code: Option<i32>,
@@ -90,7 +77,6 @@ pub enum Report {
     },
     /// Everything ended. The last report.
     Empty {
-        /// How it was held.
         method: Containment,
         /// The kernel told the keeper that it has no child left.
         no_children: bool,
@@ -107,7 +93,6 @@ pub enum Report {
 pub enum Failure {
     /// Going to the working directory.
     WorkingDirectory,
-    /// Executing the program.
     Program,
     /// Making a namespace, where one was demanded.
     Namespace,

@@ -39,19 +39,13 @@ const ASK: Duration = Duration::from_secs(30);
 /// Whom a run reaches.
 #[derive(Clone)]
 pub struct RunPorts {
-    /// Writes steps.
     pub commit: Port<Commit>,
-    /// Reads steps.
     pub read: Port<ReadRun>,
-    /// Actor and judge.
     pub judge: Port<JudgeTask>,
-    /// The person.
     pub ask_user: Port<AskUser>,
-    /// The host.
     pub deliver: Port<DeliverResult>,
     /// The host, for what may be dropped.
     pub show: Port<ShowProgress>,
-    /// The person.
     pub notice: Port<ShowNotice>,
     /// The sub-agent supervisor's admission.
     pub room: Port<AskForRoom>,
@@ -61,7 +55,6 @@ pub struct RunPorts {
     pub trace: Port<WriteTrace>,
     /// The same, once the run is over.
     pub observe: Port<ObserveRun>,
-    /// Where attempts live.
     pub attempts: DynamicSupervisor,
     /// This run itself, for attempts that exit.
     pub attempt_exited: Port<ChildExited>,
@@ -70,23 +63,17 @@ pub struct RunPorts {
 /// What an attempt needs to begin.
 #[derive(Debug, Clone, PartialEq)]
 pub struct AttemptSeed {
-    /// The run.
     pub run: RunId,
-    /// Which attempt.
     pub number: AttemptNumber,
-    /// On which model.
     pub model: String,
     /// What the nested session is told when it goes on.
     pub resume: Option<String>,
-    /// What was accepted.
     pub request: RunRequest,
-    /// The brief.
     pub brief: Brief,
 }
 
 /// An attempt, ready to be started.
 pub struct GrownAttempt {
-    /// For the nursery.
     pub spec: ChildSpec,
     /// Tells it to stop.
     pub stop: Port<StopAttempt>,
@@ -127,7 +114,6 @@ pub enum KeepSession {
     No,
 }
 
-/// See the module.
 pub struct Run {
     id: RunId,
     generation: u64,

@@ -6,7 +6,6 @@ use serde_json::{Value, json};
 /// A question that the overflow memory answers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum OverflowTool {
-    /// What is kept.
     List,
     /// A page of one result.
     Read,

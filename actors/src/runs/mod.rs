@@ -48,7 +48,6 @@ const PUTTING_AWAY: Duration = Duration::from_secs(2);
 /// Whom the sub-agent supervisor reaches.
 #[derive(Clone)]
 pub struct RunsPorts {
-    /// Writes steps.
     pub commit: Port<Commit>,
     /// Finds runs that are ours and not over.
     pub read: Port<ReadRuns>,
@@ -58,7 +57,6 @@ pub struct RunsPorts {
     pub claimable: Port<ReadClaimable>,
     /// Makes such a run ours.
     pub claim: Port<ClaimRun>,
-    /// Where run trees live.
     pub trees: DynamicSupervisor,
     /// The sub-agent supervisor itself, for run trees that exit.
     pub tree_exited: Port<ChildExited>,
@@ -66,11 +64,8 @@ pub struct RunsPorts {
 
 /// A run's tree, ready to be started.
 pub struct GrownRun {
-    /// For the nursery.
     pub spec: ChildSpec,
-    /// Cancels it.
     pub cancel: Port<CancelRun>,
-    /// Parks it.
     pub park: Port<ParkRun>,
 }
 
@@ -85,7 +80,6 @@ pub type GrowRun = Rc<dyn Fn(TreeSeed) -> GrownRun>;
 pub struct TreeSeed {
     /// How the tree is called among the others; never the same twice.
     pub name: String,
-    /// The run.
     pub run: RunId,
     /// The generation that drives it.
     pub generation: u64,
@@ -116,7 +110,6 @@ pub struct RunsTools {
     pub told: Told,
 }
 
-/// See the module.
 pub struct Runs {
     ports: RunsPorts,
     tools: RunsTools,

@@ -18,7 +18,6 @@ pub(super) struct Asked {
     pub(super) admitted: oneshot::Sender<()>,
 }
 
-/// See the module.
 #[derive(Default)]
 pub(super) struct Rooms {
     guests: BTreeMap<RunId, Guest>,

@@ -11,11 +11,8 @@ use impresario_policies::domain::{Reason, ReasonCode};
 pub(super) enum Standing {
     /// Nothing stood there: it was written now.
     New,
-    /// What is asked for.
     Same,
-    /// Something else.
     Other,
-    /// Nobody can tell.
     Unknown,
 }
 

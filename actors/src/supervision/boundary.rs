@@ -6,15 +6,10 @@ use std::cell::{Cell, RefCell};
 /// One side of the handling of one message.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Boundary {
-    /// What kind of actor.
     pub kind: &'static str,
-    /// Which one.
     pub name: Name,
-    /// Which life of it.
     pub incarnation: u64,
-    /// Which message.
     pub message: &'static str,
-    /// Which side.
     pub when: When,
 }
 
@@ -30,9 +25,7 @@ pub enum When {
 /// What a hook wants to happen at a boundary.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Verdict {
-    /// Nothing.
     Pass,
-    /// The actor panics.
     Panic,
     /// The actor is killed without a panic; no hook of it runs.
     Stop,

@@ -86,7 +86,6 @@ impl<A: Actor> Child<A> {
         Port::new(self.cell.clone())
     }
 
-    /// What a supervisor takes.
     pub fn spec(self) -> ChildSpec {
         ChildSpec(Rc::new(self))
     }

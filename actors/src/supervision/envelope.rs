@@ -16,7 +16,6 @@ pub(super) enum SendMode {
     Ask,
     /// The same, and they would rather stand in a long line than be refused.
     AskPatiently,
-    /// Nobody waits.
     Tell,
     /// The actor said it to itself; it dies with the incarnation.
     Note,
@@ -32,13 +31,9 @@ pub(super) struct Envelope<M: Message> {
 pub(super) enum ReplyState<R> {
     Waiting(Option<Waker>),
     Answered(R),
-    Died {
-        incarnation: u64,
-        cause: Exit,
-    },
+    Died { incarnation: u64, cause: Exit },
     Down(Exit),
     Busy,
-    /// Read already.
     Told,
 }
 

@@ -16,7 +16,6 @@ pub enum Exit {
     Failed(Arc<str>),
     /// A handler, a builder, `started`, or a linked task panicked.
     Panicked {
-        /// What the panic said.
         message: Arc<str>,
         /// Where, as `file:line`; known when our panic hook is installed.
         at: Arc<str>,

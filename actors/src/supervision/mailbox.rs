@@ -98,7 +98,6 @@ impl<A: Actor> Mailbox<A> {
         notes.into()
     }
 
-    /// Takes out everything.
     pub(super) fn take_all(&mut self) -> Vec<AnyEnvelope<A>> {
         self.envelopes.drain(..).chain(self.line.drain(..)).collect()
     }

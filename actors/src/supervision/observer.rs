@@ -9,52 +9,36 @@ use std::time::Duration;
 pub enum Event {
     /// An incarnation is up.
     Up {
-        /// Who.
         child: Name,
         /// Which life, from 1.
         incarnation: u64,
     },
-    /// An incarnation ended.
     Exited {
-        /// Who.
         child: Name,
-        /// Which life.
         incarnation: u64,
-        /// How.
         exit: Exit,
     },
     /// A child, with those that depend on it, will be started again.
     RestartIn {
-        /// Who ended.
         child: Name,
-        /// After which pause.
         delay: Duration,
         /// How many are started again.
         group: usize,
     },
     /// A supervisor gave up on a child.
     Escalated {
-        /// Which supervisor.
         supervisor: Name,
-        /// Which child.
         child: Name,
-        /// Why.
         why: std::sync::Arc<str>,
     },
     /// A child was told to go.
-    Stopping {
-        /// Who.
-        child: Name,
-    },
+    Stopping { child: Name },
     /// Messages that nobody will handle, or whose handling was cut off, and that nobody waits for.
     DeadLetters {
         /// To whom they were sent.
         child: Name,
-        /// Which message.
         message: &'static str,
-        /// How many.
         count: usize,
-        /// Why.
         cause: Exit,
     },
 }

@@ -7,11 +7,8 @@ use std::collections::{BTreeMap, BTreeSet};
 /// One side of the handling of one message by one kind of actor.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct KnownBoundary {
-    /// What kind of actor.
     pub kind: &'static str,
-    /// Which message.
     pub message: &'static str,
-    /// Which side.
     pub when: When,
 }
 

@@ -14,7 +14,6 @@ use tokio::sync::Notify;
 pub struct RootSettings {
     /// Everything that is left to chance follows from it.
     pub seed: u64,
-    /// Who sees the events.
     pub observer: Option<Observer>,
     /// How often the top of the tree may break itself and be started again. What it gave up on is final.
     pub top: SupervisorSettings,

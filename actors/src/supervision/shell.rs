@@ -11,7 +11,6 @@ pub(super) struct Shell<A: Actor> {
     pub(super) context: Context<A>,
 }
 
-/// There is post.
 pub(super) struct WakeUp;
 
 /// It is time to go.

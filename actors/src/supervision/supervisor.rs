@@ -22,7 +22,6 @@ pub enum Strategy {
     /// Only itself.
     #[default]
     OneForOne,
-    /// Everyone.
     OneForAll,
     /// Itself and those started after it.
     RestForOne,

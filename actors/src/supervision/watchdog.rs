@@ -22,7 +22,6 @@ impl Default for WatchdogSettings {
     }
 }
 
-/// What a watchdog reports.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Stall {
     /// The thread is stuck.

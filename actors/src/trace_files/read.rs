@@ -20,7 +20,6 @@ const NOTES_MAX: usize = 20;
 pub struct FoundTrace {
     /// In the trace directory.
     pub file: String,
-    /// What it says.
     pub trace: Trace,
 }
 
@@ -46,7 +45,6 @@ pub enum Unreadable {
     NoTrace,
     /// It says that it is of another skill.
     OfAnotherSkill,
-    /// The system's words.
     Refused(String),
 }
 

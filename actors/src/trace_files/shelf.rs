@@ -6,7 +6,6 @@ use async_trait::async_trait;
 use impresario_policies::trace_file::Trace;
 use std::io;
 
-/// Traces in files.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct FileShelf;
 

@@ -25,26 +25,22 @@ const ASK: Duration = Duration::from_secs(30);
 /// Whom the trace recorder reaches.
 #[derive(Clone)]
 pub struct TracePorts {
-    /// The steps.
     pub read: Port<ReadRun>,
     /// When the person was last warned.
     pub last_alert: Port<ReadAlert>,
     /// That the person is warned now.
     pub raise_alert: Port<RaiseAlert>,
-    /// The person.
     pub notice: Port<ShowNotice>,
 }
 
 /// What the trace recorder uses that is no actor.
 #[derive(Clone)]
 pub struct TraceTools {
-    /// Where traces are kept.
     pub shelf: Rc<dyn TraceShelf>,
     /// For the time of the end.
     pub clock: Rc<dyn WallClock>,
 }
 
-/// See the module.
 pub struct TraceRecorder {
     run: RunId,
     ports: TracePorts,

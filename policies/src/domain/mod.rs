@@ -1,5 +1,7 @@
 //! The words of the trade: runs, attempts, endings, briefs. Plain data, no behaviour beyond construction.
 
+#![warn(missing_docs)]
+
 mod brief;
 mod ending;
 mod group;

@@ -7,25 +7,19 @@ use crate::sub_agent_prompt::RETRIEVAL_TOOL;
 use serde_json::{Value, json};
 use std::fmt::Write;
 
-/// What the model sees.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TurnFacts<'a> {
     /// The first message of the user: the brief as rendered, or a bare task.
     pub prompt: &'a str,
-    /// The tools offered.
     pub tools: Vec<&'a str>,
     /// Results so far: the tool and what it said.
     pub results: Vec<(&'a str, &'a str)>,
 }
 
-/// What the model does.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Turn {
-    /// Calls a tool.
     Call {
-        /// The tool.
         tool: String,
-        /// Its arguments.
         arguments: Value,
     },
     /// Says its last word.

@@ -5,9 +5,7 @@ use std::collections::BTreeSet;
 /// What a file is for, as far as its path tells.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum FileKind {
-    /// The program itself.
     Code,
-    /// Text for people.
     Documentation,
     /// Settings of the program or of its tools.
     Configuration,
@@ -25,7 +23,6 @@ pub enum FileKind {
     Generated,
     /// What changed from version to version.
     Changelog,
-    /// Licences, authors, conduct.
     Legal,
     /// Versions of dependencies, pinned by a tool.
     Lock,

@@ -6,7 +6,6 @@
 use regex::Regex;
 use std::sync::{LazyLock, OnceLock};
 
-/// How comments are written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Comments {
     /// `//` and `/* */`.
@@ -23,14 +22,12 @@ pub enum Comments {
     Semicolons,
     /// Everything is prose, with headings.
     Headings,
-    /// Everything is prose.
     Prose,
 }
 
 /// Where what was begun ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Blocks {
-    /// At its brace.
     Braces,
     /// Before the next line that is no deeper.
     Indentation,

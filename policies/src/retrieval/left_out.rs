@@ -7,7 +7,6 @@ use std::fmt::Write;
 pub enum LeftOut {
     /// A key or a password would be read and shown.
     Secret,
-    /// No text.
     Binary,
     /// Larger than a file may be.
     TooLarge,

@@ -7,15 +7,12 @@ use super::languages::{Blocks, Comments, KEYWORDS, Language, Sort, language_of};
 /// What a line is to a reader who searches.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Role {
-    /// Nothing on it.
     Blank,
     /// A comment, a doc string, a paragraph.
     Prose,
-    /// Anything else.
     Code,
 }
 
-/// One line, read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Line<'a> {
     /// Where it begins in the file.
@@ -24,14 +21,12 @@ pub struct Line<'a> {
     pub text: &'a str,
     /// Columns of white space before it; a tab counts four.
     pub indent: usize,
-    /// Its role.
     pub role: Role,
 }
 
 /// Something with a name, from its comment to its end. Lines count from 0, `end` is one past the last.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Definition<'a> {
-    /// What it is called.
     pub name: &'a str,
     /// Whether it is one, holds some, or only names something.
     pub sort: Sort,
@@ -44,16 +39,13 @@ pub struct Definition<'a> {
 }
 
 impl Definition<'_> {
-    /// It holds the other one.
     pub fn holds(&self, other: &Self) -> bool {
         self.start <= other.start && other.end <= self.end && self.line < other.line
     }
 }
 
-/// A file, read.
 #[derive(Debug, Clone)]
 pub struct Outline<'a> {
-    /// Every line.
     pub lines: Vec<Line<'a>>,
     /// In the order of their lines; what holds comes before what it holds.
     pub definitions: Vec<Definition<'a>>,
@@ -68,7 +60,6 @@ const COMMENT_LINES_MAX: usize = 50;
 /// A list of parameters is followed so far.
 const PARAMETERS_BYTES_MAX: usize = 4_000;
 
-/// Reads a file.
 pub fn read_outline<'a>(path: &str, text: &'a str) -> Outline<'a> {
     let language = language_of(path);
     let lines = read_lines(path, text);

@@ -29,7 +29,6 @@ const WHOLE_LINES_MAX: usize = 24;
 /// What no definition holds is cut into pieces of about this length.
 const LOOSE_LINES: usize = 40;
 
-/// Cuts a file.
 pub fn cut_file(outline: &Outline<'_>) -> Vec<Passage> {
     let cut: Vec<&Definition<'_>> = outline
         .definitions

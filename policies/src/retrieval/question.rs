@@ -28,9 +28,7 @@ pub struct Name {
 pub struct Question {
     /// In the order of the question, each once.
     pub terms: Vec<Term>,
-    /// Identifiers.
     pub names: Vec<Name>,
-    /// It asks where they are defined.
     pub asks_for_definition: bool,
     /// Texts that may stand somewhere letter for letter, the longest first.
     pub literals: Vec<String>,
@@ -51,7 +49,6 @@ const COMMON_SHARE: f64 = 0.5;
 /// A question for a definition has so few words beside the name.
 const FURTHER_WORDS_MAX: usize = 3;
 
-/// Reads a question.
 pub fn read_question(text: &str) -> Question {
     let mut stems = Stems::default();
     let literals = quoted_texts(text);

@@ -12,15 +12,11 @@ use std::collections::BTreeMap;
 /// A passage that may answer.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Candidate {
-    /// Of its file.
     pub path: String,
-    /// Of its file.
     pub kind: FileKind,
     /// First line, from 0.
     pub start: usize,
-    /// Its lines.
     pub text: String,
-    /// What it defines.
     pub names: String,
     /// What it is part of.
     pub within: String,
@@ -35,11 +31,9 @@ pub struct Candidate {
 /// What was found letter for letter, the weakest first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Exact {
-    /// Nothing.
     No,
     /// It declares a name that is asked for.
     Declares,
-    /// It defines one.
     Defines,
     /// It defines one, in what the question says it is part of.
     DefinesWithin,

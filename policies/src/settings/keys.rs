@@ -9,21 +9,15 @@ pub enum Kind {
     Program,
     /// A whole number.
     Int {
-        /// The smallest.
         min: u32,
-        /// The largest.
         max: u32,
         /// 0 means no limit.
         zero_is_off: bool,
     },
-    /// Any number.
     Number {
-        /// The smallest.
         min: f64,
-        /// The largest.
         max: f64,
     },
-    /// True or false.
     Flag,
     /// One of these words.
     Word(&'static [&'static str]),
@@ -35,16 +29,12 @@ pub enum Kind {
     TierTexts,
     /// A whole number for each tier, replacing all of them.
     TierInts {
-        /// The smallest.
         min: u32,
-        /// The largest.
         max: u32,
     },
     /// A whole number for each tool.
     ToolInts {
-        /// The smallest.
         min: u32,
-        /// The largest.
         max: u32,
     },
 }
@@ -52,7 +42,6 @@ pub enum Kind {
 /// What a workspace that is not trusted may say.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Trust {
-    /// Anything.
     Free,
     /// Only what is no more than before.
     Limit,
@@ -60,7 +49,6 @@ pub enum Trust {
     Outside,
 }
 
-/// One key.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Key {
     /// With dots between sections.

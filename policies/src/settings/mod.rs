@@ -26,9 +26,7 @@ pub use resolve::{
 pub use schema::{settings_schema, settings_schema_text};
 pub use typed::{Configured, RunSettings};
 
-/// The section that is ours.
 pub const OUR_SECTION: &str = "impresario";
-/// The peer's section.
 pub const PEER_SECTION: &str = "auggieRouter";
 
 #[cfg(test)]

@@ -23,7 +23,6 @@ pub struct Configured {
     pub run: RunSettings,
     /// Sub-tasks side by side.
     pub parallel: ParallelSettings,
-    /// All sub-tasks together.
     pub parallel_total_timeout: Duration,
     /// Where traces are looked for.
     pub trace_directory: String,
@@ -54,7 +53,6 @@ pub struct RunSettings {
     pub questions_max: u32,
     /// The limits in time.
     pub clocks: Clocks,
-    /// How failures are met.
     pub persistence: Persistence,
     /// Sampling temperature, where the runner supports it; none for what the provider does.
     pub temperature: Option<f64>,
@@ -66,7 +64,6 @@ pub struct RunSettings {
     pub trace_directory: Option<String>,
     /// What answers questions about the workspace.
     pub retrieval: Retrieval,
-    /// What else holds.
     pub terms: RunTerms,
 }
 

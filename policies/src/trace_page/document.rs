@@ -66,7 +66,6 @@ pub(super) fn sign_of(outcome: TraceOutcome) -> &'static str {
     }
 }
 
-/// An outcome in words.
 pub(super) fn words_of(outcome: TraceOutcome) -> &'static str {
     match outcome {
         TraceOutcome::Success => "Success",

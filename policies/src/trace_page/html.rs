@@ -1,6 +1,5 @@
 //! A page while it is written. Markup is written by us and known when the program is built; everything else is escaped.
 
-/// See the module.
 #[derive(Debug, Default)]
 pub(super) struct Html(String);
 
@@ -89,7 +88,6 @@ impl Html {
     }
 }
 
-/// Where a rectangle lies.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Area {
     pub(super) x: f64,

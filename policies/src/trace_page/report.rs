@@ -16,7 +16,6 @@ const SIGNALS_MAX: usize = 20;
 /// A file that is called like a trace and is none.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LeftOut {
-    /// The file.
     pub file: String,
     /// Why it was left out.
     pub why: String,

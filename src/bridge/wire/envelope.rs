@@ -52,7 +52,7 @@ pub enum ErrorCode {
     NoCommonVersion,
     /// The host has nobody to ask, or another session is open.
     NobodyThere,
-    /// A model call failed; `data` holds a `ModelFailure`.
+    /// A model call failed; `data` holds a `ModelError`.
     Model,
     /// The request was cancelled by its sender.
     Cancelled,

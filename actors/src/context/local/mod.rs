@@ -142,7 +142,6 @@ pub fn search_workspace(
     Indexes::new(directory).answer(request, &Pace::begin(limits, &|| true))
 }
 
-/// Where the indexes are.
 #[derive(Debug, Clone)]
 struct Indexes {
     directory: Option<PathBuf>,

@@ -45,7 +45,6 @@ impl Default for SearchLimits {
     }
 }
 
-/// When to stop looking.
 pub(super) struct Pace<'a> {
     begun: Instant,
     pub(super) limits: &'a SearchLimits,
@@ -77,7 +76,6 @@ pub struct Walk {
     pub files: Vec<Found>,
     /// What is not, and why.
     pub left_out: Vec<(LeftOut, String)>,
-    /// Everything was seen.
     pub is_complete: bool,
 }
 

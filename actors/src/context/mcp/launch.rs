@@ -10,7 +10,6 @@ use std::time::Duration;
 /// What every server is started with.
 #[derive(Debug, Clone)]
 pub struct EngineSettings {
-    /// The keeper's executable.
     pub keeper: PathBuf,
     /// How strongly processes are held.
     pub containment: ContainmentSetting,

@@ -17,7 +17,6 @@ use rusqlite::{Connection, Transaction, params};
 pub struct DamagedRun {
     /// The run, as its row names it.
     pub run: String,
-    /// What is wrong.
     pub why: String,
 }
 
@@ -26,7 +25,6 @@ pub struct DamagedRun {
 pub(super) enum Depth {
     /// Of the runs that somebody will go on with or wants to read.
     OpenRuns,
-    /// Of all.
     AllRuns,
 }
 
@@ -42,7 +40,6 @@ pub(super) fn find_damaged(connection: &Connection, depth: Depth) -> Vec<Damaged
     damaged
 }
 
-/// Sets them aside.
 pub(super) fn set_aside(
     transaction: &Transaction<'_>,
     damaged: &[DamagedRun],

@@ -14,7 +14,6 @@ use std::collections::BTreeMap;
 /// Of more runs only those are remembered that have tool calls: they are at work, and theirs are dear to read again.
 pub(super) const RUNS_MAX: usize = 1_024;
 
-/// See the module.
 #[derive(Debug, Default)]
 pub(super) struct KnownRuns {
     runs: BTreeMap<RunId, KnownRun>,
@@ -27,7 +26,6 @@ pub(super) struct KnownRuns {
 /// A run as it stands in the file, or will with the transaction under way.
 #[derive(Debug)]
 pub(super) struct KnownRun {
-    /// Its row.
     pub(super) summary: RunSummary,
     /// Its tool calls; none until a step concerns one.
     calls: Option<Calls>,
@@ -36,7 +34,6 @@ pub(super) struct KnownRun {
 }
 
 impl KnownRun {
-    /// A run that begins.
     pub(super) fn begin(summary: RunSummary) -> Self {
         Self {
             summary,

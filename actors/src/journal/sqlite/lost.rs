@@ -21,7 +21,6 @@ const LOG_BYTES_MAX: u64 = 256 << 20;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("the last {commits} writes to the journal are lost, because its log was damaged")]
 pub struct LostCommits {
-    /// How many.
     pub commits: u64,
 }
 

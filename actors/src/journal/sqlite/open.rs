@@ -31,10 +31,8 @@ const LOG_BYTES_KEPT: i64 = 16 << 20;
 /// What SQLite keeps beside a file; moved before the file itself, so that a log is never left to a new file.
 const COMPANIONS: [&str; 3] = ["-wal", "-shm", "-journal"];
 
-/// An open journal.
 #[derive(Debug)]
 pub struct Opened {
-    /// The journal.
     pub store: SqliteStore,
     /// What stood in its place and was no journal.
     pub set_aside: Option<SetAside>,
@@ -64,9 +62,7 @@ impl Opened {
     to = to.display()
 )]
 pub struct SetAside {
-    /// Where it stood.
     pub from: PathBuf,
-    /// Where it is now.
     pub to: PathBuf,
     /// What was wrong with it.
     pub why: String,
@@ -109,12 +105,9 @@ impl SqliteStore {
     }
 }
 
-/// Where everything is.
 struct Places {
     directory: PathBuf,
-    /// The journal.
     file: PathBuf,
-    /// The lock files.
     runtimes: PathBuf,
     /// There when somebody saw that the journal is damaged.
     suspicion: PathBuf,
@@ -207,7 +200,6 @@ fn is_ours(directory: &Path) -> io::Result<bool> {
     Ok(is_empty || directory.join(JOURNAL_FILE).is_file())
 }
 
-/// Freed when dropped.
 fn lock_opening(directory: &Path) -> io::Result<File> {
     let path = directory.join("opening.lock");
     let file = OpenOptions::new()

@@ -19,9 +19,7 @@ pub struct JournalReader {
 /// What a run has kept aside, in sum.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct KeptAside {
-    /// The run.
     pub run: RunId,
-    /// How many results.
     pub entries: u64,
     /// How large they are together.
     pub bytes: u64,

@@ -20,7 +20,6 @@ const COLUMNS_COUNT: usize = 17;
 /// Behind them stand the checksum, and why the run is suspected of having lost steps.
 const READ: &str = "checksum, suspect";
 
-/// The run of that id.
 pub(super) fn find(connection: &Connection, run: &RunId) -> Result<Option<RunSummary>, JournalError> {
     static SQL: LazyLock<String> =
         LazyLock::new(|| format!("SELECT {COLUMNS}, {READ} FROM runs WHERE run = ?1"));

@@ -20,7 +20,6 @@ const ROOM_AGAIN: Duration = Duration::from_millis(500);
 
 /// Why the loop ends before the model answered.
 enum Stop {
-    /// Somebody cancelled.
     Cancelled,
     /// The model could not be had.
     Model(ModelError),

@@ -31,11 +31,9 @@ use tools::Toolbox;
 /// What the runner works with.
 #[derive(Clone)]
 pub struct EmbeddedParts {
-    /// Who thinks.
     pub model: Rc<dyn ModelClient>,
     /// Tools of the embedder, beside the built-in ones.
     pub tools: Vec<RegisteredTool>,
-    /// Where those tools run.
     pub program: ProgramThreads,
     /// Where searches and file writes run.
     pub heavy_work: HeavyWork,
@@ -46,7 +44,6 @@ pub struct EmbeddedParts {
 }
 
 impl EmbeddedParts {
-    /// The usual limits.
     pub fn new(model: Rc<dyn ModelClient>, program: ProgramThreads) -> Self {
         Self {
             model,

@@ -27,7 +27,6 @@ enum Entry<'a> {
         /// The form of the lines below.
         version: u32,
     },
-    /// A message.
     Message(Cow<'a, ModelMessage>),
 }
 

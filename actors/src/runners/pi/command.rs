@@ -59,7 +59,6 @@ fn version_in(word: &str) -> Option<PiVersion> {
 pub struct AttemptFiles {
     /// The system prompt, none when the agent has none.
     pub system_prompt: Option<PathBuf>,
-    /// Our extension.
     pub extension: PathBuf,
 }
 

@@ -65,24 +65,30 @@ pub(super) struct Assignment {
     pub gate: Rc<dyn ToolGate>,
 }
 
-/// Where a driver stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Phase {
     /// The run is under way, or about to be.
     Working,
     /// The run may be over; Pi was asked, or will be again.
-    Settling { until: Instant, again: Option<Instant> },
+    Settling {
+        until: Instant,
+        again: Option<Instant>,
+    },
     /// Pi was told to abort.
-    Aborting { until: Instant },
-    /// Pi may go.
-    Leaving { until: Instant },
+    Aborting {
+        until: Instant,
+    },
+    Leaving {
+        until: Instant,
+    },
     /// Pi is being stopped.
     Stopping,
     /// Nothing is left of it; the pipes run dry.
-    Draining { until: Instant },
+    Draining {
+        until: Instant,
+    },
 }
 
-/// What woke the driver.
 enum Wake {
     Order(Option<Order>),
     Gone(Proof),

@@ -25,7 +25,6 @@ const VERSION_WITHIN: Duration = Duration::from_secs(20);
 const VERSION_BYTES_MAX: u64 = 64 * 1024;
 const VERSION_GRACE: Duration = Duration::from_millis(200);
 
-/// How Pi is called.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PiCommand {
     /// `pi`, or the node that runs it.
@@ -63,9 +62,7 @@ impl PiCommand {
 /// A Pi that can be driven.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Installation {
-    /// How it is called.
     pub command: PiCommand,
-    /// Which one it is.
     pub version: PiVersion,
 }
 
@@ -152,13 +149,9 @@ fn version_of_package(script: &Path) -> Option<PiVersion> {
 /// How a program is asked for its version: below a keeper, like everything that runs for this run.
 #[derive(Debug)]
 pub struct Asking<'a> {
-    /// For which run.
     pub run: &'a RunId,
-    /// The keeper's executable.
     pub keeper: &'a Path,
-    /// What the program sees.
     pub environment: &'a BTreeMap<String, String>,
-    /// Where it is asked.
     pub directory: &'a Path,
 }
 

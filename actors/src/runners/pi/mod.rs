@@ -47,7 +47,6 @@ const TEMPERATURE_VARIABLE: &str = "IMPRESARIO_TEMPERATURE";
 pub struct PiSettings {
     /// The program of Pi; none means `IMPRESARIO_PI`, then `PATH`.
     pub pi: Option<PathBuf>,
-    /// The keeper's executable.
     pub keeper: PathBuf,
     /// How strongly processes are held.
     pub containment: ContainmentSetting,

@@ -49,7 +49,6 @@ pub enum Seen {
 pub struct Response {
     /// The id the command had.
     pub id: String,
-    /// The command.
     pub command: String,
     /// Why it was refused, if it was.
     pub refusal: Option<String>,
@@ -64,7 +63,6 @@ pub struct Dialog {
     pub id: String,
     /// `confirm`, `input`, `editor`, `select`: Pi waits. Anything else wants no answer.
     pub method: String,
-    /// The title.
     pub title: String,
     /// The message of a confirmation.
     pub message: String,
@@ -75,7 +73,6 @@ pub struct Dialog {
 /// Where the run stands, as the stream tells.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Standing {
-    /// Nothing has begun.
     Idle,
     /// A run is under way, or another part of it follows by itself.
     Running,
@@ -135,7 +132,6 @@ impl EventReader {
         state.end_of_chunk(seen);
     }
 
-    /// The stream ended.
     pub fn finish(&mut self, seen: &mut Vec<Seen>) {
         let state = &mut self.state;
         self.lines.finish(|piece| state.take(piece, seen));

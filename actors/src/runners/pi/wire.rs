@@ -14,7 +14,6 @@ use std::fmt;
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Envelope<'a> {
-    /// What the line is.
     #[serde(rename = "type", borrow)]
     pub kind: Cow<'a, str>,
     /// The id of a response or of a request of an extension.
@@ -25,7 +24,6 @@ pub struct Envelope<'a> {
     pub success: Option<&'a RawValue>,
     /// Why a response is a refusal.
     pub error: Option<&'a RawValue>,
-    /// What a response brings.
     pub data: Option<&'a RawValue>,
     /// The message of a message event, or the text of a request of an extension.
     pub message: Option<&'a RawValue>,
@@ -35,17 +33,12 @@ pub struct Envelope<'a> {
     pub assistant_message_event: Option<&'a RawValue>,
     /// Another low-level run follows by itself.
     pub will_retry: Option<&'a RawValue>,
-    /// The id of a tool call.
     pub tool_call_id: Option<&'a RawValue>,
-    /// The tool.
     pub tool_name: Option<&'a RawValue>,
     /// What the tool is called with.
     pub args: Option<&'a RawValue>,
-    /// What the tool gave.
     pub result: Option<&'a RawValue>,
-    /// The tool failed.
     pub is_error: Option<&'a RawValue>,
-    /// Which retry.
     pub attempt: Option<&'a RawValue>,
     /// How long until the retry.
     pub delay_ms: Option<&'a RawValue>,
@@ -65,18 +58,14 @@ pub struct Envelope<'a> {
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Message<'a> {
-    /// Who speaks.
     #[serde(borrow)]
     pub role: Cow<'a, str>,
     /// Blocks, or plain text.
     pub content: Option<&'a RawValue>,
-    /// How it ended.
     pub stop_reason: Option<&'a RawValue>,
     /// How it ended in the provider's own words.
     pub raw_stop_reason: Option<&'a RawValue>,
-    /// Why it failed.
     pub error_message: Option<&'a RawValue>,
-    /// What it used.
     pub usage: Option<&'a RawValue>,
 }
 
@@ -90,10 +79,8 @@ pub struct Block<'a> {
     pub text: Option<&'a RawValue>,
 }
 
-/// What a tool gave.
 #[derive(Debug, Deserialize)]
 pub struct ToolOutput<'a> {
-    /// Blocks.
     #[serde(borrow)]
     pub content: Option<&'a RawValue>,
 }
@@ -104,7 +91,6 @@ pub struct MessageDelta<'a> {
     /// `text_delta`, `toolcall_delta`, `thinking_end`, …
     #[serde(rename = "type", borrow)]
     pub kind: Cow<'a, str>,
-    /// What is new.
     pub delta: Option<&'a RawValue>,
 }
 
@@ -112,15 +98,12 @@ pub struct MessageDelta<'a> {
 #[derive(Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Usage {
-    /// Fresh input tokens.
     pub input: f64,
-    /// Output tokens.
     pub output: f64,
     /// Input tokens read from a cache.
     pub cache_read: f64,
     /// Input tokens written to a cache.
     pub cache_write: f64,
-    /// In dollars.
     pub cost: Cost,
 }
 
@@ -128,7 +111,6 @@ pub struct Usage {
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 pub struct Cost {
-    /// In dollars.
     pub total: f64,
 }
 
@@ -150,10 +132,8 @@ pub enum Command<'a> {
     Prompt {
         /// Our name for it.
         id: &'a str,
-        /// The text.
         message: &'a str,
     },
-    /// Ends the run.
     Abort {
         /// Our name for it.
         id: &'a str,
@@ -170,15 +150,11 @@ pub enum Command<'a> {
     },
     /// Answers a dialog of an extension.
     ExtensionUiResponse {
-        /// The dialog's id.
         id: &'a str,
-        /// Yes or no.
         #[serde(skip_serializing_if = "Option::is_none")]
         confirmed: Option<bool>,
-        /// A text.
         #[serde(skip_serializing_if = "Option::is_none")]
         value: Option<&'a str>,
-        /// Nothing.
         #[serde(skip_serializing_if = "Option::is_none")]
         cancelled: Option<bool>,
     },
@@ -199,7 +175,6 @@ impl Command<'_> {
 pub struct ToolStartAsked {
     /// The id that the model gave the call; the driver puts the name of the call in its place.
     pub call: String,
-    /// The tool.
     pub tool: String,
     /// What it is called with.
     #[serde(default)]
@@ -211,14 +186,12 @@ pub struct ToolStartAsked {
 pub struct ToolResultAsked {
     /// The id that the model gave the call; the driver puts the name of the call in its place.
     pub call: String,
-    /// The tool.
     pub tool: String,
 }
 
 /// A call of one of the runtime's own tools.
 #[derive(Debug, Deserialize)]
 pub struct OwnToolAsked {
-    /// The tool.
     pub tool: String,
     /// As the model gave them.
     #[serde(default)]
@@ -229,9 +202,7 @@ pub struct OwnToolAsked {
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum OwnToolAnswer {
-    /// What the model sees.
     Text(String),
-    /// Why it failed.
     Error(String),
 }
 

@@ -116,7 +116,6 @@ message!(
     /// A child of a dynamic supervisor is gone for good.
     #[derive(Debug, Clone, PartialEq, Eq)]
     pub ChildExited {
-        /// Which one.
         name: Name,
         /// Its last life.
         incarnation: u64,

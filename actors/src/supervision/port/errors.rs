@@ -9,14 +9,12 @@ pub enum AskError<M> {
     Died {
         /// The life that was handling it.
         incarnation: u64,
-        /// How that life ended.
         cause: Exit,
     },
     /// Never handled, and nobody comes back.
     Down {
         /// How the last life ended.
         cause: Exit,
-        /// The message, untouched.
         message: M,
     },
     /// Never handled: the mailbox is full, and so is the line before it.
@@ -30,11 +28,9 @@ pub enum AskError<M> {
 
 /// Why a message was not taken.
 pub enum TellError<M> {
-    /// Nobody comes back.
     Down {
         /// How the last life ended.
         cause: Exit,
-        /// The message, untouched.
         message: M,
     },
     /// The mailbox is full.

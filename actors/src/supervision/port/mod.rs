@@ -43,7 +43,6 @@ impl<M: Message> Port<M> {
         Self(Rc::new(function::FunctionPort::new(name, answer)))
     }
 
-    /// Who stands there.
     pub fn name(&self) -> Name {
         self.0.name()
     }

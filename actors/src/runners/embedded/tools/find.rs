@@ -67,7 +67,6 @@ pub(super) fn run(workspace: &Workspace, arguments: &FindArguments) -> Result<St
 
 /// What a file's path must look like.
 pub(super) enum Globs {
-    /// Anything.
     All,
     /// Like this, as a path or, where the glob has no `/`, as a name.
     Like(GlobMatcher, bool),

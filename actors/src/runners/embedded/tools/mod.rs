@@ -1,5 +1,7 @@
 //! The tools of an embedded sub-agent: the ones its agent allows, built in or registered by the embedder.
 
+#![warn(missing_docs)]
+
 mod find;
 mod grep;
 mod place;
