@@ -98,10 +98,8 @@ impl Drop for Threads {
 /// Why a call of the program's code brought nothing.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum CallLost {
-    /// It panicked; this is what it said.
     #[error("it panicked: {0}")]
     Panicked(String),
-    /// The runtime is being stopped.
     #[error("the runtime is being stopped")]
     Stopped,
 }

@@ -12,10 +12,8 @@ const DEFAULT_VENDOR: &str = "anthropic";
 /// Why a name gives no model.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ModelMappingError {
-    /// The settings name no provider.
     #[error("mapModel: defaultProvider is empty")]
     NoProvider,
-    /// The provider is not on the list.
     #[error("Model \"{model}\" uses a disallowed provider. Allowed prefixes: {}", allowed.join(", "))]
     DisallowedProvider { model: String, allowed: Vec<String> },
 }

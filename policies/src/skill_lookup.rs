@@ -23,7 +23,6 @@ pub struct SkillCandidate {
 pub enum SkillLookupError {
     #[error("Invalid skill name \"{0}\"; must match [a-zA-Z0-9_-]+ (no path separators).")]
     InvalidName(String),
-    /// None of the candidates exists.
     #[error("Skill \"{0}\" not found.")]
     NotFound(String),
 }

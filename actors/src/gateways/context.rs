@@ -83,16 +83,11 @@ impl From<RetrievalResult> for Citation {
 
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum RetrievalError {
-    /// The workspace cannot be read.
     #[error("read the workspace {path}: {why}")]
     Workspace { path: String, why: String },
     /// The engine is not there or not logged in.
     #[error("reach the context engine {engine}: {why}")]
-    Unavailable {
-        engine: String,
-        /// Its words, redacted.
-        why: String,
-    },
+    Unavailable { engine: String, why: String },
 }
 
 /// Finds what in a workspace answers a question, as long as one attempt lasts.

@@ -9,40 +9,26 @@ use std::path::PathBuf;
 /// Why the journal did not do what was asked. Nothing of the request happened.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum JournalError {
-    /// Another step stands in that place.
     #[error("step {sequence} of run {run} is already something else")]
     Conflict { run: RunId, sequence: u64 },
-    /// Steps are missing before this one.
     #[error("step {sequence} of run {run} came when step {expected} was due")]
     Gap {
         run: RunId,
-        /// The place that is due.
         expected: u64,
-        /// The place that was asked for.
         sequence: u64,
     },
     /// Another runtime has taken the run over; whoever gets this must let go of it at once.
     #[error("run {run} belongs to generation {current} now, not to generation {attempted}")]
     Fenced {
         run: RunId,
-        /// The generation that owns it.
         current: u64,
-        /// The generation that tried.
         attempted: u64,
     },
     /// The run has its terminal step; only its delivery can follow.
     #[error("run {run} has already ended, its step {sequence} cannot follow")]
-    AlreadyEnded {
-        run: RunId,
-        /// The place that was asked for.
-        sequence: u64,
-    },
-    /// There is no such run.
+    AlreadyEnded { run: RunId, sequence: u64 },
     #[error("there is no run {run}")]
-    UnknownRun {
-        /// The id that was asked for.
-        run: RunId,
-    },
+    UnknownRun { run: RunId },
     /// The first step of a run is not its acceptance.
     #[error("run {run} does not begin with its acceptance")]
     NotAccepted { run: RunId },
@@ -54,26 +40,18 @@ pub enum JournalError {
         call: String,
         why: CallRefusal,
     },
-    /// Another entry stands under that handle.
     #[error("overflow_{handle} of run {run} is already something else")]
     OverflowConflict { run: RunId, handle: u32 },
-    /// Too large to be kept.
     #[error("{bytes} bytes are more than the {bytes_max} that the journal keeps in one piece")]
-    TooLarge {
-        bytes: usize,
-        /// How large it may be.
-        bytes_max: usize,
-    },
+    TooLarge { bytes: usize, bytes_max: usize },
     /// The runtime that owns the run is alive.
     #[error("run {run} belongs to runtime {owner}, which is alive")]
     OwnerAlive { run: RunId, owner: RuntimeId },
     /// Somebody else took the run over in the meantime.
     #[error("run {run} was taken over by another runtime in the meantime")]
     ClaimLost { run: RunId },
-    /// No space is left.
     #[error("the disk that holds the journal is full")]
     DiskFull,
-    /// The journal cannot be written by us.
     #[error("the journal is read-only")]
     ReadOnly,
     /// Another process held the journal for too long.
@@ -84,21 +62,13 @@ pub enum JournalError {
     Damaged { why: String },
     /// The rows of one run are not as they were written; they are set aside at the next start.
     #[error("run {run} cannot be read any more: {why}")]
-    RunDamaged {
-        /// Which run, as its row names it.
-        run: String,
-        why: String,
-    },
+    RunDamaged { run: String, why: String },
     /// The journal's file, or its log, is not where it was.
     #[error("the journal is gone: {why}")]
-    Vanished {
-        /// Which file, and what became of it.
-        why: String,
-    },
+    Vanished { why: String },
     /// A step was written by another version and cannot be read by this one.
     #[error("step {sequence} of run {run} cannot be read by this version: {why}")]
     Unreadable { run: RunId, sequence: u64, why: String },
-    /// The disk or SQLite says something else.
     #[error("the journal's storage failed: {why}")]
     Storage { why: String },
     /// The thread that writes is gone; the runtime cannot go on.
@@ -170,24 +140,13 @@ pub enum OpenError {
         "the journal {path} was written by a newer Impresario (schema {found}, this one knows {known}); update Impresario or choose another state directory",
         path = path.display()
     )]
-    NewerSchema {
-        path: PathBuf,
-        /// The schema it has.
-        found: u32,
-        /// The newest schema this version knows.
-        known: u32,
-    },
+    NewerSchema { path: PathBuf, found: u32, known: u32 },
     /// The journal is damaged, and a living runtime still writes to it.
     #[error(
         "the journal {path} is damaged ({why}), and another Impresario still uses it; stop that one first",
         path = path.display()
     )]
-    DamagedInUse {
-        path: PathBuf,
-        /// What is wrong with it.
-        why: String,
-    },
-    /// The disk or SQLite says something else.
+    DamagedInUse { path: PathBuf, why: String },
     #[error("the journal {path} cannot be opened: {source}", path = path.display())]
     Storage { path: PathBuf, source: JournalError },
 }

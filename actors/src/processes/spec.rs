@@ -52,7 +52,6 @@ impl ProcessSpec {
 /// Why a program could not be started. Nothing is left running when one of these is returned.
 #[derive(Debug, thiserror::Error)]
 pub enum StartError {
-    /// No keeper anywhere.
     #[error("no `impresario-keeper` found {looked_in}; install it beside `impresario` or set its path")]
     KeeperMissing { looked_in: String },
     /// The keeper's file is there and cannot be run.
@@ -61,43 +60,20 @@ pub enum StartError {
     /// The keeper ended, or said nothing, before the program ran.
     #[error("the keeper {path} {what} before the program ran; is it the keeper of this version?")]
     KeeperSilent { path: PathBuf, what: &'static str },
-    /// There is no such program.
     #[error("program {program} not found in the PATH it is given, or its interpreter is missing")]
-    ProgramNotFound {
-        /// As it was asked for.
-        program: PathBuf,
-    },
+    ProgramNotFound { program: PathBuf },
     /// The program's file is there and may not or cannot be executed.
     #[error("program {program} cannot be executed ({source})")]
-    ProgramNotExecutable {
-        /// As it was asked for.
-        program: PathBuf,
-        source: io::Error,
-    },
-    /// The program cannot start there.
+    ProgramNotExecutable { program: PathBuf, source: io::Error },
     #[error("working directory {path} cannot be entered ({source})")]
     WorkingDirectory { path: PathBuf, source: io::Error },
     /// A namespace was demanded and the system gives none.
     #[error("this system gives no PID namespace ({why}); set containment to `auto` or `keeper`")]
-    NoNamespace {
-        /// What was tried and what the system said.
-        why: String,
-    },
-    /// Something that must be text is not.
+    NoNamespace { why: String },
     #[error("{what} is not valid UTF-8: {value}")]
-    NotText {
-        /// Which part of the request.
-        what: &'static str,
-        /// The value, as far as it can be shown.
-        value: String,
-    },
-    /// The system refused pipes, sockets or processes.
+    NotText { what: &'static str, value: String },
     #[error("the system refused {what} ({source})")]
-    System {
-        /// What was asked of it.
-        what: &'static str,
-        source: io::Error,
-    },
+    System { what: &'static str, source: io::Error },
 }
 
 impl From<StartError> for crate::gateways::SpawnError {

@@ -40,7 +40,6 @@ pub struct DynamicSupervisor {
 /// Why a child was not started.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum StartError {
-    /// A child of this name is there.
     #[error("a child called {0} is there already")]
     NameTaken(Name),
     /// Its builder or its `started` failed.
@@ -57,7 +56,6 @@ pub enum StartError {
 /// Why a child was not stopped.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum StopError {
-    /// No child of this name is there.
     #[error("no child called {0} is there")]
     NotThere(Name),
     /// The dynamic supervisor died, and the child with it.
