@@ -550,6 +550,9 @@ export type OfferedRun = {
   left: Array<string>,
 };
 
+/** The four ways a run can end. */
+export type TerminalState = "succeeded" | "failed" | "cancelled" | "parked";
+
 /** The codes a [`Reason`] can carry. */
 export type ReasonCode = "busy" | "needs_clarification" | "unknown_agent" | "unknown_skill" | "broken_skill" | "disallowed_provider" | "unknown_model" | "start_up_timeout" | "inactivity_timeout" | "total_timeout" | "unavailable" | "rate_limited" | "authentication" | "context_overflow" | "refused" | "retrieval_unavailable" | "spawn_failed" | "protocol_error" | "crashed" | "empty_answer" | "too_many_calls" | "too_many_processes" | "cancelled" | "tool_indeterminate" | "no_progress" | "host_gone" | "runtime_gone" | "not_resumable" | "journal_unwritable" | "journal_damaged" | "id_taken" | "internal";
 
@@ -560,9 +563,6 @@ export type Reason = {
   /** What happened and what to do, in one or two sentences, no secrets, no home paths. */
   message: string,
 };
-
-/** The four ways a run can end. */
-export type TerminalState = "succeeded" | "failed" | "cancelled" | "parked";
 
 /** Here is the result of a run. The same run may be offered again; the host drops what it already has. */
 export type DeliveryOffer = {

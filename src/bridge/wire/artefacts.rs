@@ -6,7 +6,7 @@ use super::*;
 use impresario_policies::user_lines::NO_SKILLS;
 use schemars::generate::SchemaSettings;
 use serde_json::{Value, json};
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 use std::fmt::Write;
 use ts_rs::{Config, TS, TypeVisitor};
 
@@ -20,39 +20,38 @@ pub fn typescript() -> String {
     let mut declarations = Declarations {
         // Milliseconds and counts, which JavaScript's numbers hold.
         config: Config::default().with_large_int("number"),
-        names: BTreeSet::new(),
-        text: TYPESCRIPT_HEADER.to_owned(),
+        by_name: BTreeMap::new(),
     };
     visit_messages(&mut declarations);
-    let mut text = declarations.text;
+    let mut text = TYPESCRIPT_HEADER.to_owned();
+    text.extend(declarations.by_name.into_values());
     push_constants(&mut text);
     push_methods(&mut text);
     text
 }
 
-/// The types of the messages and all they are made of, each once and after its parts.
+/// The types of the messages and all they are made of, by name: in which order the parts of a type are found is chance.
 struct Declarations {
     config: Config,
-    names: BTreeSet<String>,
-    text: String,
+    by_name: BTreeMap<String, String>,
 }
 
 impl TypeVisitor for Declarations {
     fn visit<T: TS + 'static + ?Sized>(&mut self) {
         let name = T::name(&self.config);
         let is_declared = T::output_path().is_some() && name != "string";
-        if is_declared && self.names.insert(name) {
+        if is_declared && !self.by_name.contains_key(&name) {
+            self.by_name.insert(name, declaration::<T>(&self.config));
             T::visit_dependencies(self);
-            declare::<T>(&mut self.text, &self.config);
         }
     }
 }
 
-fn declare<T: TS + ?Sized>(text: &mut String, config: &Config) {
-    text.push('\n');
+fn declaration<T: TS + ?Sized>(config: &Config) -> String {
+    let mut text = "\n".to_owned();
     if let Some(docs) = T::docs() {
         push_line(
-            text,
+            &mut text,
             &format!(
                 "/**{} */",
                 docs.trim()
@@ -64,7 +63,8 @@ fn declare<T: TS + ?Sized>(text: &mut String, config: &Config) {
         );
     }
     text.push_str("export ");
-    tidy(&T::decl(config), text);
+    tidy(&T::decl(config), &mut text);
+    text
 }
 
 /// Puts a comment of one line on one line, and members of a type below it.
