@@ -1,6 +1,82 @@
 // Generated from the Rust types of the bridge. Do not edit: change src/bridge/wire and run
 // UPDATE=1 cargo test --test bridge artefacts
 
+/** A line of the host's conversation. */
+export type ChatMessage = {
+  /** Who. */
+  role: ChatRole,
+  /** What, text only. */
+  content: string,
+};
+
+/** Who said a line of the host's conversation. */
+export type ChatRole = "user" | "assistant" | "system";
+
+/** Which skills are there? */
+export type Completions = {
+  /** For which session. */
+  session: SessionId,
+  /** The skills that the host lists itself. */
+  listed: Array<ListedSkill>,
+};
+
+/** The answer to [`DelegationAsk`]. */
+export type Delegation = {
+  /** None when the settings say no. */
+  taught: DelegationLesson | null,
+};
+
+/** Is the main agent of this session taught to delegate? */
+export type DelegationAsk = {
+  /** Which session. */
+  session: SessionId,
+};
+
+/** The same in every turn and every session, so that the provider's cache holds. */
+export type DelegationLesson = {
+  /** The name of the section of the system prompt, where it has sections. */
+  section: string,
+  /** The text of the section. */
+  block: string,
+  /** The tool; its arguments are `skill` and `task`. */
+  tool: ToolDefinition,
+};
+
+/** A result that was only shown stands in the session now. */
+export type DeliveryAcknowledged = {
+  /** Which run. */
+  run: RunId,
+};
+
+/** Here is the result of a run. The same run may be offered again; the host drops what it already has. */
+export type DeliveryOffer = {
+  /** Which run. */
+  run: RunId,
+  /** For which session; none means whichever is open. */
+  session: SessionId | null,
+  /** It was asked for in an earlier session, which the host did not keep. */
+  earlier_session: boolean,
+  /** How it ended. */
+  state: TerminalState,
+  /** The answer, or what there was of one. */
+  answer: string | null,
+  /** Why it did not succeed. */
+  reason: Reason | null,
+  /** A line for the person: the sub-agent was stopped before it was done. */
+  stopped_early: string | null,
+  /** What it is a result of. */
+  about: OfferedRun | null,
+};
+
+/** What the host says to a delivery. */
+export type DeliveryReceipt = "kept" | "shown";
+
+/** The answer to [`SessionHasRun`]. */
+export type HasRun = {
+  /** It does. */
+  has: boolean,
+};
+
 /** The first message of a connection. */
 export type Hello = {
   /** The oldest protocol version the host speaks. */
@@ -15,80 +91,6 @@ export type Hello = {
   extension_version: string,
   /** What this host can do beyond the protocol version, by name. */
   capabilities: Array<string>,
-};
-
-/** The answer to [`Hello`]. */
-export type Welcome = {
-  /** The version spoken from now on. */
-  protocol: number,
-  /** The version of the runtime. */
-  runtime_version: string,
-  /** What this runtime can do beyond the protocol version, by name. */
-  capabilities: Array<string>,
-  /** The longest line it reads, in bytes. */
-  line_bytes_max: number,
-};
-
-/** Asks for the same thing back. Both sides answer it; the doctor and the benches use it. */
-export type Ping = {
-  /** Anything. */
-  payload: unknown,
-};
-
-/** The answer to [`Ping`]. */
-export type Pong = {
-  /** What was sent. */
-  payload: unknown,
-};
-
-/** Nobody waits for this request any more; no answer is needed. */
-export type RequestCancel = {
-  /** The id of the request, as its sender chose it. */
-  id: number,
-};
-
-/** One session of a host, as the host names it (in Pi: its session id). */
-export type SessionId = string;
-
-/** How the host is used. */
-export type SessionMode = "tui" | "rpc" | "print" | "json";
-
-/** A session began, or the extension reconnected to a new runtime. Sent again with the same id it changes nothing. */
-export type SessionStart = {
-  /** The session, as the host names it. */
-  session: SessionId,
-  /** Its file; none when the host keeps it in memory only. */
-  file: string | null,
-  /** The directory it works in. */
-  cwd: string,
-  /** How the host is used. */
-  mode: SessionMode,
-  /** Whether a person can be asked. */
-  has_ui: boolean,
-  /** Whether the person trusts the workspace; none where the host has no such notion. */
-  trusted: boolean | null,
-  /** The session's own model, as `provider/id`. */
-  model: string | null,
-  /** The host's version, where it says. */
-  host_version: string | null,
-  /** Why the session starts: `startup`, `reload`, `new`, `resume`, `fork`, `reconnect`. */
-  reason: string,
-};
-
-/** A session ended. */
-export type SessionEnd = {
-  /** Which. */
-  session: SessionId,
-  /** `quit`, `reload`, `new`, `resume`, `fork`. */
-  reason: string,
-};
-
-/** A line was typed that may be ours: it begins with `/skill`. Read once, here; nobody reads it again. */
-export type TypedInput = {
-  /** Where. */
-  session: SessionId,
-  /** What, before the host expands anything. */
-  text: string,
 };
 
 /** What a typed line asks for. Nothing has happened yet: the host's side carries it out. */
@@ -128,112 +130,125 @@ export type ListedSkill = {
   base: string | null,
 };
 
-/** Run a skill. */
-export type SkillRun = {
-  /** From which session. */
+/** One block of a provider request, without its body. */
+export type MarkerBlock = {
+  /** Where it stands: `system/0`, `tools/3`, `messages/5/content/1`. */
+  path: string,
+  /** What it is. */
+  kind: MarkerBlockKind,
+  /** Length of its JSON in UTF-16 units. */
+  size: number,
+  /** The marker it carries now. */
+  marker: MarkerTtl | null,
+};
+
+/** What a block is. */
+export type MarkerBlockKind = "system" | "tool" | "text" | "image" | "thinking" | "tool_use" | "tool_result" | "other";
+
+/** One change to one block. */
+export type MarkerEdit = {
+  /** Which block. */
+  path: string,
+  /** The marker it shall carry; none removes it. */
+  marker: MarkerTtl | null,
+};
+
+/** The answer to [`MarkerSkeleton`]. No edits leave the request as it is, byte for byte. */
+export type MarkerPlan = {
+  /** The changes. */
+  edits: Array<MarkerEdit>,
+};
+
+/** The outline of a request to a provider that takes markers, in the order in which the provider hashes it. */
+export type MarkerSkeleton = {
+  /** Whose request. */
   session: SessionId,
-  /** Unique; the same request sent twice means one run. */
-  request: string,
-  /** The skill. */
-  name: string,
-  /** What is wanted. */
-  task: string,
-  /** It was typed in the host's own form: a skill of the host's is not run but refused as unknown. */
-  hosts_form: boolean,
-  /** The skills that the host lists itself. */
-  listed: Array<ListedSkill>,
-  /** The main agent delegated it and waits: it runs beside what else the session has in flight. */
-  delegated: boolean,
+  /** The model as the provider is called with it. */
+  model: string | null,
+  /** Tools, then system, then messages. */
+  blocks: Array<MarkerBlock>,
 };
 
-/** A run, for ever. Sixteen characters that sort by time of acceptance: nine of milliseconds, seven of chance. */
-export type RunId = string;
+/** How long a marked prefix is kept. */
+export type MarkerTtl = "5m" | "1h";
 
-/** The run is accepted: it is in the journal. */
-export type SkillRunAccepted = {
-  /** Its id. */
-  run: RunId,
+/** Why there was no reply. */
+export type ModelError = { "failure": "unavailable", "why": string } | { "failure": "rate_limited", "why": string } | { "failure": "authentication", "why": string } | { "failure": "context_overflow", "why": string } | { "failure": "unknown_model", "why": string } | { "failure": "refused", "why": string };
+
+/** One message of a conversation with a model. */
+export type ModelMessage = {
+  /** Who speaks. */
+  role: ModelRole,
+  /** What is said; for a tool, its result. */
+  text: string,
+  /** The calls an assistant message makes. */
+  tool_calls: Array<ToolCall>,
+  /** For a tool message: the call it answers. */
+  answers_call: string | null,
 };
 
-/** Which runs can a person go on with? */
-export type RunsResumable = {
-  /** From which session. */
-  session: SessionId,
+/** One reply. */
+export type ModelReply = {
+  /** The text. */
+  text: string,
+  /** The calls it makes. */
+  tool_calls: Array<ToolCall>,
+  /** What it used. */
+  usage: ModelUsage,
 };
 
-/** A run that a person can go on with. */
-export type ResumableRun = {
-  /** Its id. */
-  run: RunId,
-  /** The skill or agent. */
-  name: string,
-  /** How the task begins. */
-  task: string,
-  /** The directory it works in, where it is not the session's own. */
-  elsewhere: string | null,
-  /** It is not parked: its runtime is dead and its session is closed. */
-  cut_off: boolean,
-  /** When it was accepted, in milliseconds since 1970. */
-  at_ms: number,
+/** One request. Content, order and sampling are the caller's; credentials are the client's. */
+export type ModelRequest = {
+  /** `provider/id`, `offline`, or `session` for the model of the host's session. */
+  model: string,
+  /** What stands before the conversation. */
+  system: string,
+  /** The conversation. */
+  messages: Array<ModelMessage>,
+  /** The tools offered. */
+  tools: Array<ToolDefinition>,
+  /** Sampling temperature, where the provider takes one. */
+  temperature: number | null,
+  /** The reply must be one JSON object. */
+  json: boolean,
+  /** At most so many tokens in the reply. */
+  tokens_max: number,
 };
 
-/** The answer to [`RunsResumable`]. */
-export type ResumableRuns = {
-  /** Those of the session's own workspace first, the newest first. */
-  runs: Array<ResumableRun>,
+/** Who speaks. */
+export type ModelRole = "user" | "assistant" | "tool";
+
+/** Whether the host can call a model. */
+export type ModelStanding = "ready" | "unknown" | "not_logged_in";
+
+/** What a call used, or several of them, as the provider counted. */
+export type ModelUsage = {
+  /** Fresh input tokens. */
+  input: number,
+  /** Output tokens. */
+  output: number,
+  /** Input tokens read from a prompt cache. */
+  cache_read: number,
+  /** Input tokens written to a prompt cache. */
+  cache_write: number,
+  /** In US dollars, where the price of all of it is known. */
+  cost_usd: number | null,
 };
 
-/** Go on with a run that is parked or was cut off, in a new run that names it. */
-export type RunResume = {
-  /** In which session; the result belongs there. */
-  session: SessionId,
-  /** Unique; the same request sent twice means one run. */
-  request: string,
-  /** The run's id, or as much of the beginning as makes it the only one. */
-  run: string,
+/** Which of these models can the host call? Nothing is called, so it costs nothing. */
+export type ModelsCheck = {
+  /** As `provider/id`. */
+  models: Array<string>,
 };
 
-/** The new run is accepted: it is in the journal. */
-export type RunResumed = {
-  /** The new run. */
-  run: RunId,
-  /** The run that it goes on with. */
-  resumes: RunId,
-  /** The skill or agent. */
-  name: string,
-  /** What is wanted. */
-  task: string,
+/** The answer to [`ModelsCheck`], in its order. */
+export type ModelsChecked = {
+  /** One for each model. */
+  standings: Array<ModelStanding>,
 };
 
-/** Cancel a run, or all runs of the session. */
-export type SkillCancel = {
-  /** Of which session. */
-  session: SessionId,
-  /** Which run; none means every run of the session. */
-  run: RunId | null,
-  /** Who asked, for the run's reason: `escape`, `/skill:cancel`. */
-  by: string,
-};
-
-/** Cancellation is on its way; each run still ends with a delivery. */
-export type SkillCancelled = {
-  /** The runs that are being cancelled. */
-  runs: Array<RunId>,
-};
-
-/** What the person said to a question. */
-export type QuestionAnswer = {
-  /** About which run. */
-  run: RunId,
-  /** None when the question was dismissed. */
-  answer: string | null,
-};
-
-/** The runtime has the answer. */
-export type QuestionAnswered = {
-  /** Somebody was waiting for it. */
-  taken: boolean,
-};
+/** How much a notice matters. */
+export type NoticeLevel = "info" | "warning" | "error";
 
 /** Something happened in the session. */
 export type ObservedEvent = {
@@ -255,277 +270,10 @@ export type ObservedEvents = {
   dropped: number,
 };
 
-/** How long a marked prefix is kept. */
-export type MarkerTtl = "5m" | "1h";
-
-/** What a block is. */
-export type MarkerBlockKind = "system" | "tool" | "text" | "image" | "thinking" | "tool_use" | "tool_result" | "other";
-
-/** One block of a provider request, without its body. */
-export type MarkerBlock = {
-  /** Where it stands: `system/0`, `tools/3`, `messages/5/content/1`. */
-  path: string,
-  /** What it is. */
-  kind: MarkerBlockKind,
-  /** Length of its JSON in UTF-16 units. */
-  size: number,
-  /** The marker it carries now. */
-  marker: MarkerTtl | null,
-};
-
-/** The outline of a request to a provider that takes markers, in the order in which the provider hashes it. */
-export type MarkerSkeleton = {
-  /** Whose request. */
-  session: SessionId,
-  /** The model as the provider is called with it. */
-  model: string | null,
-  /** Tools, then system, then messages. */
-  blocks: Array<MarkerBlock>,
-};
-
-/** One change to one block. */
-export type MarkerEdit = {
-  /** Which block. */
-  path: string,
-  /** The marker it shall carry; none removes it. */
-  marker: MarkerTtl | null,
-};
-
-/** The answer to [`MarkerSkeleton`]. No edits leave the request as it is, byte for byte. */
-export type MarkerPlan = {
-  /** The changes. */
-  edits: Array<MarkerEdit>,
-};
-
-/** A result that was only shown stands in the session now. */
-export type DeliveryAcknowledged = {
-  /** Which run. */
-  run: RunId,
-};
-
-/** Which skills are there? */
-export type Completions = {
-  /** For which session. */
-  session: SessionId,
-  /** The skills that the host lists itself. */
-  listed: Array<ListedSkill>,
-};
-
-/** One skill a person can choose. */
-export type SkillSummary = {
-  /** Its name. */
-  name: string,
-  /** What it is for, in one line. */
-  description: string,
-  /** Why it cannot be run. */
-  problem: string | null,
-  /** In the host's own form the host runs it. */
-  of_host: boolean,
-};
-
-/** The answer to [`Completions`]. */
-export type SkillNames = {
-  /** By name. */
-  skills: Array<SkillSummary>,
-};
-
-/** What do the traces of a skill say together? */
-export type TraceReport = {
-  /** From which session; its workspace holds the traces. */
-  session: SessionId,
-  /** The skill. */
-  skill: string,
-};
-
-/** The answer to [`TraceReport`] and [`TraceView`]. What there is to complain about stands in the text too. */
-export type TraceText = {
-  /** For the person, several lines. */
-  text: string,
-};
-
-/** What happened in one run? */
-export type TraceView = {
-  /** From which session; its workspace holds the traces. */
-  session: SessionId,
-  /** The trace's file, as the report lists it. */
-  file: string,
-};
-
-/** Which traces are there? */
-export type TraceList = {
-  /** From which session; its workspace holds the traces. */
-  session: SessionId,
-};
-
-/** One trace a person can choose. */
-export type TraceName = {
-  /** Its file. */
-  file: string,
-  /** The skill. */
-  skill: string,
-  /** When the run ended, in milliseconds since 1970. */
-  at_ms: number,
-};
-
-/** The answer to [`TraceList`]. */
-export type TraceNames = {
-  /** The newest first, at most 100. */
-  traces: Array<TraceName>,
-};
-
-/** Is the main agent of this session taught to delegate? */
-export type DelegationAsk = {
-  /** Which session. */
-  session: SessionId,
-};
-
-/** What a model is told of a tool. */
-export type ToolDefinition = {
-  /** `[A-Za-z0-9_-]+`: providers refuse anything else. */
-  name: string,
-  /** What it does. */
-  description: string,
-  /** JSON Schema of its arguments: an object. */
-  parameters: Record<string, unknown>,
-};
-
-/** The same in every turn and every session, so that the provider's cache holds. */
-export type DelegationLesson = {
-  /** The name of the section of the system prompt, where it has sections. */
-  section: string,
-  /** The text of the section. */
-  block: string,
-  /** The tool; its arguments are `skill` and `task`. */
-  tool: ToolDefinition,
-};
-
-/** The answer to [`DelegationAsk`]. */
-export type Delegation = {
-  /** None when the settings say no. */
-  taught: DelegationLesson | null,
-};
-
-/** What a run is doing now. Lossy: the next one replaces it. */
-export type UiProgress = {
-  /** Which run. */
-  run: RunId,
-  /** Of which session; none means whichever is open. */
-  session: SessionId | null,
-  /** One short line. */
-  doing: string,
-  /** Tool calls begun so far. */
-  tool_calls: number,
-  /** When this was true, in milliseconds since 1970. */
-  at_ms: number,
-};
-
-/** How much a notice matters. */
-export type NoticeLevel = "info" | "warning" | "error";
-
-/** Something a person should read that is no result of a run. */
-export type UiNotice = {
-  /** How much it matters. */
-  level: NoticeLevel,
-  /** What to read. */
-  text: string,
-};
-
-/** Show this question to the person. Asked again while it is open, it is shown again. */
-export type QuestionAsk = {
-  /** About which run. */
-  run: RunId,
-  /** In which session; none means whichever is open. */
-  session: SessionId | null,
-  /** The question. */
-  question: string,
-};
-
-/** The answer to [`QuestionAsk`]; what the person says comes as [`QuestionAnswer`]. */
-export type QuestionShown = {
-  /** False when nobody is there to answer. */
-  shown: boolean,
-};
-
-/** A call of a tool by a model. */
-export type ToolCall = {
-  /** The id the model gave it. */
-  id: string,
-  /** The tool. */
-  tool: string,
-  /** Its arguments. */
-  arguments: Record<string, unknown>,
-};
-
-/** Who speaks. */
-export type ModelRole = "user" | "assistant" | "tool";
-
-/** One message of a conversation with a model. */
-export type ModelMessage = {
-  /** Who speaks. */
-  role: ModelRole,
-  /** What is said; for a tool, its result. */
-  text: string,
-  /** The calls an assistant message makes. */
-  tool_calls: Array<ToolCall>,
-  /** For a tool message: the call it answers. */
-  answers_call: string | null,
-};
-
-/** One request. Content, order and sampling are the caller's; credentials are the client's. */
-export type ModelRequest = {
-  /** `provider/id`, `offline`, or `session` for the model of the host's session. */
-  model: string,
-  /** What stands before the conversation. */
-  system: string,
-  /** The conversation. */
-  messages: Array<ModelMessage>,
-  /** The tools offered. */
-  tools: Array<ToolDefinition>,
-  /** Sampling temperature, where the provider takes one. */
-  temperature: number | null,
-  /** The reply must be one JSON object. */
-  json: boolean,
-  /** At most so many tokens in the reply. */
-  tokens_max: number,
-};
-
-/** What a call used, or several of them, as the provider counted. */
-export type ModelUsage = {
-  /** Fresh input tokens. */
-  input: number,
-  /** Output tokens. */
-  output: number,
-  /** Input tokens read from a prompt cache. */
-  cache_read: number,
-  /** Input tokens written to a prompt cache. */
-  cache_write: number,
-  /** In US dollars, where the price of all of it is known. */
-  cost_usd: number | null,
-};
-
-/** One reply. */
-export type ModelReply = {
-  /** The text. */
-  text: string,
-  /** The calls it makes. */
-  tool_calls: Array<ToolCall>,
-  /** What it used. */
-  usage: ModelUsage,
-};
-
-/** Which of these models can the host call? Nothing is called, so it costs nothing. */
-export type ModelsCheck = {
-  /** As `provider/id`. */
-  models: Array<string>,
-};
-
-/** Whether the host can call a model. */
-export type ModelStanding = "ready" | "unknown" | "not_logged_in";
-
-/** The answer to [`ModelsCheck`], in its order. */
-export type ModelsChecked = {
-  /** One for each model. */
-  standings: Array<ModelStanding>,
+/** The answer to [`DeliveryOffer`]. */
+export type OfferReceipt = {
+  /** What became of it; after `shown`, [`DeliveryAcknowledged`] follows when it is kept. */
+  receipt: DeliveryReceipt,
 };
 
 /** A question of a run, and what the person answered. */
@@ -550,11 +298,47 @@ export type OfferedRun = {
   left: Array<string>,
 };
 
-/** The four ways a run can end. */
-export type TerminalState = "succeeded" | "failed" | "cancelled" | "parked";
+/** Asks for the same thing back. Both sides answer it; the doctor and the benches use it. */
+export type Ping = {
+  /** Anything. */
+  payload: unknown,
+};
 
-/** The codes a [`Reason`] can carry. */
-export type ReasonCode = "busy" | "needs_clarification" | "unknown_agent" | "unknown_skill" | "broken_skill" | "disallowed_provider" | "unknown_model" | "start_up_timeout" | "inactivity_timeout" | "total_timeout" | "unavailable" | "rate_limited" | "authentication" | "context_overflow" | "refused" | "retrieval_unavailable" | "spawn_failed" | "protocol_error" | "crashed" | "empty_answer" | "too_many_calls" | "too_many_processes" | "cancelled" | "tool_indeterminate" | "no_progress" | "host_gone" | "runtime_gone" | "not_resumable" | "journal_unwritable" | "journal_damaged" | "id_taken" | "internal";
+/** The answer to [`Ping`]. */
+export type Pong = {
+  /** What was sent. */
+  payload: unknown,
+};
+
+/** What the person said to a question. */
+export type QuestionAnswer = {
+  /** About which run. */
+  run: RunId,
+  /** None when the question was dismissed. */
+  answer: string | null,
+};
+
+/** The runtime has the answer. */
+export type QuestionAnswered = {
+  /** Somebody was waiting for it. */
+  taken: boolean,
+};
+
+/** Show this question to the person. Asked again while it is open, it is shown again. */
+export type QuestionAsk = {
+  /** About which run. */
+  run: RunId,
+  /** In which session; none means whichever is open. */
+  session: SessionId | null,
+  /** The question. */
+  question: string,
+};
+
+/** The answer to [`QuestionAsk`]; what the person says comes as [`QuestionAnswer`]. */
+export type QuestionShown = {
+  /** False when nobody is there to answer. */
+  shown: boolean,
+};
 
 /** Why a run did not succeed: a code for programs, a sentence for a tired person. */
 export type Reason = {
@@ -564,56 +348,74 @@ export type Reason = {
   message: string,
 };
 
-/** Here is the result of a run. The same run may be offered again; the host drops what it already has. */
-export type DeliveryOffer = {
-  /** Which run. */
+/** The codes a [`Reason`] can carry. */
+export type ReasonCode = "busy" | "needs_clarification" | "unknown_agent" | "unknown_skill" | "broken_skill" | "disallowed_provider" | "unknown_model" | "start_up_timeout" | "inactivity_timeout" | "total_timeout" | "unavailable" | "rate_limited" | "authentication" | "context_overflow" | "refused" | "retrieval_unavailable" | "spawn_failed" | "protocol_error" | "crashed" | "empty_answer" | "too_many_calls" | "too_many_processes" | "cancelled" | "tool_indeterminate" | "no_progress" | "host_gone" | "runtime_gone" | "not_resumable" | "journal_unwritable" | "journal_damaged" | "id_taken" | "internal";
+
+/** Nobody waits for this request any more; no answer is needed. */
+export type RequestCancel = {
+  /** The id of the request, as its sender chose it. */
+  id: number,
+};
+
+/** A run that a person can go on with. */
+export type ResumableRun = {
+  /** Its id. */
   run: RunId,
-  /** For which session; none means whichever is open. */
-  session: SessionId | null,
-  /** It was asked for in an earlier session, which the host did not keep. */
-  earlier_session: boolean,
-  /** How it ended. */
-  state: TerminalState,
-  /** The answer, or what there was of one. */
-  answer: string | null,
-  /** Why it did not succeed. */
-  reason: Reason | null,
-  /** A line for the person: the sub-agent was stopped before it was done. */
-  stopped_early: string | null,
-  /** What it is a result of. */
-  about: OfferedRun | null,
+  /** The skill or agent. */
+  name: string,
+  /** How the task begins. */
+  task: string,
+  /** The directory it works in, where it is not the session's own. */
+  elsewhere: string | null,
+  /** It is not parked: its runtime is dead and its session is closed. */
+  cut_off: boolean,
+  /** When it was accepted, in milliseconds since 1970. */
+  at_ms: number,
 };
 
-/** What the host says to a delivery. */
-export type DeliveryReceipt = "kept" | "shown";
-
-/** The answer to [`DeliveryOffer`]. */
-export type OfferReceipt = {
-  /** What became of it; after `shown`, [`DeliveryAcknowledged`] follows when it is kept. */
-  receipt: DeliveryReceipt,
+/** The answer to [`RunsResumable`]. */
+export type ResumableRuns = {
+  /** Those of the session's own workspace first, the newest first. */
+  runs: Array<ResumableRun>,
 };
 
-/** The newest messages of the session's own branch, please. */
-export type SessionHistory = {
-  /** At most so many. */
-  messages_max: number,
+/** A run, for ever. Sixteen characters that sort by time of acceptance: nine of milliseconds, seven of chance. */
+export type RunId = string;
+
+/** Go on with a run that is parked or was cut off, in a new run that names it. */
+export type RunResume = {
+  /** In which session; the result belongs there. */
+  session: SessionId,
+  /** Unique; the same request sent twice means one run. */
+  request: string,
+  /** The run's id, or as much of the beginning as makes it the only one. */
+  run: string,
 };
 
-/** Who said a line of the host's conversation. */
-export type ChatRole = "user" | "assistant" | "system";
-
-/** A line of the host's conversation. */
-export type ChatMessage = {
-  /** Who. */
-  role: ChatRole,
-  /** What, text only. */
-  content: string,
+/** The new run is accepted: it is in the journal. */
+export type RunResumed = {
+  /** The new run. */
+  run: RunId,
+  /** The run that it goes on with. */
+  resumes: RunId,
+  /** The skill or agent. */
+  name: string,
+  /** What is wanted. */
+  task: string,
 };
 
-/** The answer to [`SessionHistory`], oldest first. */
-export type SessionHistoryMessages = {
-  /** The messages. */
-  messages: Array<ChatMessage>,
+/** Which runs can a person go on with? */
+export type RunsResumable = {
+  /** From which session. */
+  session: SessionId,
+};
+
+/** A session ended. */
+export type SessionEnd = {
+  /** Which. */
+  session: SessionId,
+  /** `quit`, `reload`, `new`, `resume`, `fork`. */
+  reason: string,
 };
 
 /** Does the result of this run stand in the session branch for good, or was it read there? */
@@ -624,14 +426,212 @@ export type SessionHasRun = {
   session: SessionId | null,
 };
 
-/** The answer to [`SessionHasRun`]. */
-export type HasRun = {
-  /** It does. */
-  has: boolean,
+/** The newest messages of the session's own branch, please. */
+export type SessionHistory = {
+  /** At most so many. */
+  messages_max: number,
 };
 
-/** Why there was no reply. */
-export type ModelError = { "failure": "unavailable", "why": string } | { "failure": "rate_limited", "why": string } | { "failure": "authentication", "why": string } | { "failure": "context_overflow", "why": string } | { "failure": "unknown_model", "why": string } | { "failure": "refused", "why": string };
+/** The answer to [`SessionHistory`], oldest first. */
+export type SessionHistoryMessages = {
+  /** The messages. */
+  messages: Array<ChatMessage>,
+};
+
+/** One session of a host, as the host names it (in Pi: its session id). */
+export type SessionId = string;
+
+/** How the host is used. */
+export type SessionMode = "tui" | "rpc" | "print" | "json";
+
+/** A session began, or the extension reconnected to a new runtime. Sent again with the same id it changes nothing. */
+export type SessionStart = {
+  /** The session, as the host names it. */
+  session: SessionId,
+  /** Its file; none when the host keeps it in memory only. */
+  file: string | null,
+  /** The directory it works in. */
+  cwd: string,
+  /** How the host is used. */
+  mode: SessionMode,
+  /** Whether a person can be asked. */
+  has_ui: boolean,
+  /** Whether the person trusts the workspace; none where the host has no such notion. */
+  trusted: boolean | null,
+  /** The session's own model, as `provider/id`. */
+  model: string | null,
+  /** The host's version, where it says. */
+  host_version: string | null,
+  /** Why the session starts: `startup`, `reload`, `new`, `resume`, `fork`, `reconnect`. */
+  reason: string,
+};
+
+/** Cancel a run, or all runs of the session. */
+export type SkillCancel = {
+  /** Of which session. */
+  session: SessionId,
+  /** Which run; none means every run of the session. */
+  run: RunId | null,
+  /** Who asked, for the run's reason: `escape`, `/skill:cancel`. */
+  by: string,
+};
+
+/** Cancellation is on its way; each run still ends with a delivery. */
+export type SkillCancelled = {
+  /** The runs that are being cancelled. */
+  runs: Array<RunId>,
+};
+
+/** The answer to [`Completions`]. */
+export type SkillNames = {
+  /** By name. */
+  skills: Array<SkillSummary>,
+};
+
+/** Run a skill. */
+export type SkillRun = {
+  /** From which session. */
+  session: SessionId,
+  /** Unique; the same request sent twice means one run. */
+  request: string,
+  /** The skill. */
+  name: string,
+  /** What is wanted. */
+  task: string,
+  /** It was typed in the host's own form: a skill of the host's is not run but refused as unknown. */
+  hosts_form: boolean,
+  /** The skills that the host lists itself. */
+  listed: Array<ListedSkill>,
+  /** The main agent delegated it and waits: it runs beside what else the session has in flight. */
+  delegated: boolean,
+};
+
+/** The run is accepted: it is in the journal. */
+export type SkillRunAccepted = {
+  /** Its id. */
+  run: RunId,
+};
+
+/** One skill a person can choose. */
+export type SkillSummary = {
+  /** Its name. */
+  name: string,
+  /** What it is for, in one line. */
+  description: string,
+  /** Why it cannot be run. */
+  problem: string | null,
+  /** In the host's own form the host runs it. */
+  of_host: boolean,
+};
+
+/** The four ways a run can end. */
+export type TerminalState = "succeeded" | "failed" | "cancelled" | "parked";
+
+/** A call of a tool by a model. */
+export type ToolCall = {
+  /** The id the model gave it. */
+  id: string,
+  /** The tool. */
+  tool: string,
+  /** Its arguments. */
+  arguments: Record<string, unknown>,
+};
+
+/** What a model is told of a tool. */
+export type ToolDefinition = {
+  /** `[A-Za-z0-9_-]+`: providers refuse anything else. */
+  name: string,
+  /** What it does. */
+  description: string,
+  /** JSON Schema of its arguments: an object. */
+  parameters: Record<string, unknown>,
+};
+
+/** Which traces are there? */
+export type TraceList = {
+  /** From which session; its workspace holds the traces. */
+  session: SessionId,
+};
+
+/** One trace a person can choose. */
+export type TraceName = {
+  /** Its file. */
+  file: string,
+  /** The skill. */
+  skill: string,
+  /** When the run ended, in milliseconds since 1970. */
+  at_ms: number,
+};
+
+/** The answer to [`TraceList`]. */
+export type TraceNames = {
+  /** The newest first, at most 100. */
+  traces: Array<TraceName>,
+};
+
+/** What do the traces of a skill say together? */
+export type TraceReport = {
+  /** From which session; its workspace holds the traces. */
+  session: SessionId,
+  /** The skill. */
+  skill: string,
+};
+
+/** The answer to [`TraceReport`] and [`TraceView`]. What there is to complain about stands in the text too. */
+export type TraceText = {
+  /** For the person, several lines. */
+  text: string,
+};
+
+/** What happened in one run? */
+export type TraceView = {
+  /** From which session; its workspace holds the traces. */
+  session: SessionId,
+  /** The trace's file, as the report lists it. */
+  file: string,
+};
+
+/** A line was typed that may be ours: it begins with `/skill`. Read once, here; nobody reads it again. */
+export type TypedInput = {
+  /** Where. */
+  session: SessionId,
+  /** What, before the host expands anything. */
+  text: string,
+};
+
+/** Something a person should read that is no result of a run. */
+export type UiNotice = {
+  /** How much it matters. */
+  level: NoticeLevel,
+  /** What to read. */
+  text: string,
+};
+
+/** What a run is doing now. Lossy: the next one replaces it. */
+export type UiProgress = {
+  /** Which run. */
+  run: RunId,
+  /** Of which session; none means whichever is open. */
+  session: SessionId | null,
+  /** One short line. */
+  doing: string,
+  /** Tool calls begun so far. */
+  tool_calls: number,
+  /** When this was true, in milliseconds since 1970. */
+  at_ms: number,
+};
+
+/** The answer to [`Hello`]. */
+export type Welcome = {
+  /** The version spoken from now on. */
+  protocol: number,
+  /** The version of the runtime. */
+  runtime_version: string,
+  /** What this runtime can do beyond the protocol version, by name. */
+  capabilities: Array<string>,
+  /** The longest line it reads, in bytes. */
+  line_bytes_max: number,
+};
 
 export const PROTOCOL_VERSION = 1;
 export const PROTOCOL_VERSION_OLDEST = 1;
