@@ -9,11 +9,11 @@
 mod auggie;
 #[path = "conformance/compare.rs"]
 mod compare;
-#[path = "conformance/json.rs"]
-mod json;
 #[path = "../actors/src/journal/tests/disk.rs"]
 #[allow(dead_code, reason = "the tests of the journal use the rest")]
 mod disk;
+#[path = "conformance/json.rs"]
+mod json;
 #[path = "conformance/vectors.rs"]
 mod vectors;
 

@@ -1,8 +1,8 @@
 //! Where recorded skills are played: the product's own tree under a paused clock, with a host, a routing model and a
 //! sub-agent that do what a record says. Files are real, in a directory of their own.
 
-use crate::json::Json;
 use crate::disk::SimulatedDisk;
+use crate::json::Json;
 use async_trait::async_trait;
 use futures_util::FutureExt;
 use impresario::settings::{Settings, SettingsPlaces};
