@@ -7,14 +7,12 @@ use impresario::chaos::{
     Breach, DeliverySeen, Evidence, JournalRow, ModelCallSeen, OrderedCall, Tokens, audit, evidence_of,
 };
 use impresario_model_server::{Call, Ledger, Outcome, Said};
+use impresario_test_support::waiting::until;
 use serde_json::Value;
 use std::cell::{Cell, RefCell};
 use std::fs::{self, File, TryLockError};
 use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant};
 
-/// How long a runtime may take to go when everybody who used it has gone.
-const GOES_WITHIN: Duration = Duration::from_secs(60);
 /// What calls models and is no sub-agent, by the names that scripts give it.
 const NO_SUB_AGENTS: [&str; 3] = ["brief", "judge", "main agent"];
 
@@ -124,15 +122,11 @@ impl Audit {
 
     /// Whoever drives runs here holds a lock until it is gone.
     fn wait_for_runtimes(&self) {
-        let deadline = Instant::now() + GOES_WITHIN;
-        while let Some(alive) = living_runtime(&self.state) {
-            assert!(
-                Instant::now() < deadline,
-                "a runtime does not go: {}",
-                alive.display()
-            );
-            std::thread::sleep(Duration::from_millis(5));
-        }
+        let alive = || living_runtime(&self.state);
+        until(
+            || alive().is_none(),
+            || format!("a runtime does not go: {:?}", alive()),
+        );
     }
 
     /// The steps of the runs in question.

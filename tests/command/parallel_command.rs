@@ -1,6 +1,6 @@
 //! `impresario parallel` as a person and a script meet it.
 
-use crate::place::{ANSWERED_BY, Place, QUESTION, Said, processes_of};
+use crate::place::{ANSWERED_BY, Hanging, Place, QUESTION, Said, processes_of};
 use serde_json::{Value, json};
 use std::fs;
 use std::process::Stdio;
@@ -73,13 +73,14 @@ fn a_file_that_cannot_be_meant_is_told_with_its_place_and_nothing_runs() {
 #[test]
 fn a_settings_file_can_forbid_it_and_sets_its_limits() {
     let place = Place::new();
-    place.settings(&json!({ "enabled": false }));
+    place.set_for_groups(json!({ "enabled": false }));
     let refused = place.parallel(&[], &two());
     refused.check(1);
     let words = "parallelSubagents.enabled=false — refusing to run";
     assert!(refused.stderr.contains(words), "{}", refused.stderr);
 
-    place.settings(&json!({ "maxSubagents": 1, "perWorkerOutputCharCap": 60, "totalTimeoutMs": 50_000 }));
+    place
+        .set_for_groups(json!({ "maxSubagents": 1, "perWorkerOutputCharCap": 60, "totalTimeoutMs": 50_000 }));
     let capped = place.parallel(&[], &two());
     capped.check(0);
     assert_eq!(
@@ -183,15 +184,7 @@ fn two() -> Value {
     ])
 }
 
-trait InParallel {
-    fn parallel(&self, options: &[&str], subtasks: &Value) -> Said;
-    fn parallel_text(&self, options: &[&str], text: &str) -> Said;
-    fn start_hanging_group(&self, options: &[&str], subtasks: &Value) -> crate::place::Hanging;
-    fn settings(&self, parallel: &Value);
-    fn traces(&self) -> usize;
-}
-
-impl InParallel for Place {
+impl Place {
     fn parallel(&self, options: &[&str], subtasks: &Value) -> Said {
         self.parallel_text(options, &subtasks.to_string())
     }
@@ -201,7 +194,7 @@ impl InParallel for Place {
         self.run(&[&["parallel"], options, &["subtasks.json"]].concat())
     }
 
-    fn start_hanging_group(&self, options: &[&str], subtasks: &Value) -> crate::place::Hanging {
+    fn start_hanging_group(&self, options: &[&str], subtasks: &Value) -> Hanging {
         fs::write(self.workspace().join("subtasks.json"), subtasks.to_string()).expect("a file");
         let pi = self.pi_that_hangs();
         let fixed = [
@@ -216,11 +209,8 @@ impl InParallel for Place {
         self.hang(&[&fixed[..], options, &["subtasks.json"]].concat())
     }
 
-    fn settings(&self, parallel: &Value) {
-        let text = json!({ "impresario": { "parallelSubagents": parallel } }).to_string();
-        let file = self.workspace().join(".pi/settings.json");
-        fs::create_dir_all(file.parent().expect("a directory")).expect("a directory");
-        fs::write(file, text).expect("a file");
+    fn set_for_groups(&self, parallel: Value) {
+        self.configure(json!({ "parallelSubagents": parallel }));
     }
 
     fn traces(&self) -> usize {
@@ -230,12 +220,7 @@ impl InParallel for Place {
     }
 }
 
-trait OfGroup {
-    fn first_line(&self) -> Value;
-    fn members(&self) -> Vec<String>;
-}
-
-impl OfGroup for crate::place::Hanging {
+impl Hanging {
     fn first_line(&self) -> Value {
         let first = self.heard().lines().next().expect("a line");
         serde_json::from_str(first).expect("JSON")

@@ -3,13 +3,13 @@
 use crate::audit::Audit;
 use impresario_actors::processes::marked_processes;
 use impresario_test_support::programs::write_script;
+use impresario_test_support::waiting;
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
 use std::fs;
 use std::io::{BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStderr, ChildStdout, Command, Stdio};
-use std::time::{Duration, Instant};
 use tempfile::TempDir;
 
 pub const PROGRAM: &str = env!("CARGO_BIN_EXE_impresario");
@@ -19,16 +19,10 @@ const STATE_BELOW_HOME: &str = ".local/state/impresario";
 /// The file of the workspace that answers it.
 pub const ANSWERED_BY: &str = "src/revival.rs";
 
-/// Nothing here is measured; this only keeps a broken promise from lasting for ever.
-pub const PATIENCE: Duration = Duration::from_secs(60);
-
 /// Waits until something holds.
+#[track_caller]
 pub fn until(what: &str, holds: impl Fn() -> bool) {
-    let began = Instant::now();
-    while !holds() {
-        assert!(began.elapsed() < PATIENCE, "it never came to this: {what}");
-        std::thread::sleep(Duration::from_millis(5));
-    }
+    waiting::until(holds, || what.to_string());
 }
 
 /// How many processes carry the mark of a run.
@@ -119,6 +113,12 @@ impl Place {
     /// Where the program keeps its state when only `HOME` is known.
     pub fn state(&self) -> PathBuf {
         self.home().join(STATE_BELOW_HOME)
+    }
+
+    /// The settings of the workspace.
+    pub fn configure(&self, settings: Value) {
+        let text = json!({ "impresario": settings }).to_string();
+        write(&self.workspace().join(".pi/settings.json"), &text);
     }
 
     pub fn workspace_skill(&self, name: &str, text: &str) {

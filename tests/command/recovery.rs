@@ -1,10 +1,11 @@
 //! How a run comes back: every row of the table, with SIGKILL on a real process at a known point.
 
 use crate::audit::Audit;
-use crate::place::{ANSWERED_BY, PATIENCE, Place, Said, processes_of, until};
+use crate::place::{ANSWERED_BY, Place, Said, processes_of, until};
 use crate::victim::{Halt, LOOKS, Scene, Victim, WRITES, three_side_by_side, until_all_is_over};
 use impresario::chaos::{Evidence, Expected, audit};
 use impresario::runtime::{GroupId, Outcome, ReasonCode, RunId, TerminalState};
+use impresario_test_support::waiting::PATIENCE;
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 use tempfile::TempDir;

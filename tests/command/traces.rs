@@ -63,11 +63,6 @@ fn put_history(place: &Place, failures: u64) {
     }
 }
 
-fn settings(place: &Place, settings: Value) {
-    let file = place.workspace().join(".pi/settings.json");
-    fs::write(file, json!({ "impresario": settings }).to_string()).expect("settings");
-}
-
 fn fail_once(place: &Place) -> Said {
     let said = place.run(&["skill", "demo", TOO_LITTLE]);
     said.check(1);
@@ -121,7 +116,7 @@ fn a_failed_run_leaves_its_trace_too() {
 #[test]
 fn arguments_and_results_stand_in_the_trace_as_much_as_is_wanted_and_without_secrets() {
     let place = place();
-    settings(&place, json!({"executionTrace": {"maxResultPreviewChars": 100}}));
+    place.configure(json!({"executionTrace": {"maxResultPreviewChars": 100}}));
     let secret = "sk-ant-api03-abcdefghijklmnopqrstuvwxyz0123456789";
     place
         .run(&["skill", "demo", &format!("{QUESTION} key {secret}")])
@@ -204,10 +199,7 @@ fn a_warning_is_remembered_though_the_process_was_killed() {
 fn warnings_can_be_switched_off() {
     let place = place();
     put_history(&place, 5);
-    settings(
-        &place,
-        json!({"traceObservability": {"degradationAlertEnabled": false}}),
-    );
+    place.configure(json!({"traceObservability": {"degradationAlertEnabled": false}}));
     assert!(!fail_once(&place).stderr.contains("Degradation"));
 }
 
@@ -267,10 +259,7 @@ fn what_is_seen_of_traces_is_logged_without_what_they_say() {
 #[test]
 fn a_short_report_follows_a_run_where_it_is_wanted() {
     let place = place();
-    settings(
-        &place,
-        json!({"traceObservability": {"showReportAfterExecution": true}}),
-    );
+    place.configure(json!({"traceObservability": {"showReportAfterExecution": true}}));
     let first = place.run(&["skill", "demo", QUESTION]);
     assert!(
         first
@@ -291,7 +280,7 @@ fn a_short_report_follows_a_run_where_it_is_wanted() {
 #[test]
 fn only_old_traces_of_the_skill_that_ran_go() {
     let place = place();
-    settings(&place, json!({"traceObservability": {"maxTracesPerSkill": 5}}));
+    place.configure(json!({"traceObservability": {"maxTracesPerSkill": 5}}));
     put_history(&place, 7);
     let others = [
         "package_lock.json",
@@ -359,8 +348,7 @@ fn a_report_counts_outcomes_signals_and_the_trend_and_damaged_files_cost_nothing
 fn how_much_a_report_shows_is_set() {
     let place = place();
     put_history(&place, 5);
-    settings(
-        &place,
+    place.configure(
         json!({"traceObservability": {"reportMaxTraces": 4, "reportMaxInlineTraces": 2, "trendWindow": 2}}),
     );
     let said = place.run(&["trace", "report", "demo"]);
@@ -400,7 +388,7 @@ fn traces_that_are_not_there_and_names_that_are_none_are_sentences() {
     check(&["trace", "view", "../../secret.json"], 1, "not found");
     put(&place, "demo_1.json", "{}");
     check(&["trace", "view", "demo_1.json"], 1, "damaged, or no trace");
-    settings(&place, json!({"traceObservability": {"enabled": false}}));
+    place.configure(json!({"traceObservability": {"enabled": false}}));
     check(
         &["trace", "report", "demo"],
         1,
@@ -416,10 +404,7 @@ fn traces_that_are_not_there_and_names_that_are_none_are_sentences() {
 #[test]
 fn without_observability_a_trace_is_written_and_nothing_is_said_of_it() {
     let place = place();
-    settings(
-        &place,
-        json!({"traceObservability": {"enabled": false, "showReportAfterExecution": true}}),
-    );
+    place.configure(json!({"traceObservability": {"enabled": false, "showReportAfterExecution": true}}));
     put_history(&place, 5);
     let said = fail_once(&place);
     assert!(

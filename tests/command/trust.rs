@@ -1,8 +1,9 @@
 //! What a workspace brings along is taken when a person says so, and what anybody wrote reaches a terminal as text.
 
-use crate::place::{PATIENCE, Place, QUESTION, Said, until};
+use crate::place::{Place, QUESTION, Said, until};
 use impresario_test_support::programs::write_script;
 use impresario_test_support::terminal::{Key, Terminal};
+use impresario_test_support::waiting::PATIENCE;
 use serde_json::json;
 use std::fs;
 use std::io::Write;
@@ -25,15 +26,9 @@ impl Cloned {
         let cloned = Self { place };
         let program = cloned.place.workspace().join("tool.sh");
         write_script(&program, &format!("echo ran >> '{}'", cloned.proof().display()));
-        let settings = json!({ "impresario": {
+        cloned.place.configure(json!({
             "retrieval": { "engine": "auggie" }, "auggieBinPath": program,
-        } });
-        fs::create_dir(cloned.place.workspace().join(".pi")).expect("a directory");
-        fs::write(
-            cloned.place.workspace().join(".pi/settings.json"),
-            settings.to_string(),
-        )
-        .expect("settings");
+        }));
         cloned
     }
 

@@ -10,6 +10,7 @@ use impresario::runtime::{
     async_trait,
 };
 use impresario::{Run, Runtime, RuntimeError, SubAgent};
+use impresario_test_support::waiting::PATIENCE;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use serde_json::{Value, json};
 use std::process::Command;
@@ -20,8 +21,6 @@ use tempfile::TempDir;
 use tokio::sync::Notify;
 
 const STORY: &str = "FULL_DISK_STORY";
-/// Nothing here is measured; this only keeps a broken promise from lasting for ever: while it lasts, the disk is full.
-const PATIENCE: Duration = Duration::from_secs(60);
 /// Longer than any series of quick tries.
 const FULL_FOR: Duration = Duration::from_secs(5);
 

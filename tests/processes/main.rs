@@ -14,6 +14,7 @@ use impresario_actors::processes::{
     SweepReport, contain, marked_processes, sweep, sweep_stale,
 };
 use impresario_policies::domain::{Containment, Proof, RunId};
+use impresario_test_support::waiting::until;
 use rustix::process::{Pid, Signal, kill_process};
 use std::collections::BTreeMap;
 use std::env;
@@ -103,8 +104,9 @@ impl Scene {
                 .count();
             (living.len() - sleeping, sleeping) == (shells, sleepers)
         };
-        let what = format!("{shells} shells and {sleepers} sleepers");
-        wait_until(&what, is_so, || format!("{:#?}", self.living()));
+        until(is_so, || {
+            format!("{shells} shells and {sleepers} sleepers: {:#?}", self.living())
+        });
     }
 
     /// Until each of them has become what it is going to be.
@@ -170,18 +172,6 @@ fn is_ended(pid: i32) -> bool {
 
 fn signal(pid: i32, signal: Signal) {
     let _ = Pid::from_raw(pid).map(|pid| kill_process(pid, signal));
-}
-
-fn wait_until(what: &str, mut is_so: impl FnMut() -> bool, seen: impl Fn() -> String) {
-    let until = Instant::now() + LONG;
-    while !is_so() {
-        assert!(
-            Instant::now() < until,
-            "waited in vain for {what}; seen: {}",
-            seen()
-        );
-        std::thread::sleep(Duration::from_millis(2));
-    }
 }
 
 /// Both ways to hold, where the system gives namespaces; a system that does not is told of.
@@ -438,10 +428,9 @@ async fn the_kernel_asks_the_program_of_a_killed_keeper_to_end() {
     signal(scene.keepers()[0], Signal::KILL);
 
     // Nothing of ours can run while this one thread waits.
-    wait_until(
-        "the program's end",
+    until(
         || scene.living().is_empty(),
-        || format!("{:?}", scene.living()),
+        || format!("it ends: {:?}", scene.living()),
     );
     assert_eq!(ended(&process).await.processes_left, 0);
 }
@@ -548,10 +537,9 @@ async fn killed_with_its_keeper_a_namespace_is_empty_at_once_and_a_keeper_leaves
         runtime.wait().expect("reap the runtime");
 
         if setting == ContainmentSetting::Keeper {
-            wait_until(
-                "the keeper's death",
+            until(
                 || scene.keepers().is_empty(),
-                || format!("{:?}", scene.keepers()),
+                || format!("it dies: {:?}", scene.keepers()),
             );
             let strays = marked_processes()
                 .iter()
