@@ -152,3 +152,21 @@ const LOCK_SUFFIX: &str = ".lock";
 fn lock_path(directory: &Path, runtime: &RuntimeId) -> PathBuf {
     directory.join(format!("{runtime}{LOCK_SUFFIX}"))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// As a child has it between its fork and its own program: the same open file.
+    #[test]
+    fn a_dropped_lock_is_free_although_a_child_still_has_its_file() {
+        let directory = tempfile::tempdir().expect("a directory");
+        let runtime = RuntimeId::new(UnixMillis(1), 1);
+        let lock = RuntimeLock::take(directory.path(), &runtime).expect("a lock");
+        let of_a_child = lock.file.try_clone().expect("the same open file");
+        assert!(find_dead(directory.path(), &runtime).is_none(), "it lives");
+        drop(lock);
+        assert!(find_dead(directory.path(), &runtime).is_some(), "it is gone");
+        drop(of_a_child);
+    }
+}
