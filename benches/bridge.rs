@@ -229,7 +229,7 @@ impl HostEvents for Nobody {
     }
     async fn delivery_acknowledged(&self, _: RunId) {}
     async fn delegation(&self, _: &SessionId) -> Delegation {
-        Delegation { taught: None }
+        Delegation::default()
     }
 
     async fn skills(&self, _: &SessionId, _: Vec<ListedSkill>) -> Vec<SkillSummary> {

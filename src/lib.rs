@@ -43,6 +43,7 @@
 
 #![warn(missing_docs)]
 
+mod agents;
 pub mod bridge;
 pub mod chaos;
 pub mod cli;

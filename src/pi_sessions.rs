@@ -1,9 +1,9 @@
 //! Where a host behind the bridge meets the runtime: its sessions, its skills, its own model credentials.
 
 use crate::bridge::wire::{
-    Delegation, DelegationLesson, InputReading, MarkerEdit, MarkerPlan, MarkerSkeleton, MarkerTtl,
-    ModelStanding, ObservedEvent, ResumableRun, RunResume, RunResumed, SessionEnd, SessionStart, SkillCancel,
-    SkillRun, SkillSummary, TraceName, TypedInput,
+    Delegation, InputReading, MarkerEdit, MarkerPlan, MarkerSkeleton, MarkerTtl, ModelStanding,
+    ObservedEvent, ResumableRun, RunResume, RunResumed, SessionEnd, SessionStart, SkillCancel, SkillRun,
+    SkillSummary, TraceName, TypedInput,
 };
 use crate::bridge::{Bridge, BridgeError, BridgeSettings, HostEvents, PiHost, Refused, log_to_file};
 use crate::models::OfflineOr;
@@ -249,6 +249,8 @@ impl HostEvents for PiSessions {
     async fn run_skill(&self, request: SkillRun) -> Result<RunId, Refused> {
         let run = self.run_id_of(&request.request);
         let order = SkillOrder {
+            agent: request.agent,
+            context: request.context,
             hosts_form: request.hosts_form,
             listed: request.listed.into_iter().take(LISTED_MAX).collect(),
             ..self.order(&request.session, request.name, request.task)
@@ -357,11 +359,16 @@ impl HostEvents for PiSessions {
     async fn delegation(&self, session: &SessionId) -> Delegation {
         let order = self.order(session, String::new(), String::new());
         let places = SettingsPlaces::of(&order.workspace, order.workspace_trusted);
-        let read = tokio::task::spawn_blocking(move || Settings::read(&places)).await;
-        let teaches = read.is_ok_and(|settings| settings.configured().teach_delegation);
-        Delegation {
-            taught: teaches.then(DelegationLesson::default),
-        }
+        let mut spawn = self.skills.clone();
+        let read = tokio::task::spawn_blocking(move || {
+            let configured = Settings::read(&places).configured();
+            let (offered, teaches) = (configured.agents_offered, configured.teach_delegation);
+            spawn.set(configured);
+            let places = spawn.agent_places(&order.workspace, order.workspace_trusted);
+            let agents = if offered { places.definitions() } else { Vec::new() };
+            Delegation::of(teaches, &agents)
+        });
+        read.await.unwrap_or_default()
     }
 
     async fn skills(&self, session: &SessionId, listed: Vec<ListedSkill>) -> Vec<SkillSummary> {

@@ -1,5 +1,6 @@
 //! From the order of a skill to a complete request: finds the file, reads it, fills in the settings.
 
+use crate::agents::AgentPlaces;
 use crate::project_files::{ProjectPlaces, project_instructions};
 use crate::settings::{Settings, SettingsPlaces};
 use crate::skill_files::find_skill;
@@ -8,9 +9,10 @@ use futures_util::FutureExt;
 use impresario_actors::messages::session::SkillOrder;
 use impresario_actors::router::Resolve;
 use impresario_policies::agents::AgentDefinition;
+use impresario_policies::delegation_block::{context_label, task_with_context};
 use impresario_policies::domain::{Origin, Reason, ReasonCode, RunRequest};
 use impresario_policies::run_request::{PI_RUNNER, RunAsk, RunMeans, run_request};
-use impresario_policies::settings::RunSettings;
+use impresario_policies::settings::{Configured, RunSettings};
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
@@ -31,6 +33,8 @@ pub struct SpawnSettings {
     pub runner_fixed: bool,
     /// The embedded runner reaches providers here, as the runner pi does everywhere.
     pub embedded_has_providers: bool,
+    /// The agents that nobody may ask, by name.
+    pub agents_disabled: Vec<String>,
 }
 
 impl Default for SpawnSettings {
@@ -47,18 +51,33 @@ impl Default for SpawnSettings {
             means: RunMeans::default(),
             runner_fixed: false,
             embedded_has_providers: false,
+            agents_disabled: Vec::new(),
         }
     }
 }
 
 impl SpawnSettings {
     /// Lays what is set over these.
-    pub fn set(&mut self, run: RunSettings) {
+    pub fn set(&mut self, configured: Configured) {
+        let run = configured.run;
+        self.agents_disabled = configured.agents_disabled;
         if let Some(runner) = run.runner.as_ref().filter(|_| !self.runner_fixed) {
             self.means.runner.clone_from(runner);
         }
         self.means.models_chosen = self.embedded_has_providers || self.means.runner == PI_RUNNER;
         self.run = run;
+    }
+
+    /// Where the agents for this workspace are looked for.
+    pub(crate) fn agent_places(&self, workspace: &Path, trusted: bool) -> AgentPlaces {
+        let below_home = || self.home.as_ref().map(|home| home.join(".pi/agent"));
+        AgentPlaces {
+            workspace: workspace.to_path_buf(),
+            trusted,
+            agent_directory: self.agent_directory.clone().or_else(below_home),
+            home: self.home.clone(),
+            disabled: self.agents_disabled.clone(),
+        }
     }
 
     /// What a sub-agent in this workspace is told of the project. Waits for files.
@@ -94,12 +113,23 @@ pub fn resolve(settings: &SpawnSettings, host: &str, order: SkillOrder) -> Resul
     let mut settings = settings.clone();
     if settings.read_files {
         let places = SettingsPlaces::of(&order.workspace, order.workspace_trusted);
-        settings.set(Settings::read(&places).configured().run);
+        settings.set(Settings::read(&places).configured());
     }
-    let found = find_skill(&settings, &order)?;
-    let definition = AgentDefinition::of_skill(order.name, found.skill, found.directory);
+    let definition = match order.agent {
+        true => {
+            // Who delegates has written the task for somebody who does not see the conversation: there is no more to brief.
+            settings.means.judged = false;
+            let places = settings.agent_places(&order.workspace, order.workspace_trusted);
+            places.find_one(&order.name)?
+        }
+        false => {
+            let found = find_skill(&settings, &order)?;
+            AgentDefinition::of_skill(order.name, found.skill, found.directory)
+        }
+    };
+    let context = context_label(definition.routing.as_ref()).zip(order.context.as_deref());
     let ask = RunAsk {
-        task: order.task,
+        task: task_with_context(&order.task, context),
         origin: Origin {
             host: host.to_string(),
             session: order.session,

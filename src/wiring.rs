@@ -51,7 +51,7 @@ use impresario_policies::overflow_review::ResultLimits;
 use impresario_policies::parallel::worker_prompt;
 use impresario_policies::prompts::refuse_task;
 use impresario_policies::render_brief::render_brief;
-use impresario_policies::sub_agent_prompt::{retrieves, surroundings_prompt, system_prompt};
+use impresario_policies::sub_agent_prompt::system_prompt_of;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::rc::Rc;
@@ -405,7 +405,6 @@ impl RunGrower {
         RunTools {
             grow_attempt,
             runner: Rc::new(move |name| runners.get(name).cloned()),
-            system_prompt: Rc::new(system_prompt_of),
             contain: self.outside.contain.clone(),
             feed: self.feed.clone(),
             clock: self.outside.clock.clone(),
@@ -499,8 +498,8 @@ fn attempt_request(seed: AttemptSeed, settings: &TreeSettings) -> AttemptRequest
         session_file: session_file(&settings.sessions, &seed.run),
         run: seed.run,
         attempt: seed.number,
+        system_prompt: system_prompt_of(&seed.request, &seed.model),
         model: seed.model,
-        system_prompt: system_prompt_of(&seed.request),
         readable: seed
             .request
             .terms
@@ -522,16 +521,6 @@ fn user_prompt_of(seed: &AttemptSeed) -> String {
     match &seed.request.group {
         Some(member) => worker_prompt(&member.subtask),
         None => render_brief(&seed.brief),
-    }
-}
-
-/// The same bytes for every run of an agent or skill. Retrieval is spoken of only where there is such a tool.
-fn system_prompt_of(request: &RunRequest) -> String {
-    let surroundings = surroundings_prompt(&request.terms.surroundings);
-    match (retrieves(request), surroundings) {
-        (true, surroundings) => system_prompt(&request.instructions, surroundings.as_deref()),
-        (false, Some(surroundings)) => format!("{}\n\n{surroundings}", request.instructions),
-        (false, None) => request.instructions.clone(),
     }
 }
 

@@ -2,9 +2,9 @@
 
 use async_trait::async_trait;
 use impresario::bridge::wire::{
-    self, Delegation, DelegationLesson, ErrorCode, InputReading, LINE_BYTES_MAX, MarkerEdit, MarkerPlan,
-    MarkerSkeleton, MarkerTtl, ObservedEvent, SessionEnd, SessionStart, SkillCancel, SkillRun, SkillSummary,
-    TraceName, TypedInput,
+    self, Delegation, ErrorCode, InputReading, LINE_BYTES_MAX, MarkerEdit, MarkerPlan, MarkerSkeleton,
+    MarkerTtl, ObservedEvent, SessionEnd, SessionStart, SkillCancel, SkillRun, SkillSummary, TraceName,
+    TypedInput,
 };
 use impresario::bridge::{Bridge, BridgeSettings, HostEvents, Refused};
 use impresario_actors::gateways::{
@@ -121,9 +121,7 @@ impl HostEvents for RecordingEvents {
     }
 
     async fn delegation(&self, session: &SessionId) -> Delegation {
-        Delegation {
-            taught: (session.0 == "taught").then(DelegationLesson::default),
-        }
+        Delegation::of(session.0 == "taught", &[])
     }
 
     async fn skills(&self, _session: &SessionId, _listed: Vec<ListedSkill>) -> Vec<SkillSummary> {
@@ -373,9 +371,12 @@ fn hello_agrees_on_a_version_and_everything_else_waits_for_it() {
         let skills = host.call(3, "completions", json!({"session": "s"}));
         assert_eq!(skills["result"]["skills"][0]["name"], json!("demo"));
         let taught = host.call(4, "delegation", json!({"session": "taught"}));
-        assert_eq!(taught["result"]["taught"]["tool"]["name"], json!("delegate"));
+        assert_eq!(taught["result"]["tools"][0]["tool"]["name"], json!("delegate"));
         let not_taught = host.call(5, "delegation", json!({"session": "s"}));
-        assert_eq!(not_taught["result"], json!({"taught": null}));
+        assert_eq!(
+            not_taught["result"],
+            json!({"section": "delegation", "block": "", "tools": []})
+        );
     });
     assert_eq!(told, ["host gone"]);
 }
@@ -858,7 +859,7 @@ fn a_delivery_is_offered_for_its_session_and_answered_with_a_receipt() {
                 "stopped_early": "[System]: Sub-agent stopped early (timeout).",
                 "earlier_session": false,
                 "about": {
-                    "skill": "look", "task": "Look.", "answers": [{"question": "Where?", "answer": "Here."}],
+                    "skill": "look", "agent": null, "task": "Look.", "answers": [{"question": "Where?", "answer": "Here."}],
                     "model": "b/two", "left": ["On a/one, nobody answered."],
                 },
             });

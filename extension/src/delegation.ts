@@ -2,7 +2,7 @@
 // taught is decided once for a session, so that tools and prompt are the same in every turn and the provider's cache holds.
 
 import { textForCaller } from "./delivery.ts";
-import type { DelegationLesson, DeliveryOffer } from "./generated/protocol.ts";
+import type { DelegateTool, Delegation as Lesson, DeliveryOffer } from "./generated/protocol.ts";
 import { titledText } from "./drawing.ts";
 import type { HostSession } from "./host.ts";
 import type { Impresario } from "./impresario.ts";
@@ -21,6 +21,9 @@ export interface DelegatedDetails {
   state?: DeliveryOffer["state"];
 }
 
+/** What a session without a runtime is taught. */
+const NOTHING: Lesson = { section: "", block: "", tools: [] };
+
 interface PromptEvent {
   systemPrompt?: unknown;
   systemPromptOptions?: { sections?: unknown; forceSystemPrompt?: unknown };
@@ -28,7 +31,7 @@ interface PromptEvent {
 
 export class Delegation {
   readonly #impresario: Impresario;
-  readonly #decided = new WeakMap<HostSession, DelegationLesson | "not taught">();
+  readonly #decided = new WeakMap<HostSession, Lesson>();
 
   constructor(impresario: Impresario) {
     this.#impresario = impresario;
@@ -38,7 +41,7 @@ export class Delegation {
   async prepare(session: HostSession, options: { holds?: boolean } = {}): Promise<void> {
     if (this.#decided.has(session)) return;
     const outcome = await this.#impresario.runtime.connection?.ask("delegation", { session: session.id }, options);
-    if (outcome?.ok) this.#decide(session, outcome.result.taught);
+    if (outcome?.ok) this.#decide(session, outcome.result);
   }
 
   /** The turn's system prompt. What was decided before the first one holds for the whole session. */
@@ -46,54 +49,75 @@ export class Delegation {
     if (!this.#decided.has(session)) {
       await this.#impresario.runtime.ready(FIRST_TURN_MS);
       await this.prepare(session, { holds: true });
-      this.#decide(session, null);
+      this.#decide(session, NOTHING);
     }
     const lesson = this.#decided.get(session);
-    if (!lesson || lesson === "not taught") return undefined;
-    // A person may have left the tool out; then there is nothing to teach.
-    if (!session.pi.getActiveTools().includes(lesson.tool.name)) return undefined;
+    if (!lesson?.block) return undefined;
+    // A person may have left the tools out; then there is nothing to teach.
+    const active = session.pi.getActiveTools();
+    if (!lesson.tools.some(({ tool }) => active.includes(tool.name))) return undefined;
     return withSection(event, lesson);
   }
 
-  #decide(session: HostSession, lesson: DelegationLesson | null): void {
+  #decide(session: HostSession, lesson: Lesson): void {
     if (this.#decided.has(session)) return;
-    this.#decided.set(session, lesson ?? "not taught");
-    if (lesson) this.#offerTool(session, lesson);
+    this.#decided.set(session, lesson);
+    for (const tool of lesson.tools) this.#offerTool(session, tool);
+    if (lesson.tools.length > 0) markFailures(session, new Set(lesson.tools.map(({ tool }) => tool.name)));
   }
 
-  #offerTool(session: HostSession, { tool }: DelegationLesson): void {
-    const { pi } = session;
-    pi.registerTool<never, DelegatedDetails>({
+  #offerTool(session: HostSession, { agent, task, tool }: DelegateTool): void {
+    session.pi.registerTool<never, DelegatedDetails>({
       name: tool.name,
-      label: "Delegate",
+      label: agent ? `Delegate to ${agent}` : "Delegate",
       description: tool.description,
       parameters: tool.parameters as never,
       // Several calls of a turn run side by side, as far as the runtime has room for them.
       executionMode: "parallel",
       renderCall: (parameters, theme) => {
         // It is drawn while its arguments still come in.
-        const { skill, task } = parameters as { skill?: unknown; task?: unknown };
-        const title = `${tool.name} ${typeof skill === "string" ? skill : "…"}`;
+        const given = parameters as Record<string, unknown>;
+        const name = agent ?? given["skill"];
+        const wanted = given[task];
+        const title = `${agent ? "delegate" : tool.name} ${typeof name === "string" ? name : "…"}`;
         const paint = (text: string) => theme.fg("toolTitle", theme.bold(text));
-        return titledText(title, typeof task === "string" ? task : "", paint, TASK_LINES_MAX);
+        return titledText(title, typeof wanted === "string" ? wanted : "", paint, TASK_LINES_MAX);
       },
       execute: async (_call, parameters, signal, update, ctx) => {
         session.enter(ctx);
-        const { skill, task } = parameters as { skill: string; task: string };
-        const { offer, shown } = await this.#impresario.delegate(session, skill, task, {
+        const given = parameters as Record<string, unknown>;
+        const wanted = {
+          name: agent ?? String(given["skill"]),
+          agent: agent !== null,
+          task: String(given[task]),
+          context: typeof given["context"] === "string" ? given["context"] : null,
+        };
+        // Without a screen Pi would exit before the answer comes.
+        if (given["background"] === true && session.hasUI) {
+          const run = await this.#impresario.delegateInBackground(session, wanted);
+          return { content: [{ type: "text", text: inBackground(wanted.name, run) }], details: { run } };
+        }
+        const { offer, shown } = await this.#impresario.delegate(session, wanted, {
           signal,
           doing: (text, run) => update?.({ content: [{ type: "text", text }], details: { run } }),
         });
         return { content: [{ type: "text", text: textForCaller(offer, shown) }], details: { run: offer.run, state: offer.state } };
       },
     });
-    // A tool that throws loses its details, and with them the run they name; so failure is marked here.
-    pi.on("tool_result", (event) => {
-      if (event.toolName !== tool.name || event.isError) return undefined;
-      const details = event.details as Partial<DelegatedDetails> | undefined;
-      return details?.state && details.state !== "succeeded" ? { isError: true } : undefined;
-    });
   }
+}
+
+/** A tool that throws loses its details, and with them the run they name; so failure is marked here. */
+function markFailures(session: HostSession, ours: Set<string>): void {
+  session.pi.on("tool_result", (event) => {
+    if (!ours.has(event.toolName) || event.isError) return undefined;
+    const details = event.details as Partial<DelegatedDetails> | undefined;
+    return details?.state && details.state !== "succeeded" ? { isError: true } : undefined;
+  });
+}
+
+function inBackground(name: string, run: string): string {
+  return `${name} works in the background as run ${run}. Its answer comes as a message when it is there; do not wait for it and do not do its work meanwhile.`;
 }
 
 /** A run that a tool call waits for. */
@@ -104,7 +128,7 @@ export interface WaitingCall {
 }
 
 /** Structured sections where Pi has them: only what changed is sent anew. Else the text is put behind the prompt. */
-export function withSection(event: PromptEvent, lesson: Pick<DelegationLesson, "section" | "block">): { systemPrompt: string } | undefined {
+export function withSection(event: PromptEvent, lesson: Pick<Lesson, "section" | "block">): { systemPrompt: string } | undefined {
   const options = event.systemPromptOptions;
   if (typeof options?.sections === "object" && options.sections !== null && options.forceSystemPrompt === undefined) {
     (options.sections as Record<string, string>)[lesson.section] = lesson.block;

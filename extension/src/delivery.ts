@@ -154,12 +154,13 @@ interface StoredEntry {
   customType?: string;
   details?: { run?: string };
   data?: { run?: string };
-  message?: { role: string; details?: { run?: string } };
+  message?: { role: string; details?: { run?: string; state?: string } };
 }
 
 function runOf(entry: unknown): string | undefined {
   const { type, customType, details, data, message } = entry as StoredEntry;
-  if (message?.role === "toolResult") return message.details?.run;
+  // A call that only began its run brings no result: it says no state.
+  if (message?.role === "toolResult") return message.details?.state && message.details.run;
   if (customType !== RESULT_TYPE) return undefined;
   return type === "custom_message" ? details?.run : data?.run;
 }
@@ -196,8 +197,9 @@ function answered(offer: DeliveryOffer): string[] {
 }
 
 export function titleLine(offer: DeliveryOffer, shown: ShownRun | undefined): string {
-  const name = offer.about?.skill ?? shown?.name;
-  const what = name ? `Skill ${name}` : "A sub-agent";
+  const agent = offer.about?.agent;
+  const skill = offer.about?.skill ?? shown?.name;
+  const what = agent ? `Agent ${agent}` : skill ? `Skill ${skill}` : "A sub-agent";
   const model = offer.about?.model ? `, on ${offer.about.model}` : "";
   return `${what} ${offer.state} (run ${offer.run}${model})`;
 }

@@ -27,6 +27,15 @@ export const NOT_READY = "Impresario's runtime is not ready yet; try again in a 
 /** What became of a request to run a skill. */
 export type SkillOutcome = { is: "accepted" } | { is: "failed" } | { is: "no runtime" } | { is: "unknown skill"; words: string };
 
+/** What the main agent delegates. */
+interface Wanted {
+  /** The skill or the agent. */
+  name: string;
+  agent: boolean;
+  task: string;
+  context: string | null;
+}
+
 export class Impresario {
   readonly runtime: RuntimeProcess;
   readonly progress = new ProgressView(() => this.#session);
@@ -110,7 +119,7 @@ export class Impresario {
     try {
       const connection = await this.runtime.ready(READY_MS);
       if (!connection) return { is: "no runtime" };
-      const request = { ...wanted, session: session.id, request: crypto.randomUUID(), listed: session.piSkills, delegated: false };
+      const request = { ...wanted, agent: false, context: null, session: session.id, request: crypto.randomUUID(), listed: session.piSkills, delegated: false };
       const accepted = await connection.ask("skill.run", request, { holds: true });
       if (!accepted.ok) return this.#refused(session, name, accepted);
       const { run } = accepted.result;
@@ -122,20 +131,19 @@ export class Impresario {
     }
   }
 
-  /** Runs a skill for a tool call of the main agent, and gives its result as soon as there is one. */
+  /** Runs a skill or an agent for a tool call of the main agent, and gives its result as soon as there is one. */
   async delegate(
     session: HostSession,
-    name: string,
-    task: string,
+    wanted: Wanted,
     call: { signal: AbortSignal | undefined; doing(text: string, run: string): void },
   ): Promise<{ offer: DeliveryOffer; shown: ShownRun | undefined }> {
+    const { name, task } = wanted;
     this.runtime.startIfIdle();
     const release = this.runtime.hold();
     try {
       const connection = await this.runtime.ready(READY_MS);
       if (!connection) throw new Error(this.runtime.offBecause ?? NOT_READY);
-      const request = { session: session.id, request: crypto.randomUUID(), name, task, hosts_form: false, listed: session.piSkills, delegated: true };
-      const asked = connection.ask("skill.run", request, { holds: true });
+      const asked = connection.ask("skill.run", this.#delegated(session, wanted), { holds: true });
       // An offer that stands in the same chunk as the acceptance waits until the run is known here.
       let known = () => {};
       const accepting = new Promise<void>((resolve) => (known = resolve));
@@ -157,6 +165,26 @@ export class Impresario {
     } finally {
       release();
     }
+  }
+
+  /** Begins a run whose result comes as a message, like that of one that a person asked for; the run's id. */
+  async delegateInBackground(session: HostSession, wanted: Wanted): Promise<string> {
+    this.runtime.startIfIdle();
+    const release = this.runtime.hold();
+    try {
+      const connection = await this.runtime.ready(READY_MS);
+      if (!connection) throw new Error(this.runtime.offBecause ?? NOT_READY);
+      const accepted = await connection.ask("skill.run", this.#delegated(session, wanted), { holds: true });
+      if (!accepted.ok) throw new Error(refusal(wanted.name, accepted));
+      this.progress.begin(accepted.result.run, wanted.name, wanted.task);
+      return accepted.result.run;
+    } finally {
+      release();
+    }
+  }
+
+  #delegated(session: HostSession, wanted: Wanted) {
+    return { ...wanted, session: session.id, request: crypto.randomUUID(), hosts_form: false, listed: session.piSkills, delegated: true };
   }
 
   /** The runs a person can go on with, those of this workspace first. */

@@ -43,7 +43,7 @@ test("a result says what, how, why and the answer", () => {
 });
 
 test("a result says what was asked, which model answered, and why others did not", () => {
-  const about = { skill: "demo", task: " look ", answers: [{ question: "Which?", answer: "both" }], model: "b/two", left: ["On a/one, it was busy."] };
+  const about = { skill: "demo", agent: null, task: " look ", answers: [{ question: "Which?", answer: "both" }], model: "b/two", left: ["On a/one, it was busy."] };
   const offer = { run: "r1", session: null, earlier_session: false, state: "succeeded", answer: "42", reason: null, stopped_early: null, about } as const;
   const text = "Skill demo succeeded (run r1, on b/two)\n\nTask: look\n\nAsked: Which?\nAnswered: both\n\nOn a/one, it was busy.\n\n42";
   assert.equal(textFor({ ...offer, about: { ...about } }, undefined), text);

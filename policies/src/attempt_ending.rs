@@ -7,6 +7,9 @@ mod tests;
 
 use crate::domain::{AttemptEnding, EndFacts, Overrun};
 use crate::tool_call::CALLS_IN_A_REPLY_MAX;
+use std::time::Duration;
+
+pub use wordings::shorten;
 
 const DETAIL_CHARACTERS_MAX: usize = 500;
 
@@ -81,6 +84,21 @@ fn read_ending_without_terminal_event(facts: &EndFacts) -> AttemptEnding {
 
 fn error_text(facts: &EndFacts) -> &str {
     facts.error_message.as_deref().unwrap_or_default()
+}
+
+/// Which ending the words of a provider that did not answer stand for.
+pub fn read_words(words: &str) -> AttemptEnding {
+    wordings::classify(words, None)
+}
+
+/// When a provider says it may be asked again, if its words say so.
+pub fn retry_after(words: &str) -> Option<Duration> {
+    wordings::retry_after(words)
+}
+
+/// Whether a provider's words begin with the status of its answer.
+pub fn says_its_status(words: &str) -> bool {
+    wordings::status_first(words).is_some()
 }
 
 /// Whether a provider's words say that it has no such model: asking it again is in vain.

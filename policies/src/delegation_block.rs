@@ -1,6 +1,8 @@
-//! What does the main agent need to know to hand work to a skill, and with which tool does it?
+//! What does the main agent need to know to hand work to a skill or an agent, and with which tools does it?
 //!
 //! The same text every turn, so that a provider's cache holds.
+
+use crate::agents::{AgentDefinition, Category, Routing, routing_matrix};
 
 /// The tool the main agent delegates with.
 pub const DELEGATE_TOOL: &str = "delegate";
@@ -16,6 +18,13 @@ pub const DELEGATE_SKILL: &str = "The skill's name, as it is listed; without \"s
 /// What the model is told of the argument `task`.
 pub const DELEGATE_TASK: &str = "What is wanted, for somebody who has not seen this conversation: the path or the part \
 of the project, the outcome, and the constraints the user gave.";
+
+/// What the model is told of the argument `context`.
+pub const DELEGATE_CONTEXT: &str =
+    "What you know already that helps: findings, decisions, names. Not the conversation.";
+
+/// What the model is told of the argument `background`.
+pub const DELEGATE_BACKGROUND: &str = "Return at once; the answer comes as a message when it is there.";
 
 /// The name of the section, where a host's system prompt has sections.
 pub const DELEGATION_SECTION: &str = "delegation";
@@ -44,9 +53,139 @@ holds the result, not the way to it.
 the retrieval engine, `/skill:trace-report <name>`. Never try again silently, and never do the work yourself or \
 with another skill without saying so.";
 
+const AGENTS_BLOCK: &str = "\
+## Delegating to agents
+
+An agent works in a context of its own on one task and hands back a finished answer; it sees none of this conversation. \
+Each has a tool of its own:
+
+";
+
+const AGENTS_RULES: &str = "\
+- Ask an agent when the work would fill this conversation with what it does not need, or when several pieces of work \
+do not depend on each other. Do small things yourself.
+- Several calls in one turn run at the same time. Never give two agents that change files the same files.
+- With `background` the tool returns at once, and the answer comes as a message when it is there: go on with something \
+else, and do not do that work meanwhile.
+- An agent does not see what you see: give it paths, names, the outcome that is wanted and what it must not do.
+- Check what an agent claims before you build on it, in proportion to what depends on it.";
+
+/// The section of the system prompt, as long as nothing is known of the session but its settings and its agents.
+pub fn delegation_block(teaches_skills: bool, agents: &[AgentDefinition]) -> String {
+    let skills = teaches_skills.then(|| DELEGATION_BLOCK.to_string());
+    let agents = (!agents.is_empty()).then(|| {
+        let lines = routing_matrix(agents)
+            .into_iter()
+            .map(|line| format!("- {}", line.replacen('`', "`delegate_", 1)));
+        format!(
+            "{AGENTS_BLOCK}{}\n\n{AGENTS_RULES}",
+            lines.collect::<Vec<_>>().join("\n")
+        )
+    });
+    skills.into_iter().chain(agents).collect::<Vec<_>>().join("\n\n")
+}
+
+/// An argument of a tool that delegates.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DelegateArgument {
+    /// How it is called.
+    pub name: &'static str,
+    /// What the model is told of it.
+    pub about: &'static str,
+}
+
+/// The name of the tool that asks this agent.
+pub fn delegate_tool_name(agent: &str) -> String {
+    format!("{DELEGATE_TOOL}_{agent}")
+}
+
+/// What the model is told of the tool that asks this agent.
+pub fn delegate_tool_description(agent: &AgentDefinition) -> String {
+    let mut description = agent.description.trim().to_string();
+    if let Some(routing) = &agent.routing {
+        for (heading, entries) in [
+            ("Use when", &routing.use_when),
+            ("Avoid when", &routing.avoid_when),
+        ] {
+            if !entries.is_empty() {
+                description.push_str(&format!(" {heading}: {}.", entries.join("; ")));
+            }
+        }
+    }
+    description.push_str(" Calls of one turn run at the same time.");
+    description
+}
+
+/// The argument that says what is wanted: a question, a task, a request; without routing, a prompt.
+pub fn delegate_argument(routing: Option<&Routing>) -> DelegateArgument {
+    let (name, about) = match routing.map(|routing| routing.category) {
+        Some(Category::Exploration | Category::Reasoning | Category::Research) => (
+            "question",
+            "The question, for somebody who has not seen this conversation.",
+        ),
+        Some(Category::Implementation) => (
+            "task",
+            "What is to be done, for somebody who has not seen this conversation: where, what the outcome is, and what must not be touched.",
+        ),
+        Some(Category::Review) => ("request", "What is to be reviewed, and what it is meant to do."),
+        None => (
+            "prompt",
+            "What is wanted, for somebody who has not seen this conversation.",
+        ),
+    };
+    DelegateArgument { name, about }
+}
+
+/// What stands behind the task when the caller gives more; none for agents that take the task alone.
+pub fn context_label(routing: Option<&Routing>) -> Option<&'static str> {
+    match routing?.category {
+        Category::Exploration | Category::Reasoning | Category::Implementation => Some("Additional context"),
+        Category::Review => Some("Review context"),
+        Category::Research => None,
+    }
+}
+
+/// The task as the agent gets it.
+pub fn task_with_context(task: &str, context: Option<(&str, &str)>) -> String {
+    match context.filter(|(_, context)| !context.is_empty()) {
+        Some((label, context)) => format!("{task}\n\n---\n\n{label}:\n{context}"),
+        None => task.to_string(),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::agents::built_in_agents;
+
+    #[test]
+    fn each_agent_stands_in_the_block_with_its_tool() {
+        let agents = built_in_agents();
+        let block = delegation_block(false, &agents);
+        for agent in &agents {
+            let tool = delegate_tool_name(agent.name());
+            assert!(block.contains(&format!("- `{tool}` — ")), "{tool}: {block}");
+        }
+        assert_eq!(delegation_block(true, &[]), DELEGATION_BLOCK);
+        assert_eq!(delegation_block(false, &[]), "");
+    }
+
+    #[test]
+    fn what_is_wanted_is_called_what_it_is() {
+        let agents = built_in_agents();
+        let names = agents
+            .iter()
+            .map(|agent| delegate_argument(agent.routing.as_ref()).name);
+        assert_eq!(
+            names.collect::<Vec<_>>(),
+            ["question", "question", "question", "task", "request"]
+        );
+        assert_eq!(
+            task_with_context("q", Some(("Review context", "c"))),
+            "q\n\n---\n\nReview context:\nc"
+        );
+        assert_eq!(task_with_context("q", Some(("Review context", ""))), "q");
+    }
 
     #[test]
     fn the_block_says_how_to_delegate_and_names_no_peer() {

@@ -1,6 +1,6 @@
 //! What follows an attempt that did not answer?
 
-use crate::attempt_ending::says_no_such_model;
+use crate::attempt_ending::{retry_after, says_no_such_model};
 use crate::domain::{AttemptEnding, CutTool, Reason, ReasonCode};
 use crate::projection::{AttemptProjection, RunProjection};
 use std::time::Duration;
@@ -119,13 +119,17 @@ fn last_loss(detail: &str) -> String {
     }
 }
 
+/// A provider that says when it may be asked again is waited for, unless the wait is long and another model is there.
 fn try_same_then_next(facts: &FallbackFacts, settings: &FallbackSettings) -> FallbackDecision {
-    if facts.tries_on_model < settings.tries_per_model_max {
-        let doublings = facts.tries_on_model.saturating_sub(1).min(16);
-        let wait = settings
-            .wait_first
-            .saturating_mul(1 << doublings)
-            .min(settings.wait_max);
+    let doublings = facts.tries_on_model.saturating_sub(1).min(16);
+    let own = settings
+        .wait_first
+        .saturating_mul(1 << doublings)
+        .min(settings.wait_max);
+    let wait = retry_after(&facts.detail).map_or(own, |said| said.max(own));
+    let has_next = settings.chain.len() > facts.place_in_chain + 1;
+    let is_long = has_next && wait > settings.wait_max;
+    if facts.tries_on_model < settings.tries_per_model_max && !is_long {
         return start(facts, settings, facts.model.clone(), wait);
     }
     try_next(facts, settings)
@@ -324,6 +328,31 @@ mod tests {
             wait: Duration::from_secs(wait_s),
             from,
         }
+    }
+
+    #[test]
+    fn a_provider_is_waited_for_as_long_as_it_says_unless_another_model_is_there() {
+        let said = |words: &str, place_in_chain| FallbackFacts {
+            detail: words.into(),
+            place_in_chain,
+            ..facts(AttemptEnding::RateLimited)
+        };
+        check(
+            said("429 (retry after 12 s)", 0),
+            try_on("a/one", 12, StartFrom::Scratch),
+        );
+        check(
+            said("429 (retry after 1 s)", 0),
+            try_on("a/one", 2, StartFrom::Scratch),
+        );
+        check(
+            said("429 (retry after 300 s)", 0),
+            try_on("a/two", 0, StartFrom::Scratch),
+        );
+        check(
+            said("429 (retry after 300 s)", 2),
+            try_on("a/one", 300, StartFrom::Scratch),
+        );
     }
 
     fn check(facts: FallbackFacts, expected: FallbackDecision) {

@@ -41,7 +41,7 @@ pub fn route_chosen(skill: &str, decision: &RouteDecision, judged: &Route) -> Lo
 pub fn budget_chosen(skill: &str, budget: &ContextBudget) -> Option<LogEvent> {
     let fields = json!({
         "event": name("context-budget"), "skill": skill, "tier": budget.tier,
-        "overflowCeilingBytes": budget.ceiling_bytes, "source": budget.source.word(),
+        "overflowCeilingBytes": as_written(budget.ceiling_bytes), "source": budget.source.word(),
     });
     budget.active.then(|| info(fields))
 }
@@ -110,6 +110,14 @@ fn info(fields: Value) -> LogEvent {
     LogEvent {
         level: LogLevel::Info,
         fields,
+    }
+}
+
+/// A whole number has no point.
+fn as_written(number: f64) -> Value {
+    match number.fract() == 0.0 {
+        true => json!(number as u64),
+        false => json!(number),
     }
 }
 

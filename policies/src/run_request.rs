@@ -12,6 +12,7 @@ use crate::offline::OFFLINE_MODEL;
 use crate::overflow_memory::{MEMORY_TOOLS, offered_tools};
 use crate::settings::RunSettings;
 use crate::sub_agent_prompt::RETRIEVAL_TOOL;
+use crate::tool_policy::{Mutability, changes_something};
 use std::path::PathBuf;
 
 /// The runner in this process, which needs nothing installed.
@@ -82,9 +83,14 @@ pub fn run_request(
     let routing = routing_of(&definition, &ask, &means, &settings);
     let chain = chain_asked_for(&routing);
     let mut clocks = settings.clocks;
-    clocks.total = definition.total_timeout.unwrap_or(clocks.total);
+    if !settings.total_chosen {
+        clocks.total = definition.total_timeout.unwrap_or(clocks.total);
+    }
     let tools = definition.tools.or(means.tools);
-    let tools = tools.unwrap_or_else(|| runner_tools(&means.runner));
+    let mut tools = tools.unwrap_or_else(|| runner_tools(&means.runner));
+    if definition.mutability == Mutability::ReadOnly {
+        tools.retain(|tool| !changes_something(tool));
+    }
     let request = RunRequest {
         what: definition.what,
         task: ask.task,
@@ -123,6 +129,7 @@ pub fn run_request(
                 project_instructions: ask.project_instructions,
             },
             session_file: ask.session_file,
+            styles: definition.styles,
             ..settings.terms
         },
         retrieval: settings.retrieval,

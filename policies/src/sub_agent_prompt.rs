@@ -1,9 +1,10 @@
 //! What stands at the very start of every request of a skill's sub-agent?
 //!
-//! The same bytes for every run of a skill, so that a provider's cache holds: nothing that changes from run to
+//! The same bytes for every run of an agent or skill on models of one family, so that a provider's cache holds: nothing that changes from run to
 //! run (times, ids, models, costs, the task) may enter here.
 
 use crate::domain::{RunRequest, Surroundings};
+use crate::model_family::model_family;
 use sha2::{Digest, Sha256};
 
 /// The tool that searches the workspace, by the name that skills written for a retrieval server use.
@@ -25,6 +26,22 @@ pub fn system_prompt(instructions: &str, appendix: Option<&str>) -> String {
         prompt.push_str(appendix);
     }
     prompt
+}
+
+/// What stands at the start of every request of a run's sub-agent on this model. Retrieval is spoken of only where there
+/// is such a tool.
+pub fn system_prompt_of(request: &RunRequest, model: &str) -> String {
+    let style = request.terms.styles.get(&model_family(model));
+    let instructions = match style {
+        Some(style) => format!("{}\n\n{style}", request.instructions),
+        None => request.instructions.clone(),
+    };
+    let surroundings = surroundings_prompt(&request.terms.surroundings);
+    match (retrieves(request), surroundings) {
+        (true, surroundings) => system_prompt(&instructions, surroundings.as_deref()),
+        (false, Some(surroundings)) => format!("{instructions}\n\n{surroundings}"),
+        (false, None) => instructions,
+    }
 }
 
 /// What is added to the system prompt of a skill's sub-agent: where the skill lies, and what the project says of itself.

@@ -45,6 +45,8 @@ pub(super) enum Command {
     Runs(RunsArguments),
     /// Tell the story of a run, step by step; report on the runs of a skill
     Trace(TraceArguments),
+    /// List the agents that can be asked here, and files that describe none
+    Agents(AgentsArguments),
     /// Say which workspaces you trust, and take it back
     Trust(TrustArguments),
     /// Show and check the settings
@@ -59,6 +61,7 @@ pub(super) enum Command {
 #[command(after_help = format!("\
 Examples:
   impresario run explore \"Where is the retry policy decided?\"
+  impresario run --model anthropic/claude-sonnet-4-5 explore \"Where is the retry policy decided?\"
   impresario run --runner pi --model anthropic/claude-sonnet-4-5 explore \"Where is the retry policy decided?\"
   impresario run --json --timeout 90s explore \"Where is the retry policy decided?\" | tail -n 1
 
@@ -149,6 +152,30 @@ impl TrustFlags {
             (false, false) => None,
         }
     }
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = format!("\
+Agents are built in, or described by files: YAML in .pi/sub-agents and ~/.pi/agent/sub-agents, Markdown with front matter
+in .pi/agents, .claude/agents, ~/.pi/agent/agents and ~/.claude/agents. Files of a workspace count where you trust it.
+
+Examples:
+  impresario agents
+  impresario agents --json | head -n 1
+  impresario run explore \"Where is the retry policy decided?\"
+
+{EXIT_CODES}"))]
+pub(super) struct AgentsArguments {
+    /// One JSON object a line
+    #[arg(long)]
+    pub(super) json: bool,
+    /// Where they shall work [default: the current directory]
+    #[arg(long, value_name = "DIRECTORY")]
+    pub(super) workspace: Option<PathBuf>,
+    #[command(flatten)]
+    pub(super) trust: TrustFlags,
+    #[command(flatten)]
+    pub(super) state: StateArguments,
 }
 
 #[derive(Debug, Args)]

@@ -1,5 +1,6 @@
 //! The command line: what a person types, and what the exit code says.
 
+mod agents;
 mod arguments;
 mod bridge;
 mod config;
@@ -37,6 +38,7 @@ impl Cli {
                 Command::Run(arguments) => run::run_agent(arguments).await,
                 Command::Skill(arguments) => run::run_skill(arguments).await,
                 Command::Parallel(arguments) => parallel::execute(arguments).await,
+                Command::Agents(arguments) => agents::list(&arguments),
                 Command::Runs(arguments) => runs::execute(arguments).await,
                 Command::Trace(arguments) => trace::execute(arguments).await,
                 Command::Trust(arguments) => trust::execute(&arguments),

@@ -11,6 +11,7 @@ use crate::settings::{Settings, SettingsPlaces};
 use crate::skills::SpawnSettings;
 use impresario_actors::messages::session::SkillOrder;
 use impresario_policies::domain::TerminalState;
+use impresario_policies::providers::find_target;
 use impresario_policies::resumption::{Reader, advise};
 use impresario_policies::run_request::RunMeans;
 use std::path::{Path, PathBuf};
@@ -26,8 +27,12 @@ pub(super) async fn run_agent(arguments: RunArguments) -> Result<ExitCode, Failu
     if settings.means.chain.is_empty() {
         return Err(needs_model(&settings.means.runner));
     }
+    let definition = settings
+        .agent_places(&workspace.directory, workspace.trusted)
+        .find_one(&arguments.agent)
+        .map_err(crate::RuntimeError::Refused)?;
     let runtime = how.start(&workspace.directory, &settings).await?;
-    let sub_agent = SubAgent::new(arguments.agent, arguments.task).spawned_with(
+    let sub_agent = SubAgent::defined(definition, arguments.task).spawned_with(
         &settings,
         &workspace.directory,
         workspace.trusted,
@@ -202,11 +207,12 @@ impl HowArguments {
             },
             ..SpawnSettings::default()
         };
-        settings.set(files.configured().run);
+        settings.set(files.configured());
         self.check(&settings.means.runner)?;
-        // A command has no credentials of its own: the models of Pi are reached by the nested Pi only, so no model can be
-        // called to write a brief for them.
-        settings.run.routing_model = None;
+        // The models of Pi are reached by the nested Pi only, so none of them can be called to write a brief.
+        let judges = settings.run.routing_model.take();
+        settings.run.routing_model =
+            judges.filter(|model| find_target(model, |name| std::env::var(name).ok()).is_ok());
         let fallback = std::mem::take(&mut settings.run.fallback);
         settings.means.chain = match (
             self.place.models.is_empty(),
@@ -219,6 +225,8 @@ impl HowArguments {
         settings.means.models_chosen &= self.place.models.is_empty();
         let clocks = &mut settings.run.clocks;
         clocks.total = self.timeout.unwrap_or(clocks.total);
+        settings.run.total_chosen |= self.timeout.is_some();
+        let clocks = &mut settings.run.clocks;
         clocks.start_up = self.startup_timeout.unwrap_or(clocks.start_up);
         clocks.inactivity = self.inactivity_timeout.unwrap_or(clocks.inactivity);
         Ok(settings)
@@ -242,19 +250,19 @@ impl HowArguments {
                 "expected a model as provider/id, got {model:?}"
             )));
         }
-        let embedded = runner == EMBEDDED_RUNNER;
-        match self
+        let called_here = self
             .place
             .models
             .iter()
-            .find(|model| embedded && *model != OFFLINE)
-        {
-            Some(model) => Err(Failure::usage(format!(
-                "no provider here has the model {model:?}: the embedded runner has only {OFFLINE:?}; \
-                 --runner pi uses the models of Pi"
-            ))),
-            None => Ok(()),
+            .filter(|model| runner == EMBEDDED_RUNNER && *model != OFFLINE);
+        for model in called_here {
+            find_target(model, |name| std::env::var(name).ok()).map_err(|why| {
+                Failure::usage(format!(
+                    "the model {model:?} cannot be called from here: {why}\n--runner pi uses the models of Pi instead"
+                ))
+            })?;
         }
+        Ok(())
     }
 
     pub(super) async fn start(&self, workspace: &Path, settings: &SpawnSettings) -> Result<Runtime, Failure> {

@@ -1,13 +1,16 @@
 //! What `--json` prints: one object a line.
 
+use crate::agents::{FoundWrong, KnownAgent};
 use crate::traces::Reported;
 use impresario_actors::journal::RunSummary;
+use impresario_policies::agents::Routing;
 use impresario_policies::domain::{
     ModelUsage, Reason, RunId, RunState, SessionId, Step, TraceVerdict, WhatToRun,
 };
 use impresario_policies::execution_route::tier_word;
 use impresario_policies::projection::{RecordedStep, RunProjection};
 use impresario_policies::settings::ResolvedValue;
+use impresario_policies::tool_policy::Mutability;
 use impresario_policies::trace_file::Trace;
 use impresario_policies::trace_text::duration_ms;
 use serde::Serialize;
@@ -205,5 +208,65 @@ impl<'a> TraceReportLine<'a> {
                 .collect(),
             left_out: left_out.collect(),
         }
+    }
+}
+
+/// An agent in a list.
+#[derive(Debug, Serialize)]
+pub(super) struct AgentLine<'a> {
+    agent: &'a str,
+    description: &'a str,
+    /// None for one that is built in.
+    file: Option<&'a Path>,
+    mutability: Mutability,
+    tools: &'a [String],
+    models: &'a [String],
+    timeout_ms: Option<u64>,
+    routing: Option<&'a Routing>,
+    notes: Vec<SkippedAgentLine<'a>>,
+}
+
+impl<'a> AgentLine<'a> {
+    pub(super) fn of(known: &'a KnownAgent) -> Self {
+        let definition = &known.definition;
+        Self {
+            agent: definition.name(),
+            description: &definition.description,
+            file: known.file.as_deref(),
+            mutability: definition.mutability,
+            tools: definition.tools.as_deref().unwrap_or_default(),
+            models: &definition.models,
+            timeout_ms: definition.total_timeout.map(|total| total.as_millis() as u64),
+            routing: definition.routing.as_ref(),
+            notes: known.notes.iter().map(SkippedAgentLine::of).collect(),
+        }
+    }
+
+    pub(super) fn to_json(&self) -> String {
+        json!(self).to_string()
+    }
+}
+
+/// Something wrong in a file that should describe an agent.
+#[derive(Debug, Serialize)]
+pub(super) struct SkippedAgentLine<'a> {
+    file: &'a Path,
+    line: u64,
+    column: u64,
+    problem: &'a str,
+}
+
+impl<'a> SkippedAgentLine<'a> {
+    pub(super) fn of(wrong: &'a FoundWrong) -> Self {
+        Self {
+            file: &wrong.file,
+            line: wrong.note.line,
+            column: wrong.note.column,
+            problem: &wrong.note.message,
+        }
+    }
+
+    pub(super) fn to_json(&self) -> String {
+        json!(self).to_string()
     }
 }

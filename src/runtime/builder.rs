@@ -10,7 +10,7 @@ use super::sub_agent::{Defaults, EMBEDDED_RUNNER, PI_RUNNER, agents_by_name};
 use super::unread::Acknowledgement;
 use super::wish::{self, wishes};
 use crate::chaos::{Chaos, Plan, Record};
-use crate::models::{NoProvider, OfflineOr};
+use crate::models::OfflineOr;
 use crate::own_keeper;
 use crate::skills::SpawnSettings;
 use crate::wiring::{OpenContext, Outside, TreeSettings, grow};
@@ -22,6 +22,7 @@ use impresario_actors::gateways::{
     Entropy, Host, ModelClient, SubAgentRunner, SystemEntropy, SystemWallClock, WallClock,
 };
 use impresario_actors::journal::{JournalAccess, OpenError, RuntimeId, RuntimeIdentity, SqliteStore, Writer};
+use impresario_actors::models::ProviderModels;
 use impresario_actors::processes::{ContainmentSetting, contain, find_keeper};
 use impresario_actors::program::ProgramThreads;
 use impresario_actors::runners::embedded::{EmbeddedParts, EmbeddedRunner, EmbeddedTool, RegisteredTool};
@@ -33,6 +34,7 @@ use impresario_actors::trace_files::FileShelf;
 use impresario_policies::admission::AdmissionSettings;
 use impresario_policies::agents::AgentDefinition;
 use impresario_policies::domain::{RunId, SessionId};
+use impresario_policies::providers::has_any_key;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
@@ -108,8 +110,8 @@ impl Default for RuntimeBuilder {
             host_kind: "embedder".to_string(),
             host: HostKind::Ours(Box::new(|| Rc::new(Program))),
             acknowledgement: Acknowledgement::WhenRead,
-            model: Arc::new(OfflineOr::new(NoProvider)),
-            has_providers: false,
+            model: Arc::new(OfflineOr::new(ProviderModels::new())),
+            has_providers: has_any_key(|name| std::env::var(name).ok()),
             tools: Vec::new(),
             pi: None,
             keeper: None,
@@ -177,7 +179,8 @@ impl RuntimeBuilder {
         self
     }
 
-    /// Another model for actor, judge and the embedded runner. Each call has a thread for as long as it takes, so it
+    /// Another model for actor, judge and the embedded runner, instead of those of the providers that the environment
+    /// has keys for ([`ProviderModels`]). Each call has a thread for as long as it takes, so it
     /// may block.
     pub fn model(mut self, model: impl ModelClient + Send + Sync + 'static) -> Self {
         self.model = Arc::new(model);

@@ -45,9 +45,11 @@ pub use crate::models::OfflineOr;
 pub use async_trait::async_trait;
 pub use impresario_actors::gateways::{
     ChatMessage, ChatRole, Delivery, DeliveryReceipt, Host, HostError, ModelClient, ModelError, ModelMessage,
-    ModelReply, ModelRequest, ModelRole, ModelUsage, Progress, ToolCall, ToolDefinition, UnixMillis,
+    ModelReply, ModelRequest, ModelRole, ModelUsage, Progress, TextDeltas, ToolCall, ToolDefinition,
+    UnixMillis,
 };
 pub use impresario_actors::journal::{RunFilter, RunProgress, RunSummary, RuntimeId};
+pub use impresario_actors::models::ProviderModels;
 pub use impresario_actors::runners::embedded::{EmbeddedTool, ToolContext};
 pub use impresario_policies::agents::AgentDefinition;
 pub use impresario_policies::domain::{

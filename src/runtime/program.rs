@@ -5,7 +5,7 @@
 use async_trait::async_trait;
 use impresario_actors::gateways::{
     ChatMessage, Delivery, DeliveryReceipt, Host, HostError, ModelClient, ModelError, ModelReply,
-    ModelRequest, Progress,
+    ModelRequest, Progress, TextDeltas,
 };
 use impresario_actors::program::{CallLost, ProgramThreads};
 use impresario_policies::domain::{RunId, SessionId};
@@ -40,10 +40,15 @@ impl ProgramModel {
 #[async_trait(?Send)]
 impl ModelClient for ProgramModel {
     async fn complete(&self, request: ModelRequest) -> Result<ModelReply, ModelError> {
+        let (nobody, _) = mpsc::channel(1);
+        self.stream(request, nobody).await
+    }
+
+    async fn stream(&self, request: ModelRequest, text: TextDeltas) -> Result<ModelReply, ModelError> {
         let model = Arc::clone(&self.model);
         let reply = self
             .threads
-            .call(move || async move { bounded(model.complete(request).await) });
+            .call(move || async move { bounded(model.stream(request, text).await) });
         reply
             .await
             .unwrap_or_else(|lost| Err(ModelError::Unavailable(format!("the program's model: {lost}"))))

@@ -10,6 +10,7 @@ pub use impresario_policies::offline::OFFLINE_MODEL;
 pub use impresario_policies::run_request::{EMBEDDED_RUNNER, PI_RUNNER};
 use impresario_policies::run_request::{RunAsk, run_request, runner_tools};
 use impresario_policies::settings::RunSettings;
+use impresario_policies::tool_policy::Mutability;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
@@ -260,6 +261,10 @@ impl SubAgent {
             Some(chain) => means.chain = chain,
             None if means.models_chosen => means.chain.clear(),
             None => {}
+        }
+        if means.tools.is_some() || !self.more_tools.is_empty() {
+            // A program that names tools itself knows what they do.
+            definition.mutability = Mutability::FullAccess;
         }
         let tools = means.tools.take().or(definition.tools);
         let tools = tools.unwrap_or_else(|| runner_tools(&means.runner));

@@ -6,9 +6,11 @@ mod audit;
 mod place;
 mod victim;
 
+mod agents;
 mod command_line;
 mod memory_server;
 mod parallel_command;
+mod providers;
 mod recovery;
 mod retrieval;
 mod settings;

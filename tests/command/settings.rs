@@ -323,7 +323,7 @@ fn set(text: &str) -> SpawnSettings {
         embedded_has_providers: true,
         ..SpawnSettings::default()
     };
-    settings.set(read.configured().run);
+    settings.set(read.configured());
     settings
 }
 
@@ -417,6 +417,7 @@ fn what_is_set_about_history_answers_budgets_and_logs_is_in_the_request() {
     let terms = request.terms;
     let expected = RunTerms {
         routing: terms.routing.clone(),
+        styles: std::collections::BTreeMap::new(),
         results: terms.results.clone(),
         tier_ceilings: Some(TierCeilings {
             cheap: Some(2_000),

@@ -101,7 +101,7 @@ async fn a_program_defines_an_agent_of_its_own() {
     let Err(RuntimeError::Refused(reason)) = nobody else {
         panic!("nobody is called so");
     };
-    let hint = "Did you mean \"scout\"? There are: explore, scout.";
+    let hint = "Did you mean \"scout\"? There are: explore, general, librarian, oracle, reviewer, scout.";
     assert!(reason.message.contains(hint), "{}", reason.message);
     runtime.shutdown().await.expect("stopped");
 }

@@ -262,7 +262,7 @@ fn killed_in_a_retrieval_nothing_is_left_and_the_run_goes_on_with_another() {
 fn killed_in_a_retrieval_of_the_embedded_runner_the_same_one_is_asked_again() {
     let script = || model([]);
     with_both("context: killed, embedded", script, |stage| {
-        stage.configure(json!({ "retrieval": stage.server_that("silent-call,answers") }));
+        stage.configure(json!({ "retrieval": stage.server_that("answers,silent-call,answers") }));
         let run = ["run", "--trust", "--unjudged", "--json", "explore", TASK];
         let mut explore = stage.start(&run);
         let started = explore.wait_for(PATIENCE, |event| event["type"] == "tool_started");

@@ -10,6 +10,7 @@ mod below;
 mod host;
 mod runner;
 
+mod agents;
 mod as_host;
 mod as_sub_agent;
 mod before_the_run;

@@ -313,7 +313,7 @@ fn escape_in_the_main_agent_cancels_what_it_delegated() {
 #[test]
 fn the_main_agent_is_not_taught_where_the_settings_say_so_or_the_tool_is_left_out_or_nobody_runs_skills() {
     for version in Version::ALL {
-        let off = r#"{"impresario": {"promptInjection": {"enabled": false}}}"#;
+        let off = r#"{"impresario": {"promptInjection": {"enabled": false}, "agents": {"enabled": false}}}"#;
         for (settings, arguments, runtime) in [
             (off, vec![], None),
             ("{}", vec!["--tools", "read"], None),

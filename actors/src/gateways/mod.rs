@@ -15,8 +15,8 @@ pub use context::{
 };
 pub use host::{ChatMessage, ChatRole, DeliveredRun, Delivery, DeliveryReceipt, Host, HostError, Progress};
 pub use model::{
-    ModelClient, ModelError, ModelMessage, ModelReply, ModelRequest, ModelRole, ModelUsage, ToolCall,
-    ToolDefinition,
+    ModelClient, ModelError, ModelMessage, ModelReply, ModelRequest, ModelRole, ModelUsage, TextDeltas,
+    ToolCall, ToolDefinition,
 };
 pub use runner::{
     AttemptHandle, AttemptRequest, EndFacts, Overrun, RunnerEvent, RunnerEvents, SpawnError, SubAgentRunner,

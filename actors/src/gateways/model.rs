@@ -114,9 +114,21 @@ pub enum ModelError {
     Refused(String),
 }
 
+/// Where the text of a reply goes as it comes, in parts. Nobody has to listen at the other end.
+pub type TextDeltas = tokio::sync::mpsc::Sender<String>;
+
 /// Calls a language model.
 #[async_trait(?Send)]
 pub trait ModelClient {
     /// One call, one reply; dropping the future cancels the call.
     async fn complete(&self, request: ModelRequest) -> Result<ModelReply, ModelError>;
+
+    /// As [`complete`](Self::complete), and the text is told as it comes; a model that cannot do that tells it at once.
+    async fn stream(&self, request: ModelRequest, text: TextDeltas) -> Result<ModelReply, ModelError> {
+        let reply = self.complete(request).await?;
+        if !reply.text.is_empty() {
+            let _ = text.send(reply.text.clone()).await;
+        }
+        Ok(reply)
+    }
 }

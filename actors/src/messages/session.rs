@@ -138,13 +138,17 @@ pub struct StartSkill {
 }
 message!(impl StartSkill -> Result<(), Refusal>);
 
-/// A skill as a person orders it.
+/// A skill or an agent as a person or the main agent orders it.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct SkillOrder {
-    /// The skill, by name.
+    /// The skill or the agent, by name.
     pub name: String,
+    /// It is an agent.
+    pub agent: bool,
     /// The task, in the user's words.
     pub task: String,
+    /// What an agent is told besides.
+    pub context: Option<String>,
     /// The host's session.
     pub session: Option<SessionId>,
     /// Where the host keeps that session, where it does.

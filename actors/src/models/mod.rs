@@ -1,5 +1,7 @@
-//! Model clients that need nobody else.
+//! Models that are called without a host: by rules, and at their providers.
 
 mod offline;
+mod providers;
 
 pub use offline::OfflineModel;
+pub use providers::ProviderModels;

@@ -89,8 +89,6 @@ pub struct RunTools {
     pub grow_attempt: Rc<dyn Fn(AttemptSeed) -> GrownAttempt>,
     /// Finds the runner by name.
     pub runner: Rc<dyn Fn(&str) -> Option<Rc<dyn SubAgentRunner>>>,
-    /// What stands at the start of every request of the sub-agent.
-    pub system_prompt: Rc<dyn Fn(&RunRequest) -> String>,
     /// Makes sure that nothing carries the mark of a run any more: its runner knows only of what it started itself.
     pub contain: Contain,
     /// Where durable steps are announced.

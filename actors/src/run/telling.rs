@@ -11,7 +11,7 @@ use impresario_policies::output_sanitizer::{SanitizerSettings, sanitize_output};
 use impresario_policies::progress::describe_step;
 use impresario_policies::projection::RecordedStep;
 use impresario_policies::router_log;
-use impresario_policies::sub_agent_prompt::fingerprint;
+use impresario_policies::sub_agent_prompt::{fingerprint, system_prompt_of};
 
 impl Run {
     pub(super) fn tell(&self, recorded: &RecordedStep) {
@@ -76,7 +76,13 @@ impl Run {
     fn tell_what_begins(&self) {
         let Some(request) = self.request() else { return };
         if request.terms.log_prompt_prefix {
-            let print = fingerprint(&(self.tools.system_prompt)(request));
+            let chosen = self
+                .projection
+                .choice
+                .as_ref()
+                .map_or(&request.chain, |choice| &choice.chain);
+            let model = chosen.first().map_or("", String::as_str);
+            let print = fingerprint(&system_prompt_of(request, model));
             log_event(&router_log::prompt_prefix(request.what.name(), &print));
         }
         let line = self.projection.choice.as_ref();

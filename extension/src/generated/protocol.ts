@@ -20,26 +20,30 @@ export type Completions = {
   listed: Array<ListedSkill>,
 };
 
-/** The answer to [`DelegationAsk`]. */
+/** A tool with which the main agent delegates. */
+export type DelegateTool = {
+  /** The agent that it asks; none for the tool that names a skill, in its argument `skill`. */
+  agent: string | null,
+  /** The argument that says what is wanted. */
+  task: string,
+  /** The tool. */
+  tool: ToolDefinition,
+};
+
+/** The answer to [`DelegationAsk`]: the same in every turn, so that the provider's cache holds. */
 export type Delegation = {
-  /** None when the settings say no. */
-  taught: DelegationLesson | null,
+  /** The name of the section of the system prompt, where it has sections. */
+  section: string,
+  /** The text of the section; empty when nothing is taught. */
+  block: string,
+  /** The tools that go with it. */
+  tools: Array<DelegateTool>,
 };
 
 /** Is the main agent of this session taught to delegate? */
 export type DelegationAsk = {
   /** Which session. */
   session: SessionId,
-};
-
-/** The same in every turn and every session, so that the provider's cache holds. */
-export type DelegationLesson = {
-  /** The name of the section of the system prompt, where it has sections. */
-  section: string,
-  /** The text of the section. */
-  block: string,
-  /** The tool; its arguments are `skill` and `task`. */
-  tool: ToolDefinition,
 };
 
 /** A result that was only shown stands in the session now. */
@@ -288,6 +292,8 @@ export type OfferedAnswer = {
 export type OfferedRun = {
   /** The skill; none for an agent. */
   skill: string | null,
+  /** The agent; none for a skill. */
+  agent: string | null,
   /** The task, cut where it is long. */
   task: string,
   /** What the person was asked. */
@@ -488,16 +494,20 @@ export type SkillNames = {
   skills: Array<SkillSummary>,
 };
 
-/** Run a skill. */
+/** Run a skill or an agent. */
 export type SkillRun = {
   /** From which session. */
   session: SessionId,
   /** Unique; the same request sent twice means one run. */
   request: string,
-  /** The skill. */
+  /** The skill or the agent. */
   name: string,
+  /** It is an agent. */
+  agent: boolean,
   /** What is wanted. */
   task: string,
+  /** What an agent is told besides. */
+  context: string | null,
   /** It was typed in the host's own form: a skill of the host's is not run but refused as unknown. */
   hosts_form: boolean,
   /** The skills that the host lists itself. */

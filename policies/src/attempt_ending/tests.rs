@@ -1,6 +1,7 @@
-use super::{describe_ending, read_ending, says_no_such_model};
+use super::{describe_ending, read_ending, retry_after, says_no_such_model};
 use crate::domain::{AttemptEnding, EndFacts, Overrun};
 use AttemptEnding::*;
+use std::time::Duration;
 
 fn failed_with(message: &str) -> EndFacts {
     EndFacts {
@@ -326,4 +327,27 @@ fn only_a_404_says_that_there_is_no_such_model() {
     assert!(says_no_such_model("404 The model `gpt-nope` does not exist"));
     assert!(!says_no_such_model("529 Overloaded"));
     assert!(!says_no_such_model(""));
+}
+
+#[test]
+fn a_provider_says_when_it_may_be_asked_again() {
+    let said = [
+        ("429 too many requests (retry after 12 s)", 12_000),
+        ("Rate limit reached. Please try again in 1m30.5s.", 90_500),
+        ("Please try again in 20s", 20_000),
+        ("try again in 500ms", 500),
+        (r#"429 {"retryDelay": "34s"}"#, 34_000),
+        ("Retry-After: 7", 7_000),
+        ("try again in 2 minutes", 120_000),
+    ];
+    for (words, milliseconds) in said {
+        assert_eq!(
+            retry_after(words),
+            Some(Duration::from_millis(milliseconds)),
+            "{words}"
+        );
+    }
+    for silent in ["529 Overloaded", "retry after a while", "try again later", ""] {
+        assert_eq!(retry_after(silent), None, "{silent}");
+    }
 }

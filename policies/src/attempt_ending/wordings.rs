@@ -3,6 +3,7 @@
 use crate::domain::AttemptEnding;
 use regex::{Regex, RegexSet};
 use std::sync::LazyLock;
+use std::time::Duration;
 
 /// Says which ending the text of a failed model call stands for. What nobody can place is `Unavailable`:
 /// the call was made and brought nothing.
@@ -35,7 +36,7 @@ pub(super) fn lacks_credentials(text: &str) -> bool {
 }
 
 /// `529 {"type":"error","error":{"message":"Overloaded"}}` becomes `529 Overloaded`.
-pub(super) fn shorten(text: &str) -> String {
+pub fn shorten(text: &str) -> String {
     let Some(brace) = text.find('{') else {
         return text.trim().to_string();
     };
@@ -44,6 +45,32 @@ pub(super) fn shorten(text: &str) -> String {
     };
     let before = text[..brace].trim().trim_end_matches(':');
     format!("{before} {message}").trim().to_string()
+}
+
+/// `retry after 12 s`, `try again in 1m30s`, `"retryDelay": "34s"`: what is said first counts.
+pub(super) fn retry_after(text: &str) -> Option<Duration> {
+    let found = RETRY_AFTER.captures(text)?;
+    let number = |place: usize| {
+        found
+            .get(place)
+            .and_then(|part| part.as_str().parse::<f64>().ok())
+    };
+    let seconds = match (number(1), number(2), number(3)) {
+        (Some(minutes), Some(seconds), _) => minutes * 60.0 + seconds,
+        (_, _, Some(count)) => {
+            let unit = found
+                .get(4)
+                .map_or(String::new(), |unit| unit.as_str().to_lowercase());
+            count
+                * match unit.as_str() {
+                    "ms" | "milli" => 0.001,
+                    "m" => 60.0,
+                    _ => 1.0,
+                }
+        }
+        _ => return None,
+    };
+    Duration::try_from_secs_f64(seconds).ok()
 }
 
 fn message_in(json: &str) -> Option<String> {
@@ -56,15 +83,27 @@ fn message_in(json: &str) -> Option<String> {
 }
 
 pub(super) fn status(text: &str) -> Option<u16> {
-    let found = STATUS_FIRST
-        .captures(text)
-        .or_else(|| STATUS_NAMED.captures(text))?;
+    status_first(text).or_else(|| number(STATUS_NAMED.captures(text)?))
+}
+
+pub(super) fn status_first(text: &str) -> Option<u16> {
+    number(STATUS_FIRST.captures(text)?)
+}
+
+fn number(found: regex::Captures<'_>) -> Option<u16> {
     found.get(1)?.as_str().parse().ok()
 }
 
 static STATUS_FIRST: LazyLock<Regex> = LazyLock::new(|| pattern(r"^\s*(?:error:?\s*)?([1-5]\d\d)\b"));
 static STATUS_NAMED: LazyLock<Regex> =
     LazyLock::new(|| pattern(r#"\b(?:status(?:[ _]?code)?|http(?:/[\d.]+)?|code)\W{1,4}([1-5]\d\d)\b"#));
+
+static RETRY_AFTER: LazyLock<Regex> = LazyLock::new(|| {
+    pattern(concat!(
+        r"(?:retry[-_ ]?after|retry[-_ ]?delay|(?:try|retry) again in|retry in)\W{0,5}",
+        r"(?:(\d{1,4})m(\d{1,3}(?:\.\d+)?)s|(\d{1,6}(?:\.\d+)?)\s?(ms|milli|s|m)?)",
+    ))
+});
 
 static REFUSAL_REASONS: LazyLock<RegexSet> = LazyLock::new(|| {
     any(&[

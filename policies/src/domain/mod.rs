@@ -4,6 +4,7 @@
 
 mod brief;
 mod ending;
+mod family;
 mod group;
 mod id;
 mod request;
@@ -18,6 +19,7 @@ pub use brief::{
     Brief, Complexity, Inherited, JudgedPass, Question, ROUTE_UNAVAILABLE, Risk, Route, Tier, Verdict,
 };
 pub use ending::{AttemptEnding, EndFacts, ModelFault, Overrun};
+pub use family::ModelFamily;
 pub use group::{GroupId, GroupMember, Subtask};
 pub use id::{AttemptNumber, RunId, RunIdError, SessionId};
 pub use request::{Briefing, Clocks, CutTool, Persistence, RunRequest};

@@ -2,7 +2,7 @@
 //!
 //! Every group has the default that holds where nobody said anything, so that a request of an older journal is read.
 
-use super::{Inherited, RouteDecision, RouteSettings, Tier};
+use super::{Inherited, ModelFamily, RouteDecision, RouteSettings, Tier};
 
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -29,6 +29,9 @@ pub struct RunTerms {
     /// What the run takes over from the one it goes on with.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub inherited: Option<Box<Inherited>>,
+    /// What is added to the instructions for models of one family.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub styles: BTreeMap<ModelFamily, String>,
     /// What the sub-agent is told of its surroundings.
     pub surroundings: Surroundings,
     /// Where the host keeps the session that asked. One that was never written cannot come back.

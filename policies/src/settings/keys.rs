@@ -113,7 +113,8 @@ const CEILING: Kind = Kind::TierInts {
 };
 
 /// The sections, each an object.
-pub const SECTIONS: [&str; 10] = [
+pub const SECTIONS: [&str; 11] = [
+    "agents",
     "executionRouting",
     "outputSanitizer",
     "contextBudgets",
@@ -131,7 +132,7 @@ use Trust::{Free, Limit, Outside};
 
 /// Every key, in order. Up to `promptInjection.enabled` they are the peer's too.
 #[rustfmt::skip]
-pub const KEYS: [Key; 63] = [
+pub const KEYS: [Key; 65] = [
     key("defaultProvider", Text, r#""openrouter""#, Outside, "whose models bare names are")
         .note("until it is set, models are called as Pi calls them, provider/id"),
     key("routingModel", Text, r#""anthropic/claude-3-5-haiku""#, Outside, "the model that writes and judges briefs")
@@ -193,6 +194,8 @@ pub const KEYS: [Key; 63] = [
     key("traceObservability.reportMaxInlineTraces", int(1, 50), "5", Limit, "so many listed by name"),
     key("traceObservability.regressionWindowSize", int(3, 50), "10", Limit, "how far back a regression is looked for"),
     key("traceObservability.maxTracesPerSkill", int(5, 200), "20", Limit, "so many traces of a skill are kept"),
+    key("agents.enabled", Flag, "true", Free, "give the main agent a tool for each agent"),
+    key("agents.disabled", Texts, "[]", Free, "agents that nobody may ask, by name"),
     key("promptInjection.enabled", Flag, "true", Free, "teach the main agent when to delegate")
         .note("in Pi"),
     key("startUpTimeoutMs", int(1_000, 600_000), "60000", Limit, "time until the sub-agent's first event"),

@@ -32,6 +32,10 @@ pub struct Configured {
     pub report: ReportSettings,
     /// Teach the main agent when to delegate.
     pub teach_delegation: bool,
+    /// The main agent has a tool for each agent.
+    pub agents_offered: bool,
+    /// The agents that nobody may ask.
+    pub agents_disabled: Vec<String>,
 }
 
 /// What a run is made with, whoever is asked for it: a built-in agent, a skill, an agent of the program.
@@ -53,6 +57,8 @@ pub struct RunSettings {
     pub questions_max: u32,
     /// The limits in time.
     pub clocks: Clocks,
+    /// Somebody set the total: it holds for agents with a time of their own too.
+    pub total_chosen: bool,
     pub persistence: Persistence,
     /// Sampling temperature, where the runner supports it; none for what the provider does.
     pub temperature: Option<f64>,
@@ -161,6 +167,8 @@ impl Reader<'_> {
                 regression_window: self.count("traceObservability.regressionWindowSize"),
             },
             teach_delegation: self.flag("promptInjection.enabled"),
+            agents_offered: self.flag("agents.enabled"),
+            agents_disabled: self.texts("agents.disabled"),
         }
     }
 
@@ -183,6 +191,7 @@ impl Reader<'_> {
                 routing: self.time("routingTimeoutMs"),
                 grace: self.time("graceMs"),
             },
+            total_chosen: self.is_set("totalTimeoutMs"),
             persistence: Persistence::default(),
             temperature: set("subAgentTemperature").map(|path| self.number(path)),
             overflow_ceiling_bytes: self.number("overflowCeilingBytes") as u64,

@@ -1,13 +1,16 @@
 //! Delegation by the main agent itself: what it is taught, and the tool it does it with.
 
 use impresario_actors::gateways::ToolDefinition;
+use impresario_policies::agents::AgentDefinition;
 use impresario_policies::delegation_block::{
-    DELEGATE_DESCRIPTION, DELEGATE_SKILL, DELEGATE_TASK, DELEGATE_TOOL, DELEGATION_BLOCK, DELEGATION_SECTION,
+    DELEGATE_BACKGROUND, DELEGATE_CONTEXT, DELEGATE_DESCRIPTION, DELEGATE_SKILL, DELEGATE_TASK,
+    DELEGATE_TOOL, DELEGATION_SECTION, context_label, delegate_argument, delegate_tool_description,
+    delegate_tool_name, delegation_block,
 };
 use impresario_policies::domain::SessionId;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use serde_json::json;
+use serde_json::{Value, json};
 use ts_rs::TS;
 
 /// Is the main agent of this session taught to delegate?
@@ -17,41 +20,83 @@ pub struct DelegationAsk {
     pub session: SessionId,
 }
 
-/// The answer to [`DelegationAsk`].
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema, TS)]
+/// The answer to [`DelegationAsk`]: the same in every turn, so that the provider's cache holds.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema, TS)]
 pub struct Delegation {
-    /// None when the settings say no.
-    pub taught: Option<DelegationLesson>,
-}
-
-/// The same in every turn and every session, so that the provider's cache holds.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema, TS)]
-pub struct DelegationLesson {
     /// The name of the section of the system prompt, where it has sections.
     pub section: String,
-    /// The text of the section.
+    /// The text of the section; empty when nothing is taught.
     pub block: String,
-    /// The tool; its arguments are `skill` and `task`.
+    /// The tools that go with it.
+    pub tools: Vec<DelegateTool>,
+}
+
+/// A tool with which the main agent delegates.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema, TS)]
+pub struct DelegateTool {
+    /// The agent that it asks; none for the tool that names a skill, in its argument `skill`.
+    pub agent: Option<String>,
+    /// The argument that says what is wanted.
+    pub task: String,
+    /// The tool.
     pub tool: ToolDefinition,
 }
 
-impl Default for DelegationLesson {
-    fn default() -> Self {
-        let text = |description: &str| json!({ "type": "string", "description": description });
-        let parameters = json!({
-            "type": "object",
-            "properties": { "skill": text(DELEGATE_SKILL), "task": text(DELEGATE_TASK) },
-            "required": ["skill", "task"],
-            "additionalProperties": false,
-        });
+impl Delegation {
+    /// What is taught of skills and of these agents.
+    pub fn of(teaches_skills: bool, agents: &[AgentDefinition]) -> Self {
+        let skills = teaches_skills.then(skill_tool);
         Self {
             section: DELEGATION_SECTION.into(),
-            block: DELEGATION_BLOCK.into(),
-            tool: ToolDefinition {
-                name: DELEGATE_TOOL.into(),
-                description: DELEGATE_DESCRIPTION.into(),
-                parameters,
-            },
+            block: delegation_block(teaches_skills, agents),
+            tools: skills.into_iter().chain(agents.iter().map(agent_tool)).collect(),
         }
+    }
+}
+
+fn text(description: &str) -> Value {
+    json!({ "type": "string", "description": description })
+}
+
+fn tool(name: String, description: String, properties: Value, required: &[&str]) -> ToolDefinition {
+    let parameters = json!({
+        "type": "object",
+        "properties": properties,
+        "required": required,
+        "additionalProperties": false,
+    });
+    ToolDefinition {
+        name,
+        description,
+        parameters,
+    }
+}
+
+fn skill_tool() -> DelegateTool {
+    let properties = json!({ "skill": text(DELEGATE_SKILL), "task": text(DELEGATE_TASK) });
+    let (name, about) = (DELEGATE_TOOL.into(), DELEGATE_DESCRIPTION.into());
+    DelegateTool {
+        agent: None,
+        task: "task".into(),
+        tool: tool(name, about, properties, &["skill", "task"]),
+    }
+}
+
+fn agent_tool(agent: &AgentDefinition) -> DelegateTool {
+    let wanted = delegate_argument(agent.routing.as_ref());
+    let mut properties = json!({ wanted.name: text(wanted.about) });
+    if context_label(agent.routing.as_ref()).is_some() {
+        properties["context"] = text(DELEGATE_CONTEXT);
+    }
+    properties["background"] = json!({ "type": "boolean", "description": DELEGATE_BACKGROUND });
+    DelegateTool {
+        agent: Some(agent.name().into()),
+        task: wanted.name.into(),
+        tool: tool(
+            delegate_tool_name(agent.name()),
+            delegate_tool_description(agent),
+            properties,
+            &[wanted.name],
+        ),
     }
 }

@@ -15,7 +15,7 @@ mod traces;
 mod ui;
 
 pub use artefacts::{json_schema, typescript};
-pub use delegation::{Delegation, DelegationAsk, DelegationLesson};
+pub use delegation::{DelegateTool, Delegation, DelegationAsk};
 pub use envelope::{Envelope, ErrorCode, ErrorObject, MessageId, read_envelope};
 pub use impresario_actors::gateways::{ModelError, ModelReply, ModelRequest};
 pub use markers::{MarkerBlock, MarkerBlockKind, MarkerEdit, MarkerPlan, MarkerSkeleton, MarkerTtl};

@@ -7,17 +7,24 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use ts_rs::TS;
 
-/// Run a skill.
+/// Run a skill or an agent.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema, TS)]
 pub struct SkillRun {
     /// From which session.
     pub session: SessionId,
     /// Unique; the same request sent twice means one run.
     pub request: String,
-    /// The skill.
+    /// The skill or the agent.
     pub name: String,
+    /// It is an agent.
+    #[serde(default)]
+    pub agent: bool,
     /// What is wanted.
     pub task: String,
+    /// What an agent is told besides.
+    #[serde(default)]
+    #[ts(type = "string | null")]
+    pub context: Option<String>,
     /// It was typed in the host's own form: a skill of the host's is not run but refused as unknown.
     #[serde(default)]
     pub hosts_form: bool,
@@ -185,6 +192,8 @@ pub struct OfferedAnswer {
 pub struct OfferedRun {
     /// The skill; none for an agent.
     pub skill: Option<String>,
+    /// The agent; none for a skill.
+    pub agent: Option<String>,
     /// The task, cut where it is long.
     pub task: String,
     /// What the person was asked.
@@ -198,11 +207,13 @@ pub struct OfferedRun {
 impl From<DeliveredRun> for OfferedRun {
     fn from(run: DeliveredRun) -> Self {
         let answers = run.answers.into_iter();
+        let (skill, agent) = match run.what {
+            WhatToRun::Skill(name) => (Some(name), None),
+            WhatToRun::Agent(name) => (None, Some(name)),
+        };
         Self {
-            skill: match run.what {
-                WhatToRun::Skill(name) => Some(name),
-                WhatToRun::Agent(_) => None,
-            },
+            skill,
+            agent,
             task: shortened(run.task, OFFERED_TASK_CHARS_MAX),
             answers: answers
                 .map(|(question, answer)| OfferedAnswer { question, answer })

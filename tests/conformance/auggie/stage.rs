@@ -268,7 +268,7 @@ impl World {
         };
         settings.means.runner = RUNNER.to_string();
         settings.means.chain = Vec::new();
-        settings.set(Settings::read(&self.places()).configured().run);
+        settings.set(Settings::read(&self.places()).configured());
         settings.run.persistence.tries_per_model_max = 1;
         let request = resolve(&settings, "pi", order)?;
         self.requests.borrow_mut().push(request.clone());

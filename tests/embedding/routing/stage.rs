@@ -88,7 +88,7 @@ impl Stage {
             embedded_has_providers: true,
             ..SpawnSettings::default()
         };
-        skills.set(read.configured().run);
+        skills.set(read.configured());
         skills.run.trace_directory = None;
         let tools = runner_tools(EMBEDDED_RUNNER);
         skills.means.tools = Some([tools, vec!["big".to_string()]].concat());

@@ -5,18 +5,24 @@ use super::tools::{ToolOutcome, Toolbox};
 use super::{EmbeddedParts, session_file};
 use crate::context::local::HeavyWork;
 use crate::gateways::{
-    AttemptRequest, EndFacts, ModelError, ModelMessage, ModelReply, ModelRequest, ModelRole, Overrun,
-    RunnerEvent, RunnerEvents, ToolCall, ToolGate, ToolVerdict,
+    AttemptRequest, EndFacts, ModelError, ModelMessage, ModelReply, ModelRequest, ModelRole, ModelUsage,
+    Overrun, RunnerEvent, RunnerEvents, ToolCall, ToolGate, ToolVerdict,
 };
+use impresario_policies::attempt_ending::says_its_status;
 use impresario_policies::domain::Replay;
+use impresario_policies::prices::cost_usd;
 use impresario_policies::tool_call::{CALLS_IN_A_REPLY_MAX, call_name};
 use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
+use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
 /// How often it is looked whether the disk has room again.
 const ROOM_AGAIN: Duration = Duration::from_millis(500);
+
+/// Parts of a text that nobody has heard yet.
+const DELTAS_AHEAD_MAX: usize = 64;
 
 /// Why the loop ends before the model answered.
 enum Stop {
@@ -171,19 +177,32 @@ impl AgentLoop {
             json: false,
             tokens_max: self.parts.tokens_max,
         };
-        let model = Rc::clone(&self.parts.model);
-        let reply = self
-            .unless_cancelled(model.complete(request))
-            .await?
-            .map_err(Stop::Model)?;
-        self.tell(RunnerEvent::Used(reply.usage)).await;
-        if !reply.text.is_empty() {
-            self.tell(RunnerEvent::Text {
-                delta: reply.text.clone(),
-            })
-            .await;
-        }
+        let reply = self.unless_cancelled(self.listen(request)).await?;
+        let reply = reply.map_err(Stop::Model)?;
+        self.tell(RunnerEvent::Used(self.priced(reply.usage))).await;
         Ok(reply)
+    }
+
+    /// A model that says what it cost knows better than a table.
+    fn priced(&self, usage: ModelUsage) -> ModelUsage {
+        let known = || cost_usd(&self.request.model, &usage).filter(|_| !usage.is_nothing());
+        ModelUsage {
+            cost_usd: usage.cost_usd.or_else(known),
+            ..usage
+        }
+    }
+
+    /// One call, whose text is told as it comes.
+    async fn listen(&self, request: ModelRequest) -> Result<ModelReply, ModelError> {
+        let (deltas, mut told) = mpsc::channel(DELTAS_AHEAD_MAX);
+        let telling = async {
+            while let Some(delta) = told.recv().await {
+                self.tell(RunnerEvent::Text { delta }).await;
+            }
+        };
+        // The end of the call lets go of the other end of the channel.
+        let (reply, ()) = tokio::join!(self.parts.model.stream(request, deltas), telling);
+        reply
     }
 
     async fn run_call(&mut self, name: String, call: ToolCall) -> Result<(), Stop> {
@@ -343,13 +362,17 @@ const SUMMARY_CHARACTERS_MAX: usize = 200;
 
 /// What a provider would have written, so that one reading of endings serves every runner.
 fn provider_words(error: &ModelError) -> String {
-    match error {
-        ModelError::Unavailable(why) => format!("503 {why}"),
-        ModelError::RateLimited(why) => format!("429 {why}"),
-        ModelError::Authentication(why) => format!("401 {why}"),
-        ModelError::ContextOverflow(why) => format!("413 context overflow: {why}"),
-        ModelError::UnknownModel(why) => format!("404 {why}"),
-        ModelError::Refused(why) => format!("refusal: {why}"),
+    let (status, why) = match error {
+        ModelError::Unavailable(why) => ("503", why),
+        ModelError::RateLimited(why) => ("429", why),
+        ModelError::Authentication(why) => ("401", why),
+        ModelError::ContextOverflow(why) => ("413 context overflow:", why),
+        ModelError::UnknownModel(why) => ("404", why),
+        ModelError::Refused(why) => ("refusal:", why),
+    };
+    match says_its_status(why) {
+        true => why.clone(),
+        false => format!("{status} {why}"),
     }
 }
 

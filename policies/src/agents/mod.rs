@@ -1,11 +1,21 @@
-//! Which agents are built in, and what is each of them told?
+//! Who can be asked, and what is each of them told?
 
 #![warn(missing_docs)]
 
-use crate::domain::{Reason, ReasonCode, WhatToRun};
+mod built_in;
+mod file;
+mod routing;
+
+pub use built_in::built_in_agents;
+pub use file::{AGENT_FILE_BYTES_MAX, AgentFile, FileNote, read_agent_markdown, read_agent_yaml};
+pub use routing::{Category, RelativeCost, Routing, routing_matrix};
+
+use crate::domain::{ModelFamily, Reason, ReasonCode, WhatToRun};
 use crate::nearest::nearest_name;
 use crate::skill_file::SkillFile;
 use crate::sub_agent_prompt::RETRIEVAL_TOOL;
+use crate::tool_policy::Mutability;
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -29,9 +39,15 @@ pub struct AgentDefinition {
     pub instructions: String,
     /// The tools it may use, and nothing else; none for what its runner has for skills.
     pub tools: Option<Vec<String>>,
+    /// What it may do to the workspace: from one that only reads, the tools that change something are taken.
+    pub mutability: Mutability,
+    /// What is added to the instructions for models of one family.
+    pub styles: BTreeMap<ModelFamily, String>,
+    /// When it is worth asking.
+    pub routing: Option<Routing>,
     /// The models it asks for, in order of preference; empty for whatever is set.
     pub models: Vec<String>,
-    /// From admission to the end, at most; none for what is set.
+    /// From admission to the end, at most, where nobody set a time.
     pub total_timeout: Option<Duration>,
     /// What its instructions name relative to themselves is found there.
     pub directory: Option<PathBuf>,
@@ -45,6 +61,9 @@ impl AgentDefinition {
             description: String::new(),
             instructions: instructions.into(),
             tools: Some(READING_TOOLS.map(str::to_string).to_vec()),
+            mutability: Mutability::FullAccess,
+            styles: BTreeMap::new(),
+            routing: None,
             models: Vec::new(),
             total_timeout: None,
             directory: None,
@@ -58,6 +77,9 @@ impl AgentDefinition {
             description: skill.description.unwrap_or_default(),
             instructions: skill.instructions,
             tools: None,
+            mutability: Mutability::FullAccess,
+            styles: BTreeMap::new(),
+            routing: None,
             models: skill.model.into_iter().collect(),
             total_timeout: None,
             directory: Some(directory),
@@ -76,13 +98,25 @@ impl AgentDefinition {
         self
     }
 
+    /// What it may do to the workspace.
+    pub fn mutability(mut self, mutability: Mutability) -> Self {
+        self.mutability = mutability;
+        self
+    }
+
+    /// When it is worth asking.
+    pub fn routing(mut self, routing: Routing) -> Self {
+        self.routing = Some(routing);
+        self
+    }
+
     /// The models it asks for, in order of preference.
     pub fn models<Name: Into<String>>(mut self, models: impl IntoIterator<Item = Name>) -> Self {
         self.models = models.into_iter().map(Into::into).collect();
         self
     }
 
-    /// From admission to the end, at most.
+    /// From admission to the end, at most, where nobody set a time.
     pub fn total_timeout(mut self, total: Duration) -> Self {
         self.total_timeout = Some(total);
         self
@@ -92,29 +126,6 @@ impl AgentDefinition {
     pub fn name(&self) -> &str {
         self.what.name()
     }
-}
-
-/// The instructions of `explore`: the same bytes for every run.
-const EXPLORE: &str = "\
-You answer questions about the workspace by finding the places that answer them. You change nothing.
-
-How to work
-- Start with `codebase-retrieval`, in the words of the question. Use `grep` for exact names and `find` for files by name.
-- Follow definitions and calls until you have seen the lines that answer; open them with `read` before you cite them.
-- Say what the code does, not what its names promise. Where code and comment differ, say so.
-- Stop when the question is answered. When it cannot be answered from the workspace, say what you looked for and where.
-
-How to answer
-- First the places, the best one first, each on its own line as `path#Lfirst-Llast` with one sentence on what is there. Paths \
-are relative to the workspace, ranges are at most 80 lines, and you have seen every line you cite.
-- Then the answer in a few sentences, in the order in which things happen.
-- No preamble, no offers, nothing that was not asked.";
-
-/// The agents that are always there.
-pub fn built_in_agents() -> Vec<AgentDefinition> {
-    vec![AgentDefinition::new("explore", EXPLORE).description(
-        "Answers a question about the workspace with the files and lines that answer it; changes nothing.",
-    )]
 }
 
 /// The tools that change nothing.

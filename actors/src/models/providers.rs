@@ -1,0 +1,269 @@
+//! Models of providers, called over the network with keys of the environment.
+//!
+//! One call is one request: what follows a failure is the run's to decide, so nothing is tried again here.
+
+use crate::gateways::{
+    ModelClient, ModelError, ModelMessage, ModelReply, ModelRequest, ModelRole, ModelUsage, TextDeltas,
+    ToolCall,
+};
+use async_trait::async_trait;
+use futures_util::StreamExt;
+use genai::adapter::AdapterKind;
+use genai::chat::{
+    CacheControl, ChatMessage, ChatOptions, ChatRequest, ChatResponseFormat, ChatStreamEvent, ContentPart,
+    MessageContent, StopReason, StreamEnd, Tool, ToolResponse, Usage,
+};
+use genai::resolver::{AuthData, Endpoint};
+use genai::{Client, ModelIden, ServiceTarget};
+use impresario_policies::attempt_ending::{read_words, says_no_such_model, shorten};
+use impresario_policies::domain::AttemptEnding;
+use impresario_policies::providers::{Dialect, NoTarget, Target, find_target};
+use impresario_policies::redact::redact;
+use std::sync::OnceLock;
+use std::time::Duration;
+
+/// A provider that does not take a connection within this is not there.
+const CONNECT_WITHIN: Duration = Duration::from_secs(20);
+/// What a provider says of a failure, in characters; the rest is cut.
+const WHY_CHARACTERS_MAX: usize = 1_000;
+/// Text of one reply, in bytes.
+const TEXT_BYTES_MAX: usize = 8 * 1024 * 1024;
+
+/// Calls the models of all providers that the environment has keys for.
+#[derive(Default)]
+pub struct ProviderModels {
+    client: OnceLock<Client>,
+}
+
+impl ProviderModels {
+    /// Nothing is read and nobody is called before a model is asked.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    fn client(&self) -> Result<&Client, ModelError> {
+        if let Some(client) = self.client.get() {
+            return Ok(client);
+        }
+        let client = new_client().map_err(|why| ModelError::Unavailable(why.to_string()))?;
+        Ok(self.client.get_or_init(|| client))
+    }
+}
+
+fn new_client() -> Result<Client, Box<dyn std::error::Error>> {
+    // Another one may be installed by the program around us: then that one is used.
+    let _ = rustls::crypto::ring::default_provider().install_default();
+    let http = reqwest::Client::builder()
+        .connect_timeout(CONNECT_WITHIN)
+        // A key goes to the address that was given, and nowhere else.
+        .redirect(reqwest::redirect::Policy::none())
+        .user_agent(concat!("impresario/", env!("CARGO_PKG_VERSION")))
+        .build()?;
+    Ok(Client::builder().with_reqwest(http).build()?)
+}
+
+#[async_trait(?Send)]
+impl ModelClient for ProviderModels {
+    async fn complete(&self, request: ModelRequest) -> Result<ModelReply, ModelError> {
+        let (nobody, _) = tokio::sync::mpsc::channel(1);
+        self.stream(request, nobody).await
+    }
+
+    async fn stream(&self, request: ModelRequest, text: TextDeltas) -> Result<ModelReply, ModelError> {
+        let target = find_target(&request.model, |name| std::env::var(name).ok()).map_err(no_target)?;
+        let dialect = target.dialect;
+        let client = self.client()?;
+        let (asked, options) = (chat_request(&request, dialect), chat_options(&request));
+        let reply = client.exec_chat_stream(service(target), asked, Some(&options));
+        let mut events = reply.await.map_err(read_error)?.stream;
+        let mut bytes = 0;
+        while let Some(event) = events.next().await {
+            match event.map_err(read_error)? {
+                ChatStreamEvent::Chunk(chunk) => {
+                    bytes += chunk.content.len();
+                    if bytes > TEXT_BYTES_MAX {
+                        return Err(ModelError::Unavailable(format!(
+                            "the reply is longer than {TEXT_BYTES_MAX} bytes"
+                        )));
+                    }
+                    // Nobody has to listen.
+                    let _ = text.send(chunk.content).await;
+                }
+                ChatStreamEvent::End(end) => return read_end(end),
+                _ => {}
+            }
+        }
+        Err(ModelError::Unavailable(
+            "the reply was cut off before its end".to_string(),
+        ))
+    }
+}
+
+fn no_target(why: NoTarget) -> ModelError {
+    match why {
+        NoTarget::NoKey { .. } => ModelError::Authentication(why.to_string()),
+        NoTarget::NotAName(_)
+        | NoTarget::UnknownProvider(_)
+        | NoTarget::NoUrl { .. }
+        | NoTarget::BadUrl { .. } => ModelError::UnknownModel(why.to_string()),
+    }
+}
+
+fn service(target: Target) -> ServiceTarget {
+    let adapter = match target.dialect {
+        Dialect::Anthropic => AdapterKind::Anthropic,
+        Dialect::Gemini => AdapterKind::Gemini,
+        Dialect::Ollama => AdapterKind::Ollama,
+        Dialect::OpenAi => AdapterKind::OpenAI,
+    };
+    ServiceTarget {
+        endpoint: Endpoint::from_owned(target.url),
+        // A server that wants no key is sent one that says nothing.
+        auth: AuthData::from_single(target.key.unwrap_or_else(|| "none".to_string())),
+        model: ModelIden::new(adapter, target.model),
+    }
+}
+
+fn chat_request(request: &ModelRequest, dialect: Dialect) -> ChatRequest {
+    let system = ChatMessage::system(request.system.clone());
+    let mut messages = vec![system];
+    messages.extend(request.messages.iter().map(chat_message));
+    if dialect == Dialect::Anthropic {
+        // What stands before a mark is read from the cache next time: instructions and tools, and the talk so far.
+        let last = messages.len() - 1;
+        for place in [0, last] {
+            messages[place].options = Some(CacheControl::Ephemeral.into());
+        }
+    }
+    let tools = request.tools.iter().map(|tool| {
+        Tool::new(tool.name.clone())
+            .with_description(tool.description.clone())
+            .with_schema(tool.parameters.clone())
+    });
+    ChatRequest::new(messages).with_tools(tools.collect::<Vec<_>>())
+}
+
+fn chat_message(message: &ModelMessage) -> ChatMessage {
+    match message.role {
+        ModelRole::User => ChatMessage::user(message.text.clone()),
+        ModelRole::Tool => {
+            let call = message.answers_call.clone().unwrap_or_default();
+            ChatMessage::tool(MessageContent::from_parts(vec![ContentPart::ToolResponse(
+                ToolResponse::new(call, message.text.clone()),
+            )]))
+        }
+        ModelRole::Assistant => {
+            let text = (!message.text.is_empty()).then(|| ContentPart::Text(message.text.clone()));
+            let calls = message.tool_calls.iter().map(|call| {
+                ContentPart::ToolCall(genai::chat::ToolCall {
+                    call_id: call.id.clone(),
+                    fn_name: call.tool.clone(),
+                    fn_arguments: call.arguments.clone(),
+                    thought_signatures: None,
+                })
+            });
+            ChatMessage::assistant(MessageContent::from_parts(
+                text.into_iter().chain(calls).collect::<Vec<_>>(),
+            ))
+        }
+    }
+}
+
+fn chat_options(request: &ModelRequest) -> ChatOptions {
+    ChatOptions {
+        temperature: request.temperature,
+        max_tokens: Some(request.tokens_max),
+        capture_usage: Some(true),
+        capture_content: Some(true),
+        capture_tool_calls: Some(true),
+        response_format: request.json.then_some(ChatResponseFormat::JsonMode),
+        ..ChatOptions::default()
+    }
+}
+
+fn read_end(end: StreamEnd) -> Result<ModelReply, ModelError> {
+    if let Some(StopReason::ContentFilter(why)) = &end.captured_stop_reason {
+        return Err(ModelError::Refused(why.clone()));
+    }
+    let usage = end
+        .captured_usage
+        .as_ref()
+        .map_or_else(ModelUsage::default, read_usage);
+    let content = end.captured_content.unwrap_or_default();
+    let text = content.texts().concat();
+    let calls = content.tool_calls().into_iter().map(|call| ToolCall {
+        id: call.call_id.clone(),
+        tool: call.fn_name.clone(),
+        arguments: call.fn_arguments.clone(),
+    });
+    Ok(ModelReply {
+        text,
+        tool_calls: calls.collect(),
+        usage,
+    })
+}
+
+/// The library counts what a cache took or gave as input too; we count each token once.
+fn read_usage(usage: &Usage) -> ModelUsage {
+    let count = |tokens: Option<i32>| tokens.map_or(0, |tokens| u64::try_from(tokens).unwrap_or(0));
+    let details = usage.prompt_tokens_details.as_ref();
+    let cache_read = count(details.and_then(|details| details.cached_tokens));
+    let cache_write = count(details.and_then(|details| details.cache_creation_tokens));
+    ModelUsage {
+        input: count(usage.prompt_tokens).saturating_sub(cache_read + cache_write),
+        output: count(usage.completion_tokens),
+        cache_read,
+        cache_write,
+        cost_usd: None,
+    }
+}
+
+fn read_error(error: genai::Error) -> ModelError {
+    let why = words_of(origin(&error));
+    match read_words(&why) {
+        AttemptEnding::Authentication => ModelError::Authentication(why),
+        AttemptEnding::RateLimited => ModelError::RateLimited(why),
+        AttemptEnding::ContextOverflow => ModelError::ContextOverflow(why),
+        AttemptEnding::Refused => ModelError::Refused(why),
+        _ if says_no_such_model(&why) => ModelError::UnknownModel(why),
+        _ => ModelError::Unavailable(why),
+    }
+}
+
+/// A failed stream carries the failure of its request within.
+fn origin(error: &genai::Error) -> &genai::Error {
+    match error {
+        genai::Error::WebStream { error: within, .. } => within.downcast_ref().map_or(error, origin),
+        other => other,
+    }
+}
+
+/// The status, what the provider said and when it may be asked again, as far as they are known.
+fn words_of(error: &genai::Error) -> String {
+    use genai::webc::Error::ResponseFailedStatus;
+    let said = match error {
+        genai::Error::HttpError { status, body, .. } => format!("{} {body}", status.as_u16()),
+        genai::Error::WebModelCall {
+            webc_error: ResponseFailedStatus { status, body, .. },
+            ..
+        } => format!("{} {body}", status.as_u16()),
+        genai::Error::ChatResponse { body, .. } => body.to_string(),
+        genai::Error::WebStream { error, .. } => chain(&**error),
+        other => other.to_string(),
+    };
+    let said = redact(&shorten(&said))
+        .chars()
+        .take(WHY_CHARACTERS_MAX)
+        .collect::<String>();
+    let header = error.headers().and_then(|headers| headers.get("retry-after"));
+    match header.and_then(|value| value.to_str().ok()?.trim().parse::<u64>().ok()) {
+        Some(seconds) => format!("{said} (retry after {seconds} s)"),
+        None => said,
+    }
+}
+
+/// A failure of the network with what is behind it: the first line alone says "error sending request".
+fn chain(error: &(dyn std::error::Error + 'static)) -> String {
+    let causes = std::iter::successors(Some(error), |error| error.source());
+    causes.map(ToString::to_string).collect::<Vec<_>>().join(": ")
+}

@@ -1,0 +1,256 @@
+//! The agents that can be asked for in a workspace: those that are built in, and those that files describe.
+//!
+//! Files of the workspace count where it is trusted, and come before those of the user. A name is taken once: by a
+//! built-in agent first, then by whoever comes first.
+
+use crate::contained_file::{Bounds, NotRead, read_contained};
+use impresario_policies::agents::{
+    AGENT_FILE_BYTES_MAX, AgentDefinition, AgentFile, FileNote, built_in_agents, read_agent_markdown,
+    read_agent_yaml, unknown_agent,
+};
+use impresario_policies::domain::Reason;
+use std::ffi::OsStr;
+use std::path::{Path, PathBuf};
+
+/// So many files of one directory are looked at.
+const FILES_MAX: usize = 200;
+/// So much of a line is shown.
+const LINE_CHARS_MAX: usize = 160;
+
+/// Where agents are looked for.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct AgentPlaces {
+    /// The workspace.
+    pub(crate) workspace: PathBuf,
+    /// Its files count.
+    pub(crate) trusted: bool,
+    /// Pi's directory of the user.
+    pub(crate) agent_directory: Option<PathBuf>,
+    /// The user's home.
+    pub(crate) home: Option<PathBuf>,
+    /// The agents that nobody may ask.
+    pub(crate) disabled: Vec<String>,
+}
+
+/// An agent and where it is from.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct KnownAgent {
+    pub(crate) definition: AgentDefinition,
+    /// Its file; none for one that is built in.
+    pub(crate) file: Option<PathBuf>,
+    /// What of its file is not used.
+    pub(crate) notes: Vec<FoundWrong>,
+}
+
+/// Something that is wrong in a file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct FoundWrong {
+    pub(crate) file: PathBuf,
+    pub(crate) note: FileNote,
+    /// The line that is meant, when there is one.
+    pub(crate) source: Option<String>,
+}
+
+/// Everything that was found.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub(crate) struct FoundAgents {
+    /// In the order in which names are taken.
+    pub(crate) agents: Vec<KnownAgent>,
+    /// Files that describe nobody, and why.
+    pub(crate) skipped: Vec<FoundWrong>,
+}
+
+/// A directory that may hold files of agents.
+struct Directory {
+    path: PathBuf,
+    endings: &'static [&'static str],
+    /// A file may lie below this.
+    within: PathBuf,
+    called: &'static str,
+}
+
+const YAML: &[&str] = &["yaml", "yml"];
+const MARKDOWN: &[&str] = &["md"];
+
+impl AgentPlaces {
+    fn directories(&self) -> Vec<Directory> {
+        let workspace = [
+            (".pi/sub-agents", YAML),
+            (".pi/agents", MARKDOWN),
+            (".claude/agents", MARKDOWN),
+        ];
+        let of_workspace = workspace
+            .into_iter()
+            .filter(|_| self.trusted)
+            .map(|(path, endings)| Directory {
+                path: self.workspace.join(path),
+                endings,
+                within: self.workspace.clone(),
+                called: "the workspace",
+            });
+        let of_pi = self.agent_directory.iter().flat_map(|directory| {
+            [("sub-agents", YAML), ("agents", MARKDOWN)].map(|(path, endings)| Directory {
+                path: directory.join(path),
+                endings,
+                within: self.home.clone().unwrap_or_else(|| directory.clone()),
+                called: "the home directory",
+            })
+        });
+        let of_claude = self.home.iter().map(|home| Directory {
+            path: home.join(".claude/agents"),
+            endings: MARKDOWN,
+            within: home.clone(),
+            called: "the home directory",
+        });
+        of_workspace.chain(of_pi).chain(of_claude).collect()
+    }
+
+    /// Reads them all. Waits for files.
+    pub(crate) fn find(&self) -> FoundAgents {
+        let mut found = FoundAgents::default();
+        let built_in = built_in_agents().into_iter().map(|definition| KnownAgent {
+            definition,
+            file: None,
+            notes: Vec::new(),
+        });
+        found.agents.extend(built_in);
+        for directory in self.directories() {
+            for file in directory.files() {
+                match directory.read(&file) {
+                    Ok(agent) => found.take(agent, file),
+                    Err(wrong) => found.skipped.push(wrong),
+                }
+            }
+        }
+        found
+            .agents
+            .retain(|agent| !self.disabled.iter().any(|name| name == agent.definition.name()));
+        found
+    }
+
+    /// The definitions of all that can be asked.
+    pub(crate) fn definitions(&self) -> Vec<AgentDefinition> {
+        self.find()
+            .agents
+            .into_iter()
+            .map(|agent| agent.definition)
+            .collect()
+    }
+
+    /// The one of this name.
+    pub(crate) fn find_one(&self, name: &str) -> Result<AgentDefinition, Reason> {
+        let mut known = self.definitions();
+        match known.iter().position(|agent| agent.name() == name) {
+            Some(place) => Ok(known.swap_remove(place)),
+            None => Err(unknown_agent(name, known.iter().map(AgentDefinition::name))),
+        }
+    }
+}
+
+impl FoundAgents {
+    fn take(&mut self, agent: KnownAgent, file: PathBuf) {
+        let name = agent.definition.name();
+        let taken = self.agents.iter().find(|known| known.definition.name() == name);
+        let Some(taken) = taken else {
+            self.agents.push(agent);
+            return;
+        };
+        let by = match &taken.file {
+            None => "a built-in agent has this name".to_string(),
+            Some(other) => format!("{} describes an agent of this name already", other.display()),
+        };
+        self.skipped.push(FoundWrong {
+            file,
+            note: whole(format!("{name:?}: {by}")),
+            source: None,
+        });
+    }
+}
+
+impl Directory {
+    /// In the order of their names' bytes.
+    fn files(&self) -> Vec<PathBuf> {
+        let entries = std::fs::read_dir(&self.path).into_iter().flatten().flatten();
+        let ours = |path: &PathBuf| {
+            let ending = path.extension().and_then(OsStr::to_str);
+            ending.is_some_and(|ending| self.endings.contains(&ending))
+        };
+        let mut files: Vec<PathBuf> = entries.map(|entry| entry.path()).filter(ours).collect();
+        files.sort_unstable();
+        files.truncate(FILES_MAX);
+        files
+    }
+
+    fn read(&self, file: &Path) -> Result<KnownAgent, FoundWrong> {
+        let bounds = Bounds {
+            directories: vec![self.within.clone(), self.path.clone()],
+            called: self.called,
+        };
+        let text = match read_contained(file, &bounds, AGENT_FILE_BYTES_MAX) {
+            Ok(read) => read.text,
+            Err(why) => return Err(unread(file, &why)),
+        };
+        let wrong = |note: FileNote| FoundWrong {
+            file: file.to_path_buf(),
+            source: line_of(&text, note.line),
+            note,
+        };
+        let stem = file.file_stem().unwrap_or_default().to_string_lossy();
+        let read = match self.endings == MARKDOWN {
+            true => read_agent_markdown(&stem, &text),
+            false => read_agent_yaml(&text),
+        };
+        let AgentFile { definition, notes } = read.map_err(wrong)?;
+        Ok(KnownAgent {
+            definition,
+            file: Some(file.to_path_buf()),
+            notes: notes.into_iter().map(wrong).collect(),
+        })
+    }
+}
+
+fn unread(file: &Path, why: &NotRead) -> FoundWrong {
+    FoundWrong {
+        file: file.to_path_buf(),
+        note: whole(why.to_string()),
+        source: None,
+    }
+}
+
+fn whole(message: String) -> FileNote {
+    FileNote {
+        line: 1,
+        column: 1,
+        message,
+    }
+}
+
+fn line_of(text: &str, line: u64) -> Option<String> {
+    let place = usize::try_from(line.checked_sub(1)?).ok()?;
+    Some(text.lines().nth(place)?.chars().take(LINE_CHARS_MAX).collect())
+}
+
+impl FoundWrong {
+    /// `file:line:column: what`, the line, and a mark below the place.
+    pub(crate) fn text(&self) -> String {
+        let FileNote {
+            line,
+            column,
+            message,
+        } = &self.note;
+        let mut text = format!("{}:{line}:{column}: {message}", self.file.display());
+        let shown = self.source.as_ref().filter(|source| !source.trim().is_empty());
+        if let Some(source) = shown {
+            let indent = usize::try_from(column.saturating_sub(1))
+                .unwrap_or(0)
+                .min(LINE_CHARS_MAX);
+            let tabs: String = source
+                .chars()
+                .take(indent)
+                .map(|letter| if letter == '\t' { '\t' } else { ' ' })
+                .collect();
+            text.push_str(&format!("\n    {source}\n    {tabs}^"));
+        }
+        text
+    }
+}

@@ -1,0 +1,66 @@
+//! `agents`: who can be asked here, from where each is known, and which files describe nobody.
+
+use super::arguments::AgentsArguments;
+use super::exit::Failure;
+use super::output::{print, print_json};
+use super::run::existing_workspace;
+use super::trust::was_trusted;
+use super::wire::{AgentLine, SkippedAgentLine};
+use crate::agents::FoundAgents;
+use crate::settings::{Settings, SettingsPlaces};
+use crate::skills::SpawnSettings;
+use std::process::ExitCode;
+
+pub(super) fn list(arguments: &AgentsArguments) -> Result<ExitCode, Failure> {
+    let workspace = existing_workspace(arguments.workspace.as_deref())?;
+    let trusted = was_trusted(&workspace, arguments.trust, &arguments.state)?;
+    let mut spawn = SpawnSettings::default();
+    spawn.set(Settings::read(&SettingsPlaces::of(&workspace, trusted)).configured());
+    let found = spawn.agent_places(&workspace, trusted).find();
+    // A reader that went away is no failure.
+    let _ = match arguments.json {
+        true => print_lines(&found),
+        false => print(text_of(&found).trim_end()),
+    };
+    Ok(ExitCode::SUCCESS)
+}
+
+fn print_lines(found: &FoundAgents) -> std::io::Result<()> {
+    for agent in &found.agents {
+        print_json(&AgentLine::of(agent).to_json())?;
+    }
+    for skipped in &found.skipped {
+        print_json(&SkippedAgentLine::of(skipped).to_json())?;
+    }
+    Ok(())
+}
+
+fn text_of(found: &FoundAgents) -> String {
+    let mut text = String::new();
+    for agent in &found.agents {
+        let definition = &agent.definition;
+        let from = agent
+            .file
+            .as_ref()
+            .map_or("built in".to_string(), |file| file.display().to_string());
+        text.push_str(&format!("{}  ({from})\n", definition.name()));
+        if !definition.description.is_empty() {
+            text.push_str(&format!("    {}\n", definition.description));
+        }
+        let tools = definition.tools.as_deref().unwrap_or_default().join(", ");
+        text.push_str(&format!("    tools: {tools}\n"));
+        if !definition.models.is_empty() {
+            text.push_str(&format!("    models: {}\n", definition.models.join(", ")));
+        }
+        for note in &agent.notes {
+            text.push_str(&format!("    note: {}\n", note.text().replace('\n', "\n    ")));
+        }
+    }
+    if !found.skipped.is_empty() {
+        text.push_str("\nFiles that describe no agent:\n");
+        for skipped in &found.skipped {
+            text.push_str(&format!("{}\n", skipped.text()));
+        }
+    }
+    text
+}

@@ -1,0 +1,171 @@
+//! A real model without Pi: the program calls a provider with the key of its environment.
+
+use crate::place::{ANSWERED_BY, Place, QUESTION, Said};
+use impresario_model_server::{Fault, ModelServer, Place as ModelPlace, Script, Turn, Wire};
+use serde_json::json;
+
+const KEY: &str = "key-of-the-test-0123456789";
+const ANTHROPIC: &str = "anthropic/mock-1";
+const OPENAI: &str = "openai/mock-2";
+
+struct Provided {
+    place: Place,
+    server: ModelServer,
+}
+
+impl Provided {
+    fn with(turns: impl IntoIterator<Item = Turn>) -> Self {
+        Self {
+            place: Place::new(),
+            server: ModelServer::start_blocking(Script::turns(turns)).expect("a server"),
+        }
+    }
+
+    fn run(&self, arguments: &[&str]) -> Said {
+        let mut command = self
+            .place
+            .impresario(&[&["run"], arguments, &["explore", QUESTION]].concat());
+        let url = format!("http://127.0.0.1:{}/v1", self.server.port());
+        for provider in ["ANTHROPIC", "OPENAI"] {
+            command
+                .env(format!("{provider}_API_KEY"), KEY)
+                .env(format!("{provider}_BASE_URL"), &url);
+        }
+        Said::of(command)
+    }
+
+    fn models_called(&self) -> Vec<String> {
+        let calls = self.server.ledger().calls().into_iter();
+        calls.map(|call| call.model).collect()
+    }
+}
+
+fn reads_then_answers() -> [Turn; 2] {
+    [
+        Turn::text("I look.").and_tool("read", json!({ "path": ANSWERED_BY })),
+        Turn::deltas(["its supervisor ", "starts it again"]),
+    ]
+}
+
+#[test]
+fn a_sub_agent_works_on_a_model_of_a_provider() {
+    for (model, wire) in [(ANTHROPIC, Wire::Anthropic), (OPENAI, Wire::OpenAi)] {
+        let provided = Provided::with(reads_then_answers());
+        let said = provided.run(&["--model", model]);
+        said.check(0);
+        assert!(
+            said.stdout.contains("its supervisor starts it again"),
+            "{}",
+            said.stdout
+        );
+        let calls = provided.server.ledger().calls();
+        assert_eq!(calls.len(), 2);
+        for call in &calls {
+            assert_eq!((call.wire, call.streaming), (wire, true));
+            assert!(call.tools.contains(&"read".to_string()), "{:?}", call.tools);
+        }
+        let result = calls[1].body["messages"].to_string();
+        assert!(result.contains("comes back"), "the file it read: {result}");
+        assert!(!said.stderr.contains(KEY) && !said.stdout.contains(KEY));
+    }
+}
+
+#[test]
+fn instructions_and_the_talk_so_far_are_marked_for_the_cache() {
+    let provided = Provided::with(reads_then_answers());
+    provided.run(&["--model", ANTHROPIC]).check(0);
+    let body = &provided.server.ledger().calls()[1].body;
+    let ephemeral = json!({ "type": "ephemeral" });
+    assert_eq!(
+        body["system"][0]["cache_control"], ephemeral,
+        "{}",
+        body["system"]
+    );
+    let messages = body["messages"].as_array().expect("messages");
+    let last = messages.last().expect("a message")["content"].to_string();
+    assert!(last.contains("ephemeral"), "{last}");
+    let marks = body.to_string().matches("cache_control").count();
+    assert_eq!(marks, 2, "a provider takes four at most");
+}
+
+#[test]
+fn what_the_provider_counted_stands_in_the_journal() {
+    let provided = Provided::with([Turn::text("done").and_usage(impresario_model_server::Usage {
+        input: 900,
+        output: 40,
+        cache_read: 300,
+        cache_write: 200,
+    })]);
+    provided.run(&["--model", ANTHROPIC]).check(0);
+    let run = provided.place.runs()[0]["run"]
+        .as_str()
+        .expect("an id")
+        .to_string();
+    let shown = provided.place.run(&["runs", "show", &run]);
+    shown.check(0);
+    for counted in ["900 tokens in", "40 out", "300", "200"] {
+        assert!(shown.stdout.contains(counted), "{counted}: {}", shown.stdout);
+    }
+}
+
+#[test]
+fn a_provider_that_fails_is_asked_again_and_then_the_next_one() {
+    let provided = Provided::with([
+        Turn::overloaded(),
+        Turn::fault(Fault::Unauthorized),
+        Turn::text("from the other"),
+    ]);
+    let said = provided.run(&["--model", ANTHROPIC, "--model", OPENAI]);
+    said.check(0);
+    assert_eq!(provided.models_called(), ["mock-1", "mock-1", "mock-2"]);
+    assert!(said.stdout.contains("from the other"), "{}", said.stdout);
+    assert!(said.stderr.contains("529"), "{}", said.stderr);
+}
+
+#[test]
+fn a_provider_that_names_a_wait_is_waited_for() {
+    let provided = Provided::with([Turn::rate_limited(Some(3)), Turn::text("after the wait")]);
+    let said = provided.run(&["--model", ANTHROPIC]);
+    said.check(0);
+    let calls = provided.server.ledger().calls();
+    let waited = calls[1].received_unix_us - calls[0].received_unix_us;
+    assert!(waited >= 3_000_000, "{waited} µs: {}", said.stderr);
+    assert!(said.stderr.contains("starting again in 3 s"), "{}", said.stderr);
+}
+
+#[test]
+fn a_reply_that_is_cut_off_is_no_answer() {
+    let provided = Provided::with([
+        Turn::text("half of an").and_fault(Fault::Cut {
+            at: ModelPlace::MidText,
+        }),
+        Turn::text("a whole answer"),
+    ]);
+    let said = provided.run(&["--model", OPENAI]);
+    said.check(0);
+    assert!(said.stdout.contains("a whole answer"), "{}", said.stdout);
+    assert!(!said.stdout.contains("half of an"), "{}", said.stdout);
+}
+
+#[test]
+fn a_refused_key_is_told_and_no_key_is_told_before_anything_begins() {
+    let provided = Provided::with([Turn::fault(Fault::Unauthorized)]);
+    let said = provided.run(&["--model", ANTHROPIC]);
+    said.check(1);
+    assert!(said.stderr.contains("401"), "{}", said.stderr);
+    assert_eq!(provided.models_called().len(), 1);
+
+    let place = Place::new();
+    let keyless = [
+        ("anthropic/claude", "ANTHROPIC_API_KEY"),
+        ("google/gemini", "GEMINI_API_KEY, GOOGLE_API_KEY"),
+        ("nobody/model", "there is no provider called \"nobody\" here"),
+    ];
+    for (model, expected) in keyless {
+        let said = place.run(&["run", "--model", model, "explore", QUESTION]);
+        said.check(2);
+        assert!(said.stderr.contains(expected), "{}", said.stderr);
+        assert!(said.stderr.contains("--runner pi"), "{}", said.stderr);
+    }
+    assert!(place.runs().is_empty());
+}

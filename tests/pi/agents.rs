@@ -1,0 +1,154 @@
+//! Agents in real Pi of both versions: a tool for each, side by side, and in the background.
+
+use crate::host::{MAIN_ANSWER, PATIENCE, Stage, is_result, prompt, script};
+use impresario_model_server::{Call, Rule, Script, Turn};
+use impresario_test_support::limited::End;
+use impresario_test_support::pi::Version;
+use serde_json::{Value, json};
+
+const FOUND: &str = "src/lib.rs#L1-L2 decides it.";
+
+/// The main agent makes this turn when it is asked, then says something; the agents give these turns.
+fn delegating(turn: Turn, agents: impl IntoIterator<Item = Turn>) -> Script {
+    let main = Rule::new("main agent")
+        .last_user_contains("please")
+        .turn(turn)
+        .turn(Turn::text(MAIN_ANSWER));
+    let agent = Rule::new("agent").user_contains("User Goal: ");
+    let mut script = script([]);
+    let at = script.rules.len() - 1;
+    script.rules.insert(at, main);
+    script.rules.insert(0, agents.into_iter().fold(agent, Rule::turn));
+    script
+}
+
+fn calls_of(stage: &Stage, rule: &str) -> Vec<Call> {
+    stage.server.ledger().calls_of(rule)
+}
+
+#[test]
+fn the_main_agent_asks_several_agents_at_once() {
+    for version in Version::ALL {
+        // None answers before all are asked.
+        let together = [0, 1, 2].map(|_| Turn::text(FOUND).behind_gate("all"));
+        let turn = Turn::tool("delegate_explore", json!({"question": "where is it decided"}))
+            .and_tool("delegate_explore", json!({"question": "where is it used"}))
+            .and_tool(
+                "delegate_oracle",
+                json!({"question": "is it right", "context": "it failed twice"}),
+            );
+        let Some(stage) = Stage::set_with(version, "agents side by side", delegating(turn, together)) else {
+            return;
+        };
+        let mut pi = stage.ready_rpc();
+        prompt(&mut pi, "Now, please.");
+        stage.wait_for_calls_of("agent", 3);
+        stage.server.open_gate("all");
+        pi.wait_for(PATIENCE, |record| record["type"] == "agent_end");
+
+        let told = calls_of(&stage, "main agent")
+            .last()
+            .expect("it goes on")
+            .body
+            .to_string();
+        assert_eq!(told.matches(FOUND).count(), 3, "{told}");
+        let asked = calls_of(&stage, "agent");
+        let of_oracle = |call: &&Call| call.body.to_string().contains("it failed twice");
+        assert_eq!(asked.iter().filter(of_oracle).count(), 1);
+        for call in &asked {
+            assert!(call.tools.contains(&"read".to_string()), "{:?}", call.tools);
+            for changing in ["bash", "edit", "write"] {
+                assert!(!call.tools.contains(&changing.to_string()), "{:?}", call.tools);
+            }
+            assert!(
+                !call.tools.iter().any(|tool| tool.starts_with("delegate")),
+                "{:?}",
+                call.tools
+            );
+        }
+        stage.wait_for_states(&["succeeded"; 3]);
+        pi.hang_up();
+        assert_eq!(pi.wait_for_end(PATIENCE), End::Exited(0));
+        stage.nothing_is_left();
+    }
+}
+
+#[test]
+fn a_tool_for_each_agent_is_offered_and_taught() {
+    for version in Version::ALL {
+        let Some(stage) = Stage::set(version, "agents offered", []) else {
+            return;
+        };
+        stage.sandbox.write_work_file(
+            ".pi/settings.json",
+            r#"{"impresario": {"agents": {"disabled": ["librarian"]}, "promptInjection": {"enabled": false}}}"#,
+        );
+        let mut pi = stage.ready_rpc();
+        prompt(&mut pi, "Hello.");
+        pi.wait_for(PATIENCE, |record| record["type"] == "agent_end");
+        let call = calls_of(&stage, "main agent").pop().expect("a call");
+        let sent = call.body.to_string();
+        for agent in ["explore", "oracle", "general", "reviewer"] {
+            let tool = format!("delegate_{agent}");
+            assert!(call.tools.contains(&tool), "{tool}: {:?}", call.tools);
+            assert!(sent.contains(&format!("- `{tool}` — ")), "{tool} is not taught");
+        }
+        assert!(
+            !call.tools.contains(&"delegate_librarian".to_string()),
+            "{:?}",
+            call.tools
+        );
+        assert!(!call.tools.contains(&"delegate".to_string()), "{:?}", call.tools);
+        pi.hang_up();
+        assert_eq!(pi.wait_for_end(PATIENCE), End::Exited(0));
+    }
+}
+
+#[test]
+fn an_agent_in_the_background_holds_up_nobody_and_its_answer_comes_as_a_message() {
+    for version in Version::ALL {
+        let turn = Turn::tool(
+            "delegate_explore",
+            json!({"question": "where is it", "background": true}),
+        );
+        let script = delegating(turn, [Turn::text(FOUND).behind_gate("later")]);
+        let Some(stage) = Stage::set_with(version, "an agent in the background", script) else {
+            return;
+        };
+        let mut terminal = stage.ready_terminal();
+        crate::host::submit_and_see(&mut terminal, "Now, please.", MAIN_ANSWER);
+        stage.wait_for_calls_of("agent", 1);
+        let told = calls_of(&stage, "main agent")
+            .last()
+            .expect("it went on")
+            .body
+            .to_string();
+        assert!(told.contains("works in the background"), "{told}");
+        stage.server.open_gate("later");
+        terminal.wait_for_text(PATIENCE, FOUND);
+        stage.wait_for_states(&["succeeded"]);
+        drop(terminal);
+        stage.nothing_is_left();
+    }
+}
+
+#[test]
+fn an_agent_that_fails_is_a_failed_call() {
+    for version in Version::ALL {
+        let turn = Turn::tool("delegate_explore", json!({"question": "where is it"}));
+        let script = delegating(turn, [Turn::fault(impresario_model_server::Fault::Unauthorized)]);
+        let Some(stage) = Stage::set_with(version, "a failing agent", script) else {
+            return;
+        };
+        let mut pi = stage.ready_rpc();
+        prompt(&mut pi, "Now, please.");
+        let ended = pi.wait_for(PATIENCE, |record| record["type"] == "tool_execution_end");
+        assert_eq!(ended["isError"], Value::Bool(true), "{ended}");
+        assert!(ended.to_string().contains("Agent explore failed"), "{ended}");
+        pi.wait_for(PATIENCE, |record| record["type"] == "agent_end");
+        pi.hang_up();
+        assert_eq!(pi.wait_for_end(PATIENCE), End::Exited(0));
+        assert!(!pi.said().records.iter().any(is_result));
+        stage.nothing_is_left();
+    }
+}
