@@ -229,6 +229,35 @@ mod tests {
         AgentDefinition::of_skill("reviewer", file, "/w/.pi/skills/reviewer".into())
     }
 
+    fn request_of(definition: AgentDefinition, settings: RunSettings) -> RunRequest {
+        run_request(definition, ask(None), means(PI_RUNNER, &[], true), settings).expect("a request")
+    }
+
+    #[test]
+    fn from_an_agent_that_only_reads_the_tools_that_change_something_are_taken() {
+        let listed = || agent().tools(["read", "bash", "write", "grep"]);
+        let changing =
+            |request: &RunRequest| request.tools.iter().any(|tool| tool == "bash" || tool == "write");
+        let reads = request_of(listed().mutability(Mutability::ReadOnly), RunSettings::default());
+        assert!(
+            !changing(&reads) && reads.tools.contains(&"grep".to_string()),
+            "{:?}",
+            reads.tools
+        );
+        assert!(changing(&request_of(listed(), RunSettings::default())));
+    }
+
+    #[test]
+    fn an_agent_has_the_time_it_says_unless_somebody_set_one() {
+        let patient = || agent().total_timeout(Duration::from_secs(1_800));
+        let mut settings = RunSettings::default();
+        settings.clocks.total = Duration::from_secs(90);
+        let own = request_of(patient(), settings.clone()).clocks.total;
+        settings.total_chosen = true;
+        let set = request_of(patient(), settings).clocks.total;
+        assert_eq!((own.as_secs(), set.as_secs()), (1_800, 90));
+    }
+
     #[test]
     fn an_agent_and_a_skill_that_say_the_same_become_the_same() {
         let mut settings = RunSettings::default();

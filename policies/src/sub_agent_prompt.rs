@@ -78,6 +78,33 @@ pub fn fingerprint(prompt: &str) -> PromptFingerprint {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::agents::built_in_agents;
+    use crate::domain::Origin;
+    use crate::run_request::{RunAsk, RunMeans, run_request};
+    use crate::settings::RunSettings;
+
+    #[test]
+    fn models_of_one_family_are_told_the_same_and_others_their_own_style() {
+        let agent = built_in_agents().swap_remove(0);
+        let ask = RunAsk {
+            task: "look".into(),
+            origin: Origin {
+                host: "cli".into(),
+                session: None,
+                resumes: None,
+            },
+            workspace: "/w".into(),
+            session_model: None,
+            session_file: None,
+            project_instructions: String::new(),
+        };
+        let request = run_request(agent, ask, RunMeans::default(), RunSettings::default()).unwrap();
+        let told = |model: &str| system_prompt_of(&request, model);
+        assert_eq!(told("openai/gpt-5"), told("openrouter/openai/gpt-5-mini"));
+        assert_eq!(told("anthropic/claude"), told("house/model"));
+        assert!(told("openai/gpt-5").len() > told("anthropic/claude").len());
+        assert!(told("openai/gpt-5").starts_with(&request.instructions));
+    }
 
     #[test]
     fn the_place_of_a_skill_comes_before_what_the_project_says() {
