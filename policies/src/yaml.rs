@@ -145,6 +145,13 @@ mod tests {
 
     #[test]
     fn what_would_grow_or_lead_too_deep_is_refused() {
+        let stairs = |steps: usize| {
+            (0..steps)
+                .map(|step| format!("{}a:\n", " ".repeat(step)))
+                .collect::<String>()
+        };
+        assert!(read_yaml::<Value>(&stairs(DEPTH_MAX / 2)).is_ok());
+        assert!(read_yaml::<Value>(&stairs(DEPTH_MAX + 2)).is_err());
         let mut bomb = "a0: &a0 [x]\n".to_string();
         for level in 1..60 {
             let before = level - 1;
