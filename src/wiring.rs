@@ -52,6 +52,7 @@ use impresario_policies::parallel::worker_prompt;
 use impresario_policies::prompts::refuse_task;
 use impresario_policies::render_brief::render_brief;
 use impresario_policies::sub_agent_prompt::system_prompt_of;
+use impresario_policies::tool_policy::PI_TOOLS;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::rc::Rc;
@@ -564,10 +565,15 @@ fn has_tools(runner: &dyn SubAgentRunner, request: &RunRequest) -> Result<(), Re
     let Some(tools) = runner.lacks(&request.tools) else {
         return Ok(());
     };
+    let pi_has_them = tools.lacking.iter().all(|tool| PI_TOOLS.contains(&tool.as_str()));
+    let hint = match pi_has_them {
+        true => " The runner pi has what is missing.",
+        false => "",
+    };
     Err(Reason {
         code: ReasonCode::SpawnFailed,
         message: format!(
-            "The {} runner has no tool called {}. It has: {}.",
+            "The {} runner has no tool called {}. It has: {}.{hint}",
             runner.name(),
             tools.lacking.join(", "),
             tools.offered.join(", ")

@@ -78,3 +78,18 @@ fn an_agent_of_a_file_runs_where_its_workspace_is_trusted() {
         refused.stderr
     );
 }
+
+#[test]
+fn an_agent_whose_tools_are_not_there_is_told_who_has_them() {
+    let place = Place::new();
+    let said = place.run(&["run", "general", "tidy up"]);
+    said.check(1);
+    let told = "The embedded runner has no tool called bash, edit, write, ls.";
+    assert!(said.stderr.contains(told), "{}", said.stderr);
+    assert!(
+        said.stderr.contains("The runner pi has what is missing."),
+        "{}",
+        said.stderr
+    );
+    assert!(place.runs().is_empty());
+}
