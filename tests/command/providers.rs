@@ -3,6 +3,7 @@
 use crate::place::{ANSWERED_BY, Place, QUESTION, Said};
 use impresario_model_server::{Fault, ModelServer, Place as ModelPlace, Script, Turn, Wire};
 use serde_json::json;
+use std::process::Command;
 
 const KEY: &str = "key-of-the-test-0123456789";
 const ANTHROPIC: &str = "anthropic/mock-1";
@@ -22,6 +23,10 @@ impl Provided {
     }
 
     fn run(&self, arguments: &[&str]) -> Said {
+        Said::of(self.command(arguments))
+    }
+
+    fn command(&self, arguments: &[&str]) -> Command {
         let mut command = self
             .place
             .impresario(&[&["run"], arguments, &["explore", QUESTION]].concat());
@@ -31,7 +36,7 @@ impl Provided {
                 .env(format!("{provider}_API_KEY"), KEY)
                 .env(format!("{provider}_BASE_URL"), &url);
         }
-        Said::of(command)
+        command
     }
 
     fn models_called(&self) -> Vec<String> {
@@ -68,6 +73,19 @@ fn a_sub_agent_works_on_a_model_of_a_provider() {
         assert!(result.contains("comes back"), "the file it read: {result}");
         assert!(!said.stderr.contains(KEY) && !said.stdout.contains(KEY));
     }
+}
+
+/// A model on the machine itself speaks plain HTTP.
+#[test]
+fn no_certificates_are_needed_for_what_is_not_encrypted() {
+    let provided = Provided::with([Turn::text("from next door")]);
+    let mut command = provided.command(&["--model", OPENAI]);
+    command
+        .env("SSL_CERT_FILE", "/nonexistent")
+        .env("SSL_CERT_DIR", "/nonexistent");
+    let said = Said::of(command);
+    said.check(0);
+    assert!(said.stdout.contains("from next door"), "{}", said.stdout);
 }
 
 #[test]

@@ -45,21 +45,28 @@ impl ProviderModels {
         if let Some(client) = self.client.get() {
             return Ok(client);
         }
-        let client = new_client().map_err(|why| ModelError::Unavailable(why.to_string()))?;
+        let client = new_client().map_err(|why| ModelError::Unavailable(chain(&*why)))?;
         Ok(self.client.get_or_init(|| client))
     }
 }
 
+/// A machine without any certificates can still call what speaks plain HTTP, such as a model on the machine itself.
 fn new_client() -> Result<Client, Box<dyn std::error::Error>> {
     // Another one may be installed by the program around us: then that one is used.
     let _ = rustls::crypto::ring::default_provider().install_default();
-    let http = reqwest::Client::builder()
+    let http = http_client().build().or_else(|error| {
+        tracing::warn!(why = chain(&error), "no certificates of this machine can be used");
+        http_client().tls_certs_only([]).build()
+    })?;
+    Ok(Client::builder().with_reqwest(http).build()?)
+}
+
+fn http_client() -> reqwest::ClientBuilder {
+    reqwest::Client::builder()
         .connect_timeout(CONNECT_WITHIN)
         // A key goes to the address that was given, and nowhere else.
         .redirect(reqwest::redirect::Policy::none())
         .user_agent(concat!("impresario/", env!("CARGO_PKG_VERSION")))
-        .build()?;
-    Ok(Client::builder().with_reqwest(http).build()?)
 }
 
 #[async_trait(?Send)]
