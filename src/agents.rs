@@ -161,7 +161,7 @@ impl FoundAgents {
         };
         self.skipped.push(FoundWrong {
             file,
-            note: whole(format!("{name:?}: {by}")),
+            note: FileNote::of_file(format!("{name:?}: {by}")),
             source: None,
         });
     }
@@ -212,16 +212,8 @@ impl Directory {
 fn unread(file: &Path, why: &NotRead) -> FoundWrong {
     FoundWrong {
         file: file.to_path_buf(),
-        note: whole(why.to_string()),
+        note: FileNote::of_file(why.to_string()),
         source: None,
-    }
-}
-
-fn whole(message: String) -> FileNote {
-    FileNote {
-        line: 1,
-        column: 1,
-        message,
     }
 }
 

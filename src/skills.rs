@@ -68,13 +68,18 @@ impl SpawnSettings {
         self.run = run;
     }
 
+    /// Pi's directory of the user.
+    fn pis_directory(&self) -> Option<PathBuf> {
+        let below_home = || self.home.as_ref().map(|home| home.join(".pi/agent"));
+        self.agent_directory.clone().or_else(below_home)
+    }
+
     /// Where the agents for this workspace are looked for.
     pub(crate) fn agent_places(&self, workspace: &Path, trusted: bool) -> AgentPlaces {
-        let below_home = || self.home.as_ref().map(|home| home.join(".pi/agent"));
         AgentPlaces {
             workspace: workspace.to_path_buf(),
             trusted,
-            agent_directory: self.agent_directory.clone().or_else(below_home),
+            agent_directory: self.pis_directory(),
             home: self.home.clone(),
             disabled: self.agents_disabled.clone(),
         }
@@ -82,11 +87,10 @@ impl SpawnSettings {
 
     /// What a sub-agent in this workspace is told of the project. Waits for files.
     pub(crate) fn project_instructions(&self, workspace: &Path, trusted: bool) -> String {
-        let below_home = || self.home.as_ref().map(|home| home.join(".pi/agent"));
         project_instructions(&ProjectPlaces {
             workspace: workspace.to_path_buf(),
             trusted,
-            agent_directory: self.agent_directory.clone().or_else(below_home),
+            agent_directory: self.pis_directory(),
             home: self.home.clone(),
         })
     }

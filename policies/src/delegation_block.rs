@@ -9,8 +9,8 @@ pub const DELEGATE_TOOL: &str = "delegate";
 
 /// What the model is told of the tool.
 pub const DELEGATE_DESCRIPTION: &str = "Hand a piece of work to a skill. The skill runs as a sub-agent with a context \
-of its own, sees none of this conversation but the task, and its finished answer is this tool's result. One skill \
-runs at a time.";
+of its own, sees none of this conversation but the task, and its finished answer is this tool's result. Calls \
+of one turn run at the same time.";
 
 /// What the model is told of the argument `skill`.
 pub const DELEGATE_SKILL: &str = "The skill's name, as it is listed; without \"skill:\".";

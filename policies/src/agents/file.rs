@@ -29,6 +29,17 @@ pub struct FileNote {
     pub message: String,
 }
 
+impl FileNote {
+    /// About the whole file.
+    pub fn of_file(message: impl Into<String>) -> Self {
+        Self {
+            line: 1,
+            column: 1,
+            message: message.into(),
+        }
+    }
+}
+
 /// An agent as its file describes it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct AgentFile {
@@ -55,14 +66,6 @@ struct YamlFields {
     others: BTreeMap<String, serde::de::IgnoredAny>,
 }
 
-/// Fields of peers that change nothing here yet, or that need no word.
-const KNOWN_ELSEWHERE: [&str; 4] = [
-    "reasoning_effort",
-    "prompt_mode",
-    "execution_mode",
-    "artifact_capture",
-];
-
 /// Reads the YAML form.
 pub fn read_agent_yaml(text: &str) -> Result<AgentFile, FileNote> {
     refuse_large(text)?;
@@ -71,7 +74,7 @@ pub fn read_agent_yaml(text: &str) -> Result<AgentFile, FileNote> {
     check_name(name)?;
     let description = wanted("description", fields.description.as_ref())?;
     let system_prompt = wanted("system_prompt", fields.system_prompt.as_ref())?;
-    let tools = match (&fields.allowed_tools, &fields.denied_tools) {
+    let mut tools = match (&fields.allowed_tools, &fields.denied_tools) {
         (Some(_), Some(denied)) => {
             return Err(at(denied, "give allowed_tools or denied_tools, not both"));
         }
@@ -84,17 +87,26 @@ pub fn read_agent_yaml(text: &str) -> Result<AgentFile, FileNote> {
             base.filter(|tool| !denied.contains(tool)).collect()
         }
     };
-    let changes = tools.iter().any(|tool| changes_something(tool));
-    let by_tools = if changes {
+    let changing: Vec<String> = tools
+        .iter()
+        .filter(|tool| changes_something(tool))
+        .cloned()
+        .collect();
+    let by_tools = if !changing.is_empty() {
         Mutability::FullAccess
     } else {
         Mutability::ReadOnly
     };
+    let mutability = fields.mutability.unwrap_or(by_tools);
+    let taken = mutability == Mutability::ReadOnly && !changing.is_empty();
+    if taken {
+        tools.retain(|tool| !changing.contains(tool));
+    }
     let mut definition = AgentDefinition::new(name.value.clone(), system_prompt.value.trim())
         .description(description.value.trim())
         .tools(tools)
         .models(models_of(fields.model.as_ref(), fields.fallback_models.as_ref())?)
-        .mutability(fields.mutability.unwrap_or(by_tools));
+        .mutability(mutability);
     definition.routing = fields.routing;
     if let Some(milliseconds) = &fields.timeout_ms {
         if !TIMEOUT_MS.contains(&milliseconds.value) {
@@ -102,19 +114,22 @@ pub fn read_agent_yaml(text: &str) -> Result<AgentFile, FileNote> {
         }
         definition.total_timeout = Some(Duration::from_millis(milliseconds.value));
     }
-    let unused = fields
+    let mut notes: Vec<FileNote> = fields
         .others
         .into_keys()
-        .filter(|key| !KNOWN_ELSEWHERE.contains(&key.as_str()));
-    let notes = unused.map(|key| FileNote {
-        line: line_of_key(text, &key),
-        column: 1,
-        message: format!("{key} is not known here and changes nothing"),
-    });
-    Ok(AgentFile {
-        definition,
-        notes: notes.collect(),
-    })
+        .map(|key| FileNote {
+            line: line_of_key(text, &key),
+            column: 1,
+            message: format!("{key} is not read here and changes nothing"),
+        })
+        .collect();
+    if taken {
+        let taken = changing.join(", ");
+        notes.push(FileNote::of_file(format!(
+            "it only reads, so it does not get: {taken}"
+        )));
+    }
+    Ok(AgentFile { definition, notes })
 }
 
 /// The front matter of the Markdown form.
@@ -188,13 +203,13 @@ pub fn read_agent_markdown(stem: &str, text: &str) -> Result<AgentFile, FileNote
         }
         None if is_agent_name(stem) => stem.to_string(),
         None => {
-            return Err(whole(format!(
+            return Err(FileNote::of_file(format!(
                 "{stem:?} is no name for an agent: give one in the front matter"
             )));
         }
     };
     if body.trim().is_empty() {
-        return Err(whole(
+        return Err(FileNote::of_file(
             "there are no instructions below the front matter".to_string(),
         ));
     }
@@ -226,7 +241,7 @@ pub fn read_agent_markdown(stem: &str, text: &str) -> Result<AgentFile, FileNote
         let place = fields.tools.as_ref().map(|names| below(at(names, "")));
         return Err(FileNote {
             message: "none of its tools is known here".to_string(),
-            ..place.unwrap_or_else(|| whole(String::new()))
+            ..place.unwrap_or_else(|| FileNote::of_file(String::new()))
         });
     }
     let changes = tools.iter().any(|tool| changes_something(tool));
@@ -329,7 +344,7 @@ fn models_of(
 
 fn wanted<'a>(field: &str, value: Option<&'a Spanned<String>>) -> Result<&'a Spanned<String>, FileNote> {
     match value {
-        None => Err(whole(format!("{field} is missing"))),
+        None => Err(FileNote::of_file(format!("{field} is missing"))),
         Some(value) if value.value.trim().is_empty() => Err(at(value, format!("{field} is empty"))),
         Some(value) => Ok(value),
     }
@@ -354,7 +369,7 @@ fn is_agent_name(name: &str) -> bool {
 
 fn refuse_large(text: &str) -> Result<(), FileNote> {
     match text.len() > AGENT_FILE_BYTES_MAX {
-        true => Err(whole(format!(
+        true => Err(FileNote::of_file(format!(
             "more than the {AGENT_FILE_BYTES_MAX} bytes allowed"
         ))),
         false => Ok(()),
@@ -366,14 +381,6 @@ fn at<T>(place: &Spanned<T>, message: impl Into<String>) -> FileNote {
         line: place.referenced.line().max(1),
         column: place.referenced.column().max(1),
         message: message.into(),
-    }
-}
-
-fn whole(message: String) -> FileNote {
-    FileNote {
-        line: 1,
-        column: 1,
-        message,
     }
 }
 
@@ -437,6 +444,18 @@ mod tests {
         assert_eq!(all.routing.unwrap().use_when, ["now"]);
         let denied = yaml(&format!("{SMALLEST}denied_tools: [grep]\n")).tools.unwrap();
         assert!(!denied.contains(&"grep".to_string()) && denied.contains(&"read".to_string()));
+    }
+
+    #[test]
+    fn what_an_agent_that_only_reads_does_not_get_is_noted() {
+        let text = format!("{SMALLEST}allowed_tools: [read, bash]\nmutability: read-only\n");
+        let file = read_agent_yaml(&text).unwrap();
+        assert_eq!(file.definition.tools.unwrap(), ["read"]);
+        assert!(
+            file.notes[0].message.ends_with("does not get: bash"),
+            "{:?}",
+            file.notes
+        );
     }
 
     #[test]
