@@ -1,7 +1,9 @@
-//! The agents that can be asked for in a workspace: those that are built in, and those that files describe.
+//! The agents that can be asked for in a workspace: those of the program, those that are built in, and those that
+//! files describe.
 //!
-//! Files of the workspace count where it is trusted, and come before those of the user. A name is taken once: by a
-//! built-in agent first, then by whoever comes first.
+//! The one list for Pi, the command line and programs that embed us. Files of the workspace count where it is trusted,
+//! and come before those of the user. A name is taken once: by the program first, then by a built-in agent, then by
+//! whoever comes first.
 
 use crate::contained_file::{Bounds, NotRead, read_contained};
 use impresario_policies::agents::{
@@ -17,13 +19,37 @@ const FILES_MAX: usize = 200;
 /// So much of a line is shown.
 const LINE_CHARS_MAX: usize = 160;
 
+/// Whose files describe agents, besides those that are built in and those of the program.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum AgentFiles {
+    /// Nobody's: a program that says nothing reads no file.
+    #[default]
+    None,
+    /// The user's, in Pi's directory and in `~/.claude/agents`.
+    OfUser,
+    /// The user's, and before them those of the workspace, which is trusted.
+    OfUserAndWorkspace,
+}
+
+impl AgentFiles {
+    /// The user's always, the workspace's where it is trusted.
+    pub(crate) fn where_trusted(trusted: bool) -> Self {
+        match trusted {
+            true => Self::OfUserAndWorkspace,
+            false => Self::OfUser,
+        }
+    }
+}
+
 /// Where agents are looked for.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct AgentPlaces {
+    /// Of the program; they win.
+    pub(crate) own: Vec<AgentDefinition>,
     /// The workspace.
     pub(crate) workspace: PathBuf,
-    /// Its files count.
-    pub(crate) trusted: bool,
+    /// Whose files count.
+    pub(crate) files: AgentFiles,
     /// Pi's directory of the user.
     pub(crate) agent_directory: Option<PathBuf>,
     /// The user's home.
@@ -36,10 +62,30 @@ pub(crate) struct AgentPlaces {
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct KnownAgent {
     pub(crate) definition: AgentDefinition,
-    /// Its file; none for one that is built in.
-    pub(crate) file: Option<PathBuf>,
+    pub(crate) source: AgentSource,
     /// What of its file is not used.
     pub(crate) notes: Vec<FoundWrong>,
+}
+
+/// Who describes an agent.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum AgentSource {
+    /// The program that embeds us.
+    Program,
+    /// We.
+    BuiltIn,
+    /// A file.
+    File(PathBuf),
+}
+
+impl AgentSource {
+    /// Its file, where it has one.
+    pub(crate) fn file(&self) -> Option<&Path> {
+        match self {
+            Self::Program | Self::BuiltIn => None,
+            Self::File(file) => Some(file),
+        }
+    }
 }
 
 /// Something that is wrong in a file.
@@ -81,14 +127,15 @@ impl AgentPlaces {
         ];
         let of_workspace = workspace
             .into_iter()
-            .filter(|_| self.trusted)
+            .filter(|_| self.files == AgentFiles::OfUserAndWorkspace)
             .map(|(path, endings)| Directory {
                 path: self.workspace.join(path),
                 endings,
                 within: self.workspace.clone(),
                 called: "the workspace",
             });
-        let of_pi = self.agent_directory.iter().flat_map(|directory| {
+        let users = self.files != AgentFiles::None;
+        let of_pi = self.agent_directory.iter().filter(|_| users).flat_map(|directory| {
             [("sub-agents", YAML), ("agents", MARKDOWN)].map(|(path, endings)| Directory {
                 path: directory.join(path),
                 endings,
@@ -96,7 +143,7 @@ impl AgentPlaces {
                 called: "the home directory",
             })
         });
-        let of_claude = self.home.iter().map(|home| Directory {
+        let of_claude = self.home.iter().filter(|_| users).map(|home| Directory {
             path: home.join(".claude/agents"),
             endings: MARKDOWN,
             within: home.clone(),
@@ -108,16 +155,16 @@ impl AgentPlaces {
     /// Reads them all. Waits for files.
     pub(crate) fn find(&self) -> FoundAgents {
         let mut found = FoundAgents::default();
-        let built_in = built_in_agents().into_iter().map(|definition| KnownAgent {
-            definition,
-            file: None,
-            notes: Vec::new(),
-        });
-        found.agents.extend(built_in);
+        for definition in self.own.clone() {
+            found.take(KnownAgent::of(definition, AgentSource::Program));
+        }
+        for definition in built_in_agents() {
+            found.take(KnownAgent::of(definition, AgentSource::BuiltIn));
+        }
         for directory in self.directories() {
             for file in directory.files() {
                 match directory.read(&file) {
-                    Ok(agent) => found.take(agent, file),
+                    Ok(agent) => found.take(agent),
                     Err(wrong) => found.skipped.push(wrong),
                 }
             }
@@ -142,26 +189,46 @@ impl AgentPlaces {
         let mut known = self.definitions();
         match known.iter().position(|agent| agent.name() == name) {
             Some(place) => Ok(known.swap_remove(place)),
-            None => Err(unknown_agent(name, known.iter().map(AgentDefinition::name))),
+            None => {
+                known.sort_by(|one, other| one.name().cmp(other.name()));
+                Err(unknown_agent(name, known.iter().map(AgentDefinition::name)))
+            }
+        }
+    }
+}
+
+impl KnownAgent {
+    fn of(definition: AgentDefinition, source: AgentSource) -> Self {
+        Self {
+            definition,
+            source,
+            notes: Vec::new(),
         }
     }
 }
 
 impl FoundAgents {
-    fn take(&mut self, agent: KnownAgent, file: PathBuf) {
+    /// Takes the name, or says of a file who has it already.
+    fn take(&mut self, agent: KnownAgent) {
         let name = agent.definition.name();
         let taken = self.agents.iter().find(|known| known.definition.name() == name);
         let Some(taken) = taken else {
             self.agents.push(agent);
             return;
         };
-        let by = match &taken.file {
-            None => "a built-in agent has this name".to_string(),
-            Some(other) => format!("{} describes an agent of this name already", other.display()),
+        let AgentSource::File(file) = agent.source else {
+            return;
+        };
+        let by = match &taken.source {
+            AgentSource::Program => "an agent of the program has this name".to_string(),
+            AgentSource::BuiltIn => "a built-in agent has this name".to_string(),
+            AgentSource::File(other) => {
+                format!("{} describes an agent of this name already", other.display())
+            }
         };
         self.skipped.push(FoundWrong {
+            note: FileNote::of_file(format!("{:?}: {by}", agent.definition.name())),
             file,
-            note: FileNote::of_file(format!("{name:?}: {by}")),
             source: None,
         });
     }
@@ -203,7 +270,7 @@ impl Directory {
         let AgentFile { definition, notes } = read.map_err(wrong)?;
         Ok(KnownAgent {
             definition,
-            file: Some(file.to_path_buf()),
+            source: AgentSource::File(file.to_path_buf()),
             notes: notes.into_iter().map(wrong).collect(),
         })
     }

@@ -68,6 +68,7 @@ pub mod wiring;
 pub use keeper::keeper_main;
 #[cfg(target_os = "linux")]
 pub(crate) use keeper::own_keeper;
+pub use agents::AgentFiles;
 pub use runtime::{
     Acknowledgement, AgentDefinition, Group, GroupOutcome, Host, Outcome, Run, RunId, Runtime,
     RuntimeBuilder, RuntimeError, SessionId, SubAgent, SubAgentGroup, Subtask, Unread,

@@ -10,6 +10,7 @@ use crate::models::OfflineOr;
 use crate::pi_results::LeftResults;
 use crate::runtime::{PI_RUNNER, Resumable, Run, Runtime, RuntimeError, StartError, lock, state_directory};
 use crate::settings::{Settings, SettingsPlaces};
+use crate::agents::AgentFiles;
 use crate::skills::{SpawnSettings, list_skills};
 use crate::traces::{Traces, viewed};
 use async_trait::async_trait;
@@ -364,7 +365,8 @@ impl HostEvents for PiSessions {
             let configured = Settings::read(&places).configured();
             let (offered, teaches) = (configured.agents_offered, configured.teach_delegation);
             spawn.set(configured);
-            let places = spawn.agent_places(&order.workspace, order.workspace_trusted);
+            let files = AgentFiles::where_trusted(order.workspace_trusted);
+            let places = spawn.agent_places(&order.workspace, files);
             let agents = if offered { places.definitions() } else { Vec::new() };
             Delegation::of(teaches, &agents)
         });

@@ -1,6 +1,6 @@
 //! From the order of a skill to a complete request: finds the file, reads it, fills in the settings.
 
-use crate::agents::AgentPlaces;
+use crate::agents::{AgentFiles, AgentPlaces};
 use crate::project_files::{ProjectPlaces, project_instructions};
 use crate::settings::{Settings, SettingsPlaces};
 use crate::skill_files::find_skill;
@@ -35,6 +35,8 @@ pub struct SpawnSettings {
     pub embedded_has_providers: bool,
     /// The agents that nobody may ask, by name.
     pub agents_disabled: Vec<String>,
+    /// The agents of the program, which win over all others.
+    pub own_agents: Vec<AgentDefinition>,
 }
 
 impl Default for SpawnSettings {
@@ -52,6 +54,7 @@ impl Default for SpawnSettings {
             runner_fixed: false,
             embedded_has_providers: false,
             agents_disabled: Vec::new(),
+            own_agents: Vec::new(),
         }
     }
 }
@@ -75,10 +78,11 @@ impl SpawnSettings {
     }
 
     /// Where the agents for this workspace are looked for.
-    pub(crate) fn agent_places(&self, workspace: &Path, trusted: bool) -> AgentPlaces {
+    pub(crate) fn agent_places(&self, workspace: &Path, files: AgentFiles) -> AgentPlaces {
         AgentPlaces {
+            own: self.own_agents.clone(),
             workspace: workspace.to_path_buf(),
-            trusted,
+            files,
             agent_directory: self.pis_directory(),
             home: self.home.clone(),
             disabled: self.agents_disabled.clone(),
@@ -123,7 +127,8 @@ pub fn resolve(settings: &SpawnSettings, host: &str, order: SkillOrder) -> Resul
         true => {
             // Who delegates has written the task for somebody who does not see the conversation: there is no more to brief.
             settings.means.judged = false;
-            let places = settings.agent_places(&order.workspace, order.workspace_trusted);
+            let files = AgentFiles::where_trusted(order.workspace_trusted);
+            let places = settings.agent_places(&order.workspace, files);
             places.find_one(&order.name)?
         }
         false => {

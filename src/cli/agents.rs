@@ -6,7 +6,7 @@ use super::output::{print, print_json};
 use super::run::existing_workspace;
 use super::trust::was_trusted;
 use super::wire::{AgentLine, SkippedAgentLine};
-use crate::agents::FoundAgents;
+use crate::agents::{AgentFiles, AgentSource, FoundAgents};
 use crate::settings::{Settings, SettingsPlaces};
 use crate::skills::SpawnSettings;
 use std::process::ExitCode;
@@ -16,7 +16,9 @@ pub(super) fn list(arguments: &AgentsArguments) -> Result<ExitCode, Failure> {
     let trusted = was_trusted(&workspace, arguments.trust, &arguments.state)?;
     let mut spawn = SpawnSettings::default();
     spawn.set(Settings::read(&SettingsPlaces::of(&workspace, trusted)).configured());
-    let found = spawn.agent_places(&workspace, trusted).find();
+    let found = spawn
+        .agent_places(&workspace, AgentFiles::where_trusted(trusted))
+        .find();
     // A reader that went away is no failure.
     let _ = match arguments.json {
         true => print_lines(&found),
@@ -39,10 +41,11 @@ fn text_of(found: &FoundAgents) -> String {
     let mut text = String::new();
     for agent in &found.agents {
         let definition = &agent.definition;
-        let from = agent
-            .file
-            .as_ref()
-            .map_or("built in".to_string(), |file| file.display().to_string());
+        let from = match &agent.source {
+            AgentSource::Program => "of the program".to_string(),
+            AgentSource::BuiltIn => "built in".to_string(),
+            AgentSource::File(file) => file.display().to_string(),
+        };
         text.push_str(&format!("{}  ({from})\n", definition.name()));
         if !definition.description.is_empty() {
             text.push_str(&format!("    {}\n", definition.description));

@@ -27,12 +27,8 @@ pub(super) async fn run_agent(arguments: RunArguments) -> Result<ExitCode, Failu
     if settings.means.chain.is_empty() {
         return Err(needs_model(&settings.means.runner));
     }
-    let definition = settings
-        .agent_places(&workspace.directory, workspace.trusted)
-        .find_one(&arguments.agent)
-        .map_err(crate::RuntimeError::Refused)?;
     let runtime = how.start(&workspace.directory, &settings).await?;
-    let sub_agent = SubAgent::defined(definition, arguments.task).spawned_with(
+    let sub_agent = SubAgent::new(arguments.agent, arguments.task).spawned_with(
         &settings,
         &workspace.directory,
         workspace.trusted,

@@ -216,7 +216,7 @@ impl<'a> TraceReportLine<'a> {
 pub(super) struct AgentLine<'a> {
     agent: &'a str,
     description: &'a str,
-    /// None for one that is built in.
+    /// None for one that no file describes.
     file: Option<&'a Path>,
     mutability: Mutability,
     tools: &'a [String],
@@ -232,7 +232,7 @@ impl<'a> AgentLine<'a> {
         Self {
             agent: definition.name(),
             description: &definition.description,
-            file: known.file.as_deref(),
+            file: known.source.file(),
             mutability: definition.mutability,
             tools: definition.tools.as_deref().unwrap_or_default(),
             models: &definition.models,

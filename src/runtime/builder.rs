@@ -6,9 +6,10 @@ use super::inside::{COMMANDS_AHEAD_MAX, Inside, Thread, lock, serve};
 use super::program::{ProgramHost, ProgramModel, SharedHost, SharedModel};
 use super::retention::{forget_old_files, forget_old_runs};
 use super::state_directory::{StateDirectoryError, cache_directory, make_private, state_directory};
-use super::sub_agent::{Defaults, EMBEDDED_RUNNER, PI_RUNNER, agents_by_name};
+use super::sub_agent::{Defaults, EMBEDDED_RUNNER, PI_RUNNER};
 use super::unread::Acknowledgement;
 use super::wish::{self, wishes};
+use crate::agents::AgentFiles;
 use crate::chaos::{Chaos, Plan, Record};
 use crate::models::OfflineOr;
 use crate::own_keeper;
@@ -97,6 +98,7 @@ pub struct RuntimeBuilder {
     wanted: Arc<Mutex<BTreeSet<RunId>>>,
     spawn: SpawnSettings,
     agents: Vec<AgentDefinition>,
+    agent_files: AgentFiles,
     chaos: Option<Plan>,
     chaos_ended: Option<Box<dyn FnOnce(Record) + Send>>,
     own_process: bool,
@@ -126,6 +128,7 @@ impl Default for RuntimeBuilder {
             wanted: Arc::default(),
             spawn: SpawnSettings::default(),
             agents: Vec::new(),
+            agent_files: AgentFiles::None,
             chaos: None,
             chaos_ended: None,
             own_process: false,
@@ -238,6 +241,12 @@ impl RuntimeBuilder {
         self
     }
 
+    /// Whose files describe further agents that [`SubAgent::new`](super::SubAgent::new) can name: nobody's, unless said.
+    pub fn agent_files(mut self, files: AgentFiles) -> Self {
+        self.agent_files = files;
+        self
+    }
+
     /// What skills run with.
     pub fn skills(mut self, skills: SpawnSettings) -> Self {
         self.spawn = skills;
@@ -264,7 +273,8 @@ impl RuntimeBuilder {
     }
 
     /// Starts the runtime. When this returns it has adopted what an earlier one left behind, or is about to.
-    pub async fn start(self) -> Result<Runtime, StartError> {
+    pub async fn start(mut self) -> Result<Runtime, StartError> {
+        self.spawn.own_agents.clone_from(&self.agents);
         let directory = match &self.state_directory {
             Some(directory) => directory.clone(),
             None => state_directory()?,
@@ -288,7 +298,7 @@ impl RuntimeBuilder {
             has_providers: self.has_providers,
             runtime: identity.id.clone(),
             taken_when_read: self.acknowledgement == Acknowledgement::WhenRead,
-            agents: agents_by_name(self.agents.clone()),
+            agents: self.spawn.agent_places(&self.workspace, self.agent_files),
         };
         let (commands, receiver) = mpsc::channel(COMMANDS_AHEAD_MAX);
         let (ready, is_ready) = oneshot::channel();

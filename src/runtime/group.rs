@@ -3,7 +3,7 @@
 //! The members are accepted in one write and carry what the whole group needs, so a group survives whatever its members
 //! survive: whoever goes on with them finishes it, and what it says is read from their steps alone.
 
-use super::sub_agent::{Defaults, SubAgent};
+use super::sub_agent::SubAgent;
 use super::{ASK, Run, RunEvent, Runtime, RuntimeError};
 use futures_util::StreamExt;
 use futures_util::future::join_all;
@@ -116,10 +116,10 @@ impl SubAgentGroup {
         self
     }
 
-    fn into_requests(self, group: &GroupId, defaults: &Defaults) -> Result<Vec<RunRequest>, RuntimeError> {
+    async fn into_requests(self, group: &GroupId, runtime: &Runtime) -> Result<Vec<RunRequest>, RuntimeError> {
         let like = match self.like {
             Like::Request(request) => *request,
-            Like::SubAgent(sub_agent) => sub_agent.into_request(defaults).map_err(RuntimeError::Refused)?,
+            Like::SubAgent(sub_agent) => runtime.request_of(*sub_agent).await?,
         };
         Ok(member_requests(
             &like,
@@ -265,7 +265,7 @@ impl Runtime {
     pub async fn parallel(&self, group: SubAgentGroup) -> Result<Group, RuntimeError> {
         let id = GroupId::new(SystemWallClock.now().0, SystemEntropy.next());
         let subtasks = group.subtasks.clone();
-        let requests = group.into_requests(&id, &self.0.defaults)?;
+        let requests = group.into_requests(&id, self).await?;
         let (begun, chance) = (SystemWallClock.now().0, SystemEntropy.next());
         let starts = (0..).zip(requests).map(|(place, request)| StartRun {
             run: member_id(begun, chance, place),

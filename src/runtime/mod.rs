@@ -137,9 +137,7 @@ impl Runtime {
 
     /// Spawns a sub-agent. When this returns the run is on disk and reaches a terminal state, whatever happens.
     pub async fn spawn(&self, sub_agent: SubAgent) -> Result<Run, RuntimeError> {
-        let request = sub_agent
-            .into_request(&self.0.defaults)
-            .map_err(RuntimeError::Refused)?;
+        let request = self.request_of(sub_agent).await?;
         self.spawn_request(request).await
     }
 
@@ -165,9 +163,7 @@ impl Runtime {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub async fn spawn_as(&self, run: RunId, sub_agent: SubAgent) -> Result<Run, RuntimeError> {
-        let request = sub_agent
-            .into_request(&self.0.defaults)
-            .map_err(RuntimeError::Refused)?;
+        let request = self.request_of(sub_agent).await?;
         self.spawn_request_as(run, request).await
     }
 
@@ -305,6 +301,22 @@ impl Runtime {
             .ask(move |inside| inside.ports.cancel.ask_again(cancel, ASK))
             .await?;
         Ok(reply == CancelReply::Cancelling)
+    }
+
+    /// The request of a sub-agent. Where its agent may stand in a file, a thread for files reads it.
+    async fn request_of(&self, sub_agent: SubAgent) -> Result<RunRequest, RuntimeError> {
+        let defaults = self.0.defaults.clone();
+        let request = match sub_agent.reads_files(&defaults) {
+            false => sub_agent.into_request(&defaults),
+            true => self
+                .0
+                .call(move |_| async move {
+                    tokio::task::spawn_blocking(move || sub_agent.into_request(&defaults)).await
+                })
+                .await?
+                .map_err(|error| RuntimeError::Inside(format!("reading files of agents failed: {error}")))?,
+        };
+        request.map_err(RuntimeError::Refused)
     }
 
     /// Asks an actor inside.

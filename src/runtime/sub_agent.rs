@@ -1,8 +1,9 @@
 //! What a program says to spawn a sub-agent.
 
+use crate::agents::{AgentFiles, AgentPlaces};
 use crate::skills::SpawnSettings;
 use impresario_actors::journal::RuntimeId;
-use impresario_policies::agents::{AgentDefinition, built_in_agents, unknown_agent};
+use impresario_policies::agents::AgentDefinition;
 use impresario_policies::domain::{
     CutTool, Origin, OverflowSettings, Reason, Retrieval, RunId, RunRequest, SessionId, TraceTerms,
 };
@@ -11,7 +12,7 @@ pub use impresario_policies::run_request::{EMBEDDED_RUNNER, PI_RUNNER};
 use impresario_policies::run_request::{RunAsk, run_request, runner_tools};
 use impresario_policies::settings::RunSettings;
 use impresario_policies::tool_policy::Mutability;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -37,20 +38,16 @@ pub struct Defaults {
     pub runtime: RuntimeId,
     /// A result counts as taken when the program has read it.
     pub taken_when_read: bool,
-    /// Who can be asked for by name.
-    pub agents: BTreeMap<String, AgentDefinition>,
-}
-
-/// The agents that can be asked for by name: the built-in ones, and those of the program, which win.
-pub(super) fn agents_by_name(own: Vec<AgentDefinition>) -> BTreeMap<String, AgentDefinition> {
-    let agents = built_in_agents().into_iter().chain(own);
-    agents.map(|agent| (agent.name().to_string(), agent)).collect()
+    /// Who can be asked for by name; the workspace is the sub-agent's.
+    pub agents: AgentPlaces,
 }
 
 /// A sub-agent to spawn. Everything has a default but the agent and the task.
 #[derive(Debug, Clone)]
 pub struct SubAgent {
     agent: Agent,
+    /// Where its agent is looked for; none for where the runtime looks.
+    agents: Option<AgentPlaces>,
     task: String,
     workspace: Option<PathBuf>,
     session: Option<SessionId>,
@@ -69,7 +66,8 @@ enum Agent {
 }
 
 impl SubAgent {
-    /// A sub-agent of the kind `agent`: built in, or one that the runtime was given.
+    /// A sub-agent of the kind `agent`: one that the runtime was given, built in, or of a file
+    /// ([`RuntimeBuilder::agent_files`](super::RuntimeBuilder::agent_files)).
     pub fn new(agent: impl Into<String>, task: impl Into<String>) -> Self {
         Self::of(Agent::Named(agent.into()), task)
     }
@@ -88,6 +86,7 @@ impl SubAgent {
         run.terms.trace = TraceTerms::default();
         Self {
             agent,
+            agents: None,
             task: task.into(),
             workspace: None,
             session: None,
@@ -240,19 +239,28 @@ impl SubAgent {
     pub(crate) fn spawned_with(mut self, spawn: &SpawnSettings, workspace: &Path, trusted: bool) -> Self {
         self.project_instructions = spawn.project_instructions(workspace, trusted);
         self.workspace = Some(workspace.to_path_buf());
+        self.agents = Some(spawn.agent_places(workspace, AgentFiles::where_trusted(trusted)));
         self.chain = Some(spawn.means.chain.clone());
         self.spawn = spawn.clone();
         self
     }
 
+    /// Files may have to be read for it.
+    pub(super) fn reads_files(&self, defaults: &Defaults) -> bool {
+        let places = self.agents.as_ref().unwrap_or(&defaults.agents);
+        matches!(self.agent, Agent::Named(_)) && places.files != AgentFiles::None
+    }
+
+    /// Waits for files where it [reads](Self::reads_files) some.
     pub(super) fn into_request(self, defaults: &Defaults) -> Result<RunRequest, Reason> {
+        let workspace = self.workspace.unwrap_or_else(|| defaults.workspace.clone());
+        let places = self.agents.unwrap_or_else(|| AgentPlaces {
+            workspace: workspace.clone(),
+            ..defaults.agents.clone()
+        });
         let mut definition = match self.agent {
             Agent::Defined(definition) => *definition,
-            Agent::Named(name) => {
-                let known = || defaults.agents.keys().map(String::as_str);
-                let found = defaults.agents.get(&name).cloned();
-                found.ok_or_else(|| unknown_agent(&name, known()))?
-            }
+            Agent::Named(name) => places.find_one(&name)?,
         };
         let mut means = self.spawn.means;
         // What the agent asks for holds where nobody named a model by hand.
@@ -277,7 +285,7 @@ impl SubAgent {
                 session: self.session,
                 resumes: self.resumes,
             },
-            workspace: self.workspace.unwrap_or_else(|| defaults.workspace.clone()),
+            workspace,
             session_model: None,
             session_file: None,
             project_instructions: self.project_instructions,

@@ -40,6 +40,20 @@ fn sub_tasks_come_from_stdin_too_and_have_the_instructions_of_a_skill() {
 }
 
 #[test]
+fn sub_tasks_can_have_an_agent_of_a_file() {
+    let place = Place::new();
+    let file = place.workspace().join(".pi/sub-agents/scout.yaml");
+    fs::create_dir_all(file.parent().expect("a directory")).expect("a directory");
+    fs::write(file, "name: scout\ndescription: d\nsystem_prompt: Look.\n").expect("a file");
+    let said = place.parallel(&["--agent", "scout"], &two());
+    said.check(0);
+    assert_eq!(
+        place.runs()[0]["what"],
+        json!({"kind": "agent", "name": "scout"})
+    );
+}
+
+#[test]
 fn a_file_that_cannot_be_meant_is_told_with_its_place_and_nothing_runs() {
     let place = Place::new();
     let refused = |text: &str, words: &str| {

@@ -8,7 +8,10 @@ use impresario::runtime::{
     ModelRequest, ModelRole, ModelUsage, OfflineOr, ReasonCode, Replay, RunEvents, RunFilter, Step,
     TerminalState, ToolContext, ToolDefinition, async_trait,
 };
-use impresario::{Outcome, Run, Runtime, RuntimeBuilder, RuntimeError, SubAgent};
+use impresario::skills::SpawnSettings;
+use impresario::{
+    AgentFiles, Outcome, Run, Runtime, RuntimeBuilder, RuntimeError, SubAgent, SubAgentGroup, Subtask,
+};
 use serde_json::{Value, json};
 use std::path::Path;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -104,6 +107,59 @@ async fn a_program_defines_an_agent_of_its_own() {
     let hint = "Did you mean \"scout\"? There are: explore, general, librarian, oracle, reviewer, scout.";
     assert!(reason.message.contains(hint), "{}", reason.message);
     runtime.shutdown().await.expect("stopped");
+}
+
+/// One list for all: of the program, built in, of files; the first of a name is meant.
+#[tokio::test]
+async fn a_program_names_agents_of_files_where_it_says_whose_count() {
+    let place = Place::new();
+    let file = |path: &str, name: &str| {
+        let file = place.path().join(path);
+        std::fs::create_dir_all(file.parent().expect("a directory")).expect("a directory");
+        let text = format!("name: {name}\ndescription: d\nsystem_prompt: From {path}.\n");
+        std::fs::write(file, text).expect("a file");
+    };
+    file("home/.pi/agent/sub-agents/a.yaml", "scout");
+    file("home/.pi/agent/sub-agents/b.yaml", "keeper");
+    file("workspace/.pi/sub-agents/a.yaml", "scout");
+    file("workspace/.pi/sub-agents/b.yaml", "own");
+    let told = async |files: AgentFiles, name: &str| {
+        let skills = SpawnSettings {
+            home: Some(place.path().join("home")),
+            agent_directory: None,
+            ..SpawnSettings::default()
+        };
+        let builder = place.builder().skills(skills).agent_files(files);
+        let own = AgentDefinition::new("own", "From the program.");
+        let runtime = builder.agent(own).start().await.expect("started");
+        let like = SubAgent::new(name, "Look.").unjudged().workspace(place.workspace());
+        let group = SubAgentGroup::like(like).subtask(Subtask::new("only", "Look."));
+        let told = match runtime.parallel(group).await {
+            Ok(group) => {
+                let ended = group.runs()[0].outcome().await.expect("an outcome");
+                let accepted = ended.projection.accepted.as_ref().expect("accepted");
+                accepted.request.instructions.clone()
+            }
+            Err(RuntimeError::Refused(reason)) => reason.message,
+            Err(error) => panic!("{error}"),
+        };
+        runtime.shutdown().await.expect("stopped");
+        told
+    };
+    let scout = async |files| told(files, "scout").await;
+    let nobody = scout(AgentFiles::None).await;
+    assert!(nobody.contains("no agent called \"scout\""), "{nobody}");
+    assert_eq!(
+        scout(AgentFiles::OfUser).await,
+        "From home/.pi/agent/sub-agents/a.yaml."
+    );
+    let all = AgentFiles::OfUserAndWorkspace;
+    assert_eq!(scout(all).await, "From workspace/.pi/sub-agents/a.yaml.");
+    assert_eq!(
+        told(all, "keeper").await,
+        "From home/.pi/agent/sub-agents/b.yaml."
+    );
+    assert_eq!(told(all, "own").await, "From the program.");
 }
 
 #[tokio::test(flavor = "multi_thread")]
