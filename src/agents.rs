@@ -135,14 +135,18 @@ impl AgentPlaces {
                 called: "the workspace",
             });
         let users = self.files != AgentFiles::None;
-        let of_pi = self.agent_directory.iter().filter(|_| users).flat_map(|directory| {
-            [("sub-agents", YAML), ("agents", MARKDOWN)].map(|(path, endings)| Directory {
-                path: directory.join(path),
-                endings,
-                within: self.home.clone().unwrap_or_else(|| directory.clone()),
-                called: "the home directory",
-            })
-        });
+        let of_pi = self
+            .agent_directory
+            .iter()
+            .filter(|_| users)
+            .flat_map(|directory| {
+                [("sub-agents", YAML), ("agents", MARKDOWN)].map(|(path, endings)| Directory {
+                    path: directory.join(path),
+                    endings,
+                    within: self.home.clone().unwrap_or_else(|| directory.clone()),
+                    called: "the home directory",
+                })
+            });
         let of_claude = self.home.iter().filter(|_| users).map(|home| Directory {
             path: home.join(".claude/agents"),
             endings: MARKDOWN,

@@ -64,11 +64,11 @@ pub mod traces;
 mod trust;
 pub mod wiring;
 
+pub use agents::AgentFiles;
 #[cfg(target_os = "linux")]
 pub use keeper::keeper_main;
 #[cfg(target_os = "linux")]
 pub(crate) use keeper::own_keeper;
-pub use agents::AgentFiles;
 pub use runtime::{
     Acknowledgement, AgentDefinition, Group, GroupOutcome, Host, Outcome, Run, RunId, Runtime,
     RuntimeBuilder, RuntimeError, SessionId, SubAgent, SubAgentGroup, Subtask, Unread,

@@ -1,5 +1,6 @@
 //! Where a host behind the bridge meets the runtime: its sessions, its skills, its own model credentials.
 
+use crate::agents::AgentFiles;
 use crate::bridge::wire::{
     Delegation, InputReading, MarkerEdit, MarkerPlan, MarkerSkeleton, MarkerTtl, ModelStanding,
     ObservedEvent, ResumableRun, RunResume, RunResumed, SessionEnd, SessionStart, SkillCancel, SkillRun,
@@ -10,7 +11,6 @@ use crate::models::OfflineOr;
 use crate::pi_results::LeftResults;
 use crate::runtime::{PI_RUNNER, Resumable, Run, Runtime, RuntimeError, StartError, lock, state_directory};
 use crate::settings::{Settings, SettingsPlaces};
-use crate::agents::AgentFiles;
 use crate::skills::{SpawnSettings, list_skills};
 use crate::traces::{Traces, viewed};
 use async_trait::async_trait;

@@ -116,7 +116,11 @@ impl SubAgentGroup {
         self
     }
 
-    async fn into_requests(self, group: &GroupId, runtime: &Runtime) -> Result<Vec<RunRequest>, RuntimeError> {
+    async fn into_requests(
+        self,
+        group: &GroupId,
+        runtime: &Runtime,
+    ) -> Result<Vec<RunRequest>, RuntimeError> {
         let like = match self.like {
             Like::Request(request) => *request,
             Like::SubAgent(sub_agent) => runtime.request_of(*sub_agent).await?,

@@ -47,10 +47,7 @@ fn sub_tasks_can_have_an_agent_of_a_file() {
     fs::write(file, "name: scout\ndescription: d\nsystem_prompt: Look.\n").expect("a file");
     let said = place.parallel(&["--agent", "scout"], &two());
     said.check(0);
-    assert_eq!(
-        place.runs()[0]["what"],
-        json!({"kind": "agent", "name": "scout"})
-    );
+    assert_eq!(place.runs()[0]["what"], json!({"kind": "agent", "name": "scout"}));
 }
 
 #[test]

@@ -132,7 +132,9 @@ async fn a_program_names_agents_of_files_where_it_says_whose_count() {
         let builder = place.builder().skills(skills).agent_files(files);
         let own = AgentDefinition::new("own", "From the program.");
         let runtime = builder.agent(own).start().await.expect("started");
-        let like = SubAgent::new(name, "Look.").unjudged().workspace(place.workspace());
+        let like = SubAgent::new(name, "Look.")
+            .unjudged()
+            .workspace(place.workspace());
         let group = SubAgentGroup::like(like).subtask(Subtask::new("only", "Look."));
         let told = match runtime.parallel(group).await {
             Ok(group) => {
