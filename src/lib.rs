@@ -53,6 +53,7 @@ pub mod keeper;
 pub mod memory;
 mod models;
 mod pi_results;
+mod pi_sights;
 pub mod pi_sessions;
 mod preflight;
 mod project_files;

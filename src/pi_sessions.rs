@@ -9,6 +9,7 @@ use crate::bridge::wire::{
 use crate::bridge::{Bridge, BridgeError, BridgeSettings, HostEvents, PiHost, Refused, log_to_file};
 use crate::models::OfflineOr;
 use crate::pi_results::LeftResults;
+use crate::pi_sights::show_sights;
 use crate::runtime::{PI_RUNNER, Resumable, Run, Runtime, RuntimeError, StartError, lock, state_directory};
 use crate::settings::{Settings, SettingsPlaces};
 use crate::skills::{SpawnSettings, list_skills};
@@ -64,7 +65,7 @@ pub async fn serve_stdio(options: BridgeOptions) -> Result<(), ServeError> {
         Some(directory) => directory.clone(),
         None => state_directory().map_err(StartError::from)?,
     };
-    let bridge = Bridge::open_stdio(BridgeSettings::default())?;
+    let mut bridge = Bridge::open_stdio(BridgeSettings::default())?;
     let session = Arc::<Mutex<Option<SessionId>>>::default();
     let taken = Arc::<Mutex<BTreeSet<RunId>>>::default();
     let (host, model) = (bridge.host(), bridge.model());
@@ -98,6 +99,9 @@ pub async fn serve_stdio(options: BridgeOptions) -> Result<(), ServeError> {
         .await?;
     if let Err(error) = log_to_file(&directory) {
         host.notice(format!("Impresario cannot write its log: {error}"));
+    }
+    if let Some(live_runs) = bridge.live_runs() {
+        tokio::spawn(show_sights(runtime.clone(), host.clone(), live_runs));
     }
     let left_results = LeftResults {
         runtime: runtime.clone(),

@@ -32,14 +32,14 @@ use impresario_actors::messages::run::{
     AdoptDue, AskForRoom, AwaitRun, CancelRun, ParkRuns, RunClosed, StartGroup, StartRun,
 };
 use impresario_actors::messages::session::{
-    AskUser, DeliverResult, JudgeTask, PlanMarkers, ShowNotice, ShowProgress, StartSkill,
+    AskUser, DeliverResult, JudgeTask, PlanMarkers, ShowGlimpse, ShowNotice, ShowProgress, StartSkill,
 };
 use impresario_actors::overflow::{Overflow, OverflowPorts};
 use impresario_actors::router::{Resolve, Router, RouterPorts};
 use impresario_actors::run::{
     AttemptSeed, Contain, GrownAttempt, KeepSession, Run, RunPorts, RunTools, attempt_name,
 };
-use impresario_actors::runs::{Check, GrownRun, Runs, RunsPorts, RunsTools, Told, TreeSeed};
+use impresario_actors::runs::{Check, GrownRun, Runs, RunsPorts, RunsTools, Told, TreeSeed, WaitingLine};
 use impresario_actors::supervision::{
     Child, ChildSpec, Port, Registration, Restart, Strategy, Supervisor, SupervisorSettings,
     dynamic_supervisor, supervisor,
@@ -152,11 +152,13 @@ pub struct Tree {
     pub ports: Ports,
     /// Announces durable steps.
     pub feed: EventFeed,
+    /// Who waits for room.
+    pub line: WaitingLine,
 }
 
 /// Builds the tree.
 pub fn grow(journal: JournalAccess, outside: Outside, settings: TreeSettings) -> Tree {
-    let feed = EventFeed::default();
+    let (feed, line) = (EventFeed::default(), WaitingLine::default());
     let places = Places::new();
     let ports = places.ports();
     let with = |strategy| SupervisorSettings {
@@ -184,6 +186,7 @@ pub fn grow(journal: JournalAccess, outside: Outside, settings: TreeSettings) ->
         takes_result: outside.takes_result.clone(),
         wanted_here: outside.wanted_here.clone(),
         told: Told::default(),
+        line: line.clone(),
     };
     let router_ports = RouterPorts {
         start: places.runs.port(),
@@ -236,6 +239,7 @@ pub fn grow(journal: JournalAccess, outside: Outside, settings: TreeSettings) ->
         top: supervisor("impresario", with(Strategy::OneForOne), top),
         ports,
         feed,
+        line,
     }
 }
 
@@ -289,6 +293,7 @@ struct RunGrower {
     ask_user: Port<AskUser>,
     deliver: Port<DeliverResult>,
     show: Port<ShowProgress>,
+    glimpse: Port<ShowGlimpse>,
     notice: Port<ShowNotice>,
     room: Port<AskForRoom>,
     closed: Port<RunClosed>,
@@ -326,6 +331,7 @@ impl RunGrower {
             ask_user: places.host.port(),
             deliver: places.host.port(),
             show: places.host.port(),
+            glimpse: places.host.port(),
             notice: places.host.port(),
             room: places.runs.port(),
             closed: places.runs.port(),
@@ -457,6 +463,7 @@ impl RunGrower {
             over: run.port(),
             review: overflow.port(),
             overflow: overflow.port(),
+            glimpse: self.glimpse.clone(),
         };
         let (runners, settings) = (self.outside.runners.clone(), self.settings.clone());
         let open_context = self.outside.open_context.clone();

@@ -312,7 +312,7 @@ fn check_example(example: &Value, asked: &mut String) {
         requests: Hello, Ping, TypedInput, SkillRun, RunsResumable, RunResume, SkillCancel, QuestionAnswer, MarkerSkeleton, Completions, DelegationAsk,
             TraceReport, TraceView, TraceList, QuestionAsk, ModelRequest, ModelsCheck, DeliveryOffer, SessionHistory, SessionHasRun;
         notifications: RequestCancel, SessionStart, SessionEnd, ObservedEvents, DeliveryAcknowledged,
-            UiProgress, UiNotice
+            UiProgress, UiSight, UiNotice
     );
 }
 
@@ -672,6 +672,8 @@ fn what_concerns_a_run_goes_to_the_session_that_asked_for_it() {
                     at: UnixMillis(0),
                     doing: "x".into(),
                     tool_calls: 0,
+                    between_steps: false,
+                    until: None,
                 });
             }
         },
@@ -862,6 +864,7 @@ fn a_delivery_is_offered_for_its_session_and_answered_with_a_receipt() {
                     "skill": "look", "agent": null, "task": "Look.", "answers": [{"question": "Where?", "answer": "Here."}],
                     "model": "b/two", "left": ["On a/one, nobody answered."],
                 },
+                "sight": null,
             });
             assert_eq!(offer["params"], expected);
             host.say(json!({"jsonrpc": "2.0", "id": offer["id"], "result": {"receipt": "shown"}}));
@@ -888,6 +891,7 @@ fn a_delivery_is_offered_for_its_session_and_answered_with_a_receipt() {
                         model: Some("b/two".into()),
                         left: vec!["On a/one, nobody answered.".into()],
                     }),
+                    sight: None,
                 };
                 host.deliver(delivery).await
             }
@@ -934,6 +938,8 @@ fn progress_for_a_host_that_does_not_read_is_dropped_and_never_waits() {
                         at: UnixMillis(0),
                         doing,
                         tool_calls,
+                        between_steps: false,
+                        until: None,
                     });
                 }
                 let dropped = peer.traffic().dropped;

@@ -4,7 +4,9 @@
 //! was asked is in the journal, and a question that is asked again is shown again.
 
 use crate::gateways::{ChatMessage, DeliveryReceipt, Host, HostError};
-use crate::messages::session::{AskUser, DeliverResult, ReadHistory, ShowNotice, ShowProgress};
+use crate::messages::session::{
+    AskUser, DeliverResult, ReadHistory, ShowGlimpse, ShowNotice, ShowProgress,
+};
 use crate::supervision::{Actor, Answer, Context, Handles};
 use impresario_policies::domain::{RunId, SessionId};
 use std::rc::Rc;
@@ -20,6 +22,7 @@ impl Actor for HostPort {
         "DeliverResult",
         "ReadHistory",
         "ShowProgress",
+        "ShowGlimpse",
         "ShowNotice",
     ];
 }
@@ -78,6 +81,13 @@ impl Handles<ShowProgress> for HostPort {
     fn handle(&mut self, show: ShowProgress, _: &mut Context<Self>) -> Answer<Self, ()> {
         self.host_of(&show.progress.run, show.session.as_ref())
             .show(show.progress);
+        Answer::now(())
+    }
+}
+
+impl Handles<ShowGlimpse> for HostPort {
+    fn handle(&mut self, show: ShowGlimpse, _: &mut Context<Self>) -> Answer<Self, ()> {
+        self.host.glimpse(show.glimpse);
         Answer::now(())
     }
 }

@@ -47,6 +47,7 @@ impl JudgePorts {
     fn tell(&self, task: &JudgeTask, doing: String) {
         let progress = Progress {
             doing,
+            between_steps: true,
             ..task.progress.clone()
         };
         let session = task.session.clone();

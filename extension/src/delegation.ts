@@ -2,23 +2,26 @@
 // taught is decided once for a session, so that tools and prompt are the same in every turn and the provider's cache holds.
 
 import { textForCaller } from "./delivery.ts";
-import type { DelegateTool, Delegation as Lesson, DeliveryOffer } from "./generated/protocol.ts";
+import type { DelegateTool, Delegation as Lesson, DeliveryOffer, RunSight } from "./generated/protocol.ts";
 import { titledText } from "./drawing.ts";
 import type { HostSession } from "./host.ts";
 import type { Impresario } from "./impresario.ts";
 import type { ShownRun } from "./progress.ts";
+import { runDrawing } from "./sight.ts";
 
 /** How long the first turn of a session waits for a runtime that is only starting. */
 const FIRST_TURN_MS = 2_000;
 
-/** So much of a task is drawn above its result. */
-const TASK_LINES_MAX = 6;
+/** So much of a task is drawn above its result, folded and opened. */
+const TASK_LINES = { folded: 2, opened: 12 };
 
 /** What became of a delegated run, as the tool tells it. */
 export interface DelegatedDetails {
   run: string;
   /** Missing while it works. */
   state?: DeliveryOffer["state"];
+  /** What there is to see of it; missing where nothing was heard yet. */
+  sight?: RunSight;
 }
 
 /** What a session without a runtime is taught. */
@@ -74,14 +77,19 @@ export class Delegation {
       parameters: tool.parameters as never,
       // Several calls of a turn run side by side, as far as the runtime has room for them.
       executionMode: "parallel",
-      renderCall: (parameters, theme) => {
+      renderCall: (parameters, theme, context) => {
         // It is drawn while its arguments still come in.
         const given = parameters as Record<string, unknown>;
         const name = agent ?? given["skill"];
         const wanted = given[task];
         const title = `${agent ? "delegate" : tool.name} ${typeof name === "string" ? name : "…"}`;
         const paint = (text: string) => theme.fg("toolTitle", theme.bold(text));
-        return titledText(title, typeof wanted === "string" ? wanted : "", paint, TASK_LINES_MAX);
+        const linesMax = context?.expanded ? TASK_LINES.opened : TASK_LINES.folded;
+        return titledText(title, typeof wanted === "string" ? wanted : "", paint, linesMax);
+      },
+      renderResult: ({ content, details }, { expanded }, theme) => {
+        const text = content.map((block) => (block.type === "text" ? block.text : "")).join("\n");
+        return runDrawing(details?.sight, text, expanded, theme);
       },
       execute: async (_call, parameters, signal, update, ctx) => {
         session.enter(ctx);
@@ -99,9 +107,10 @@ export class Delegation {
         }
         const { offer, shown } = await this.#impresario.delegate(session, wanted, {
           signal,
-          doing: (text, run) => update?.({ content: [{ type: "text", text }], details: { run } }),
+          show: ({ run, doing, sight }) => update?.({ content: [{ type: "text", text: doing }], details: detailsOf(run, sight) }),
         });
-        return { content: [{ type: "text", text: textForCaller(offer, shown) }], details: { run: offer.run, state: offer.state } };
+        const details = { ...detailsOf(offer.run, offer.sight), state: offer.state };
+        return { content: [{ type: "text", text: textForCaller(offer, shown) }], details };
       },
     });
   }
@@ -120,9 +129,13 @@ function inBackground(name: string, run: string): string {
   return `${name} works in the background as run ${run}. Its answer comes as a message when it is there; do not wait for it and do not do its work meanwhile.`;
 }
 
+function detailsOf(run: string, sight: RunSight | null | undefined): DelegatedDetails {
+  return sight ? { run, sight } : { run };
+}
+
 /** A run that a tool call waits for. */
 export interface WaitingCall {
-  doing(text: string): void;
+  show(run: ShownRun): void;
   settle(result: { offer: DeliveryOffer; shown: ShownRun | undefined }): void;
   fail(why: Error): void;
 }

@@ -135,7 +135,7 @@ export class Impresario {
   async delegate(
     session: HostSession,
     wanted: Wanted,
-    call: { signal: AbortSignal | undefined; doing(text: string, run: string): void },
+    call: { signal: AbortSignal | undefined; show(run: ShownRun): void },
   ): Promise<{ offer: DeliveryOffer; shown: ShownRun | undefined }> {
     const { name, task } = wanted;
     this.runtime.startIfIdle();
@@ -153,9 +153,9 @@ export class Impresario {
       if (!accepted.ok) known();
       if (!accepted.ok) throw new Error(refusal(name, accepted));
       const { run } = accepted.result;
-      this.progress.begin(run, name, task);
+      this.progress.begin(run, name, task, { inCall: true });
       const result = new Promise<{ offer: DeliveryOffer; shown: ShownRun | undefined }>((settle, fail) => {
-        this.#calls.set(run, { settle, fail, doing: (text) => call.doing(text, run) });
+        this.#calls.set(run, { settle, fail, show: call.show });
       });
       known();
       const cancel = () => void this.runtime.connection?.ask("skill.cancel", { session: session.id, run, by: "escape" });
@@ -289,11 +289,18 @@ export class Impresario {
     return {
       "ui.progress": (progress) => {
         if (progress.session !== null && progress.session !== this.#session?.id) return;
-        this.progress.show(progress);
-        this.#calls.get(progress.run)?.doing(progress.doing);
+        this.#showInCall(this.progress.show(progress));
+      },
+      "ui.sight": ({ run, session, sight }) => {
+        if (session !== null && session !== this.#session?.id) return;
+        this.#showInCall(this.progress.see(run, sight));
       },
       "ui.notice": ({ level, text }) => this.#session?.notice(level, text),
     };
+  }
+
+  #showInCall(shown: ShownRun | undefined): void {
+    if (shown) this.#calls.get(shown.run)?.show(shown);
   }
 
   /** The open session, if it is the one that is meant. */

@@ -1,7 +1,9 @@
 // What a person sees while runs work: one line in the status bar and a widget above the editor.
 
-import type { UiProgress } from "./generated/protocol.ts";
+import { elapsed } from "./drawing.ts";
+import type { RunSight, UiProgress } from "./generated/protocol.ts";
 import type { HostSession } from "./host.ts";
+import { doingNow } from "./sight.ts";
 
 const KEY = "impresario";
 const REDRAW_MS = 1000;
@@ -14,6 +16,10 @@ export interface ShownRun {
   startedMs: number;
   doing: string;
   toolCalls: number;
+  /** A tool call waits for it and draws it. */
+  inCall: boolean;
+  /** All there is to see of it; missing until the runtime said it. */
+  sight: RunSight | undefined;
 }
 
 export class ProgressView {
@@ -30,7 +36,7 @@ export class ProgressView {
     return [...this.#runs.values()];
   }
 
-  begin(run: string, name: string | undefined, task: string | undefined): void {
+  begin(run: string, name: string | undefined, task: string | undefined, options: { inCall?: boolean } = {}): void {
     const known = this.#runs.get(run);
     this.#runs.set(run, {
       run,
@@ -39,18 +45,30 @@ export class ProgressView {
       startedMs: known?.startedMs ?? Date.now(),
       doing: known?.doing ?? "starting",
       toolCalls: known?.toolCalls ?? 0,
+      inCall: options.inCall ?? known?.inCall ?? false,
+      sight: known?.sight,
     });
     this.#draw();
   }
 
-  show(progress: UiProgress): void {
-    if (this.#ended.includes(progress.run)) return;
-    if (!this.#runs.has(progress.run)) this.begin(progress.run, undefined, undefined);
-    const shown = this.#runs.get(progress.run);
-    if (!shown) return;
-    shown.doing = progress.doing;
-    shown.toolCalls = progress.tool_calls;
+  show({ run, doing, tool_calls }: UiProgress): ShownRun | undefined {
+    return this.#change(run, { doing, toolCalls: tool_calls });
+  }
+
+  /** The runtime made a picture of the run. */
+  see(run: string, sight: RunSight): ShownRun | undefined {
+    return this.#change(run, { sight, startedMs: sight.begun_ms });
+  }
+
+  /** What is known of the run now; nothing when it is over. */
+  #change(run: string, change: Partial<ShownRun>): ShownRun | undefined {
+    if (this.#ended.includes(run)) return undefined;
+    if (!this.#runs.has(run)) this.begin(run, undefined, undefined);
+    const shown = this.#runs.get(run);
+    if (!shown) return undefined;
+    Object.assign(shown, change);
     this.#draw();
+    return shown;
   }
 
   /** The run is over: what was known of it. Progress that comes too late is not shown. */
@@ -81,7 +99,9 @@ export class ProgressView {
     const now = Date.now();
     session.read((ctx) => {
       ctx.ui.setStatus(KEY, statusLine(runs, now));
-      ctx.ui.setWidget(KEY, runs.length > 0 ? widgetLines(runs, now, session.mode === "tui") : undefined);
+      // What a tool call draws is not drawn twice.
+      const inBackground = runs.filter(({ inCall }) => !inCall);
+      ctx.ui.setWidget(KEY, inBackground.length > 0 ? widgetLines(inBackground, now, session.mode === "tui") : undefined);
     }, undefined);
   }
 
@@ -107,8 +127,8 @@ export function statusLine(runs: ShownRun[], nowMs: number): string | undefined 
 
 export function widgetLines(runs: ShownRun[], nowMs: number, escapeWorks: boolean): string[] {
   const lines = runs.slice(0, 4).flatMap((run) => [
-    `● ${titleOf(run)}  ${elapsed(nowMs - run.startedMs)}  ${toolCalls(run.toolCalls)}`,
-    `  ${oneLine(run.doing, 100)}`,
+    `● ${titleOf(run)}  ${elapsed(nowMs - run.startedMs)}  ${toolCalls(run.toolCalls)}${run.sight?.used ? `  ${run.sight.used}` : ""}`,
+    `  ${oneLine((run.sight && doingNow(run.sight, nowMs)) ?? run.doing, 100)}`,
   ]);
   if (runs.length > 4) lines.push(`  and ${runs.length - 4} more`);
   lines.push(escapeWorks ? "  esc cancels" : "  /skill:cancel cancels");
@@ -121,13 +141,6 @@ export function titleOf(run: ShownRun): string {
 
 function toolCalls(count: number): string {
   return count === 1 ? "1 tool call" : `${count} tool calls`;
-}
-
-export function elapsed(ms: number): string {
-  const seconds = Math.max(0, Math.floor(ms / 1000));
-  if (seconds < 60) return `${seconds} s`;
-  const minutes = Math.floor(seconds / 60);
-  return minutes < 60 ? `${minutes} min ${seconds % 60} s` : `${Math.floor(minutes / 60)} h ${minutes % 60} min`;
 }
 
 /** Control characters would move the cursor of a terminal. */

@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { textFor, textForCaller } from "../src/delivery.ts";
-import { wrapped } from "../src/drawing.ts";
+import { elapsed, wrapped } from "../src/drawing.ts";
 import { isEscape } from "../src/escape.ts";
 import { classify } from "../src/models.ts";
 import { goesOn, isParked } from "../src/left-behind.ts";
-import { elapsed, oneLine, sentence, statusLine, widgetLines } from "../src/progress.ts";
+import { oneLine, sentence, statusLine, widgetLines } from "../src/progress.ts";
 
 test("a provider's words become a kind of failure", () => {
   const check = (words: string, failure: string) => assert.equal(classify(words).failure, failure, words);
@@ -25,7 +25,7 @@ test("Esc is recognised as terminals send it, and nothing else is", () => {
   for (const data of ["\u001b[27;1:3u", "\u001b[A", "\u001b\u001b", "x", "", "\u001b[27;5u", "\u001bb"]) assert.ok(!isEscape(data), JSON.stringify(data));
 });
 
-const run = { run: "r1", name: "demo", task: "x", startedMs: 0, doing: "reading\u001b[2J a\nfile", toolCalls: 1 };
+const run = { run: "r1", name: "demo", task: "x", startedMs: 0, doing: "reading\u001b[2J a\nfile", toolCalls: 1, inCall: false, sight: undefined };
 
 test("progress is short and harmless to a terminal", () => {
   assert.equal(statusLine([run], 61_000), "demo: 1 min 1 s, 1 tool call");
@@ -37,14 +37,14 @@ test("progress is short and harmless to a terminal", () => {
 });
 
 test("a result says what, how, why and the answer", () => {
-  const offer = { run: "r1", session: null, earlier_session: false, state: "failed", answer: "half", reason: { code: "total_timeout", message: "Too slow." }, stopped_early: null, about: null } as const;
+  const offer = { run: "r1", session: null, earlier_session: false, state: "failed", answer: "half", reason: { code: "total_timeout", message: "Too slow." }, stopped_early: null, about: null, sight: null } as const;
   assert.equal(textFor(offer, run), "Skill demo failed (run r1)\n\nToo slow.\n\nWhat there was of an answer:\n\nhalf");
   assert.equal(textFor({ ...offer, state: "succeeded", answer: "42", reason: null }, undefined), "A sub-agent succeeded (run r1)\n\n42");
 });
 
 test("a result says what was asked, which model answered, and why others did not", () => {
   const about = { skill: "demo", agent: null, task: " look ", answers: [{ question: "Which?", answer: "both" }], model: "b/two", left: ["On a/one, it was busy."] };
-  const offer = { run: "r1", session: null, earlier_session: false, state: "succeeded", answer: "42", reason: null, stopped_early: null, about } as const;
+  const offer = { run: "r1", session: null, earlier_session: false, state: "succeeded", answer: "42", reason: null, stopped_early: null, about, sight: null } as const;
   const text = "Skill demo succeeded (run r1, on b/two)\n\nTask: look\n\nAsked: Which?\nAnswered: both\n\nOn a/one, it was busy.\n\n42";
   assert.equal(textFor({ ...offer, about: { ...about } }, undefined), text);
   assert.equal(textForCaller({ ...offer, about: { ...about } }, undefined), text.replace("Task: look\n\n", ""));

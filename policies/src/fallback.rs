@@ -218,6 +218,12 @@ pub fn why_it_was_left(attempt: &AttemptProjection, next: &str) -> Option<String
     Some(why_no_answer(&attempt.model, end.ending, &end.detail).message)
 }
 
+/// Why an attempt that is over gave no answer.
+pub fn reason_of_attempt(attempt: &AttemptProjection) -> Option<Reason> {
+    let end = attempt.ended.as_ref()?;
+    Some(why_no_answer(&attempt.model, end.ending, &end.detail))
+}
+
 /// What the person reads while the next attempt is waited for.
 pub fn describe_next_attempt(attempt: &AttemptProjection, next: &str, wait: Duration) -> Option<String> {
     let end = attempt.ended.as_ref()?;

@@ -142,6 +142,10 @@ pub struct ToolCallProjection {
     pub replay: Replay,
     /// What became of it.
     pub fate: ToolFate,
+    /// When it began, in milliseconds since 1970.
+    pub begun_at_ms: u64,
+    /// When it was known what became of it; none while it is in flight.
+    pub over_at_ms: Option<u64>,
 }
 
 /// What became of a tool call.
@@ -287,6 +291,12 @@ impl RunProjection {
     pub fn answer_or_partial(&self) -> Option<&str> {
         let partial = || self.latest_attempt()?.ended.as_ref()?.partial.as_deref();
         self.answer.as_deref().or_else(partial)
+    }
+
+    /// How long it took from its acceptance to its end; none while it is not over.
+    pub fn took_ms(&self) -> Option<u64> {
+        let (accepted, ended) = (self.accepted.as_ref()?, self.ended.as_ref()?);
+        Some(ended.at_ms.saturating_sub(accepted.at_ms))
     }
 
     /// What its attempts used. The calls of actor and judge before them are not in it.

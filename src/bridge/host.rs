@@ -2,14 +2,18 @@
 
 use super::Peer;
 use super::connection::AskFailure;
+use super::live::LiveBook;
 use super::wire::{
     ANSWER_BYTES_MAX, DeliveryOffer, ErrorCode, ModelStanding, ModelsCheck, NoticeLevel, QuestionAnswer,
-    QuestionAsk, SessionHasRun, SessionHistory, UiNotice, UiProgress,
+    QuestionAsk, SessionHasRun, SessionHistory, UiNotice, UiProgress, UiSight,
 };
 use async_trait::async_trait;
-use impresario_actors::gateways::{ChatMessage, Delivery, DeliveryReceipt, Host, HostError, Progress};
+use impresario_actors::gateways::{
+    ChatMessage, Delivery, DeliveryReceipt, Glimpse, Host, HostError, Progress,
+};
 use impresario_policies::domain::{Reason, RunId, SessionId, TerminalState};
 use impresario_policies::resumption::{Reader, advise};
+use impresario_policies::sight::RunSight;
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio::sync::oneshot;
@@ -73,11 +77,21 @@ impl RunBook {
 pub struct PiHost {
     peer: Peer,
     runs: RunBook,
+    live: LiveBook,
 }
 
 impl PiHost {
-    pub(super) fn new(peer: Peer, runs: RunBook) -> Self {
-        Self { peer, runs }
+    pub(super) fn new(peer: Peer, runs: RunBook, live: LiveBook) -> Self {
+        Self { peer, runs, live }
+    }
+
+    /// Shows a run in the session that asked for it.
+    pub fn show_sight(&self, run: RunId, sight: RunSight) {
+        self.peer.notify(&UiSight {
+            session: self.runs.session_of(&run),
+            run,
+            sight,
+        });
     }
 
     /// From now on this session takes the result of the run.
@@ -110,6 +124,7 @@ impl Host for PiHost {
     }
 
     fn show(&self, progress: Progress) {
+        self.live.progress(&progress);
         self.peer.notify(&UiProgress {
             session: self.runs.session_of(&progress.run),
             doing: progress.line(),
@@ -117,6 +132,10 @@ impl Host for PiHost {
             tool_calls: progress.tool_calls,
             at_ms: progress.at.0,
         });
+    }
+
+    fn glimpse(&self, glimpse: Glimpse) {
+        self.live.glimpse(glimpse);
     }
 
     fn notice(&self, text: String) {
@@ -171,6 +190,7 @@ impl Host for PiHost {
                 .map(|reason| with_advice(&run, delivery.state, reason)),
             stopped_early: delivery.stopped_early,
             about: delivery.about.map(Into::into),
+            sight: delivery.sight,
         };
         Ok(self.peer.ask(&offer).await.map_err(host_error)?.receipt)
     }

@@ -5,6 +5,7 @@ use super::connection::{AnswerLine, Peer};
 use super::events::HostEvents;
 use super::framing::{LineEvent, LineReader};
 use super::host::{PiHost, RunBook};
+use super::live::{LiveBook, LiveRuns};
 use super::model::BridgedModel;
 use super::wire::{
     Completions, DelegationAsk, DeliveryAcknowledged, Envelope, ErrorCode, ErrorObject, Hello, KNOWN_EVENTS,
@@ -68,6 +69,8 @@ pub enum BridgeError {
 pub struct Bridge {
     peer: Peer,
     runs: RunBook,
+    live: LiveBook,
+    live_runs: Option<LiveRuns>,
     incoming: mpsc::Receiver<Incoming>,
     settings: BridgeSettings,
     /// Where we write, to see when nobody reads there any more.
@@ -83,6 +86,7 @@ impl Bridge {
     ) -> Result<Self, BridgeError> {
         let peer = Peer::start(output)?;
         let (sender, incoming) = mpsc::channel(settings.messages_ahead_max);
+        let (live, live_runs) = LiveBook::open();
         let reader_peer = peer.clone();
         std::thread::Builder::new()
             .name("bridge-reader".into())
@@ -97,6 +101,8 @@ impl Bridge {
         Ok(Self {
             peer,
             runs: RunBook::default(),
+            live,
+            live_runs: Some(live_runs),
             incoming,
             settings,
             watched: None,
@@ -124,7 +130,12 @@ impl Bridge {
 
     /// The host behind it.
     pub fn host(&self) -> PiHost {
-        PiHost::new(self.peer.clone(), self.runs.clone())
+        PiHost::new(self.peer.clone(), self.runs.clone(), self.live.clone())
+    }
+
+    /// Tells of the runs that the host is to be shown; none the second time.
+    pub fn live_runs(&mut self) -> Option<LiveRuns> {
+        self.live_runs.take()
     }
 
     /// The models behind it.

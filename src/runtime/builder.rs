@@ -2,7 +2,7 @@
 
 use super::Runtime;
 use super::hosts::Program;
-use super::inside::{COMMANDS_AHEAD_MAX, Inside, Thread, lock, serve};
+use super::inside::{COMMANDS_AHEAD_MAX, Inside, Seen, Thread, lock, serve};
 use super::program::{ProgramHost, ProgramModel, SharedHost, SharedModel};
 use super::retention::{forget_old_files, forget_old_runs};
 use super::state_directory::{StateDirectoryError, cache_directory, make_private, state_directory};
@@ -18,7 +18,6 @@ use crate::wiring::{OpenContext, Outside, TreeSettings, grow};
 use futures_util::FutureExt;
 use impresario_actors::context::local::LocalContextEngine;
 use impresario_actors::context::mcp::{EngineSettings, McpContextEngine};
-use impresario_actors::event_feed::EventFeed;
 use impresario_actors::gateways::{
     Entropy, Host, ModelClient, SubAgentRunner, SystemEntropy, SystemWallClock, WallClock,
 };
@@ -314,8 +313,8 @@ impl RuntimeBuilder {
                     Err(error) => drop(ready.send(Err(StartError::Thread(error)))),
                 }
             })?;
-        let feed = is_ready.await.map_err(|_| StartError::Ended)??;
-        Ok(Runtime(Arc::new(Thread::new(commands, thread, feed, defaults))))
+        let seen = is_ready.await.map_err(|_| StartError::Ended)??;
+        Ok(Runtime(Arc::new(Thread::new(commands, thread, seen, defaults))))
     }
 
     /// The life of the thread.
@@ -324,7 +323,7 @@ impl RuntimeBuilder {
         directory: PathBuf,
         identity: RuntimeIdentity,
         commands: mpsc::Receiver<super::inside::Command>,
-        ready: oneshot::Sender<Result<EventFeed, StartError>>,
+        ready: oneshot::Sender<Result<Seen, StartError>>,
     ) {
         let chaos = self.chaos.clone().map(Chaos::begin);
         let self_owned = self.own_process;
@@ -365,7 +364,10 @@ impl RuntimeBuilder {
         let steps = tree.feed.listen_to_lives();
         tokio::task::spawn_local(wish::heed(inside.clone(), wishes(&directory), steps));
         let root = Root::start_local(tree.top, settings).await;
-        let _ = ready.send(Ok(tree.feed));
+        let _ = ready.send(Ok(Seen {
+            feed: tree.feed,
+            line: tree.line,
+        }));
         tokio::task::spawn_local(forget_old_runs(inside.ports.clone()));
         let old = [directory.join("sessions"), directory.join("scratch")];
         tokio::task::spawn_blocking(move || old.iter().for_each(|directory| forget_old_files(directory)));

@@ -7,6 +7,7 @@ use futures_util::FutureExt;
 use futures_util::future::LocalBoxFuture;
 use impresario_actors::event_feed::{EventFeed, Listener};
 use impresario_actors::gateways::{Entropy, SystemEntropy, SystemWallClock, WallClock};
+use impresario_actors::runs::WaitingLine;
 use impresario_actors::supervision::Root;
 use impresario_policies::domain::RunId;
 use std::fmt;
@@ -25,6 +26,14 @@ pub(super) struct Inside {
     pub(super) ports: Ports,
 }
 
+/// What is seen of the inside without asking anybody there.
+pub(super) struct Seen {
+    /// Announces durable steps.
+    pub(super) feed: EventFeed,
+    /// Who waits for room.
+    pub(super) line: WaitingLine,
+}
+
 /// Work that a caller outside wants done inside.
 pub(super) type Command = Box<dyn FnOnce(Inside) -> LocalBoxFuture<'static, ()> + Send>;
 
@@ -32,7 +41,7 @@ pub(super) type Command = Box<dyn FnOnce(Inside) -> LocalBoxFuture<'static, ()> 
 pub(super) struct Thread {
     commands: Mutex<Option<mpsc::Sender<Command>>>,
     stopped: Mutex<Option<std::thread::JoinHandle<()>>>,
-    feed: EventFeed,
+    seen: Seen,
     pub(super) defaults: Defaults,
 }
 
@@ -40,13 +49,13 @@ impl Thread {
     pub(super) fn new(
         commands: mpsc::Sender<Command>,
         thread: std::thread::JoinHandle<()>,
-        feed: EventFeed,
+        seen: Seen,
         defaults: Defaults,
     ) -> Self {
         Self {
             commands: Mutex::new(Some(commands)),
             stopped: Mutex::new(Some(thread)),
-            feed,
+            seen,
             defaults,
         }
     }
@@ -56,7 +65,11 @@ impl Thread {
     }
 
     pub(super) fn listen_to(&self, run: &RunId) -> Listener {
-        self.feed.listen_to(run)
+        self.seen.feed.listen_to(run)
+    }
+
+    pub(super) fn before(&self, run: &RunId) -> Option<usize> {
+        self.seen.line.before(run)
     }
 
     /// Has `work` done inside and waits for what it gives.

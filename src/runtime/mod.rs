@@ -205,6 +205,11 @@ impl Runtime {
         Run::new(self.clone(), run)
     }
 
+    /// How many stand before this run in the line for room; none where it does not wait here.
+    pub(crate) fn before_in_line(&self, run: &RunId) -> Option<usize> {
+        self.0.before(run)
+    }
+
     /// A new run id, for [`Self::spawn_as`] and [`Self::spawn_skill_as`].
     pub fn new_run_id(&self) -> RunId {
         self.0.new_run_id()

@@ -5,7 +5,7 @@
 use async_trait::async_trait;
 use impresario_actors::gateways::{
     ChatMessage, Delivery, DeliveryReceipt, Host, HostError, ModelClient, ModelError, ModelReply,
-    ModelRequest, Progress, TextDeltas,
+    Glimpse, ModelRequest, Progress, TextDeltas,
 };
 use impresario_actors::program::{CallLost, ProgramThreads};
 use impresario_policies::domain::{RunId, SessionId};
@@ -97,6 +97,7 @@ pub(super) struct ProgramHost {
 enum Shown {
     Belongs(RunId, SessionId),
     Progress(Progress),
+    Glimpse(Glimpse),
     Notice(String),
     /// Everything before this has been shown.
     UpToHere(oneshot::Sender<()>),
@@ -139,6 +140,7 @@ fn show_all(host: &(dyn Host + Send + Sync), mut shown: mpsc::Receiver<Shown>) {
         let show = AssertUnwindSafe(|| match what {
             Shown::Belongs(run, session) => host.belongs(&run, &session),
             Shown::Progress(progress) => host.show(progress),
+            Shown::Glimpse(glimpse) => host.glimpse(glimpse),
             Shown::Notice(text) => host.notice(text),
             Shown::UpToHere(told) => drop(told.send(())),
         });
@@ -156,6 +158,10 @@ impl Host for ProgramHost {
 
     fn show(&self, progress: Progress) {
         self.tell(Shown::Progress(progress));
+    }
+
+    fn glimpse(&self, glimpse: Glimpse) {
+        self.tell(Shown::Glimpse(glimpse));
     }
 
     fn notice(&self, text: String) {

@@ -6,10 +6,10 @@ use impresario_test_support::limited::End;
 use impresario_test_support::pi::Version;
 use serde_json::{Value, json};
 
-const FOUND: &str = "src/lib.rs#L1-L2 decides it.";
+pub const FOUND: &str = "src/lib.rs#L1-L2 decides it.";
 
 /// The main agent makes this turn when it is asked, then says something; the agents give these turns.
-fn delegating(turn: Turn, agents: impl IntoIterator<Item = Turn>) -> Script {
+pub fn delegating(turn: Turn, agents: impl IntoIterator<Item = Turn>) -> Script {
     let main = Rule::new("main agent")
         .last_user_contains("please")
         .turn(turn)

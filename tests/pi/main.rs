@@ -26,3 +26,4 @@ mod system_prompt;
 mod tool_calls;
 mod typed_input;
 mod what_is_said;
+mod what_people_see;

@@ -4,18 +4,21 @@
 //! Asks the run to put tool starts and ends on disk before the sub-agent goes on.
 
 mod gate;
+mod glimpses;
 mod said;
 mod silence;
 
 use self::gate::Gate;
+use self::glimpses::Glimpses;
 use self::said::Said;
 use self::silence::{JournalWait, Silence};
 use crate::gateways::{
-    AttemptHandle, AttemptRequest, ContextEngine, ModelUsage, RunnerEvent, SubAgentRunner,
+    AttemptHandle, AttemptRequest, ContextEngine, Glimpse, ModelUsage, RunnerEvent, SubAgentRunner,
 };
 use crate::messages::run::{
     AttemptOver, ClockDue, ReadOverflow, RecordStep, ReviewToolResult, RunnerSaid, StartDue, StopAttempt,
 };
+use crate::messages::session::ShowGlimpse;
 use crate::supervision::{Actor, Answer, Context, Handles, Port};
 use impresario_policies::attempt_ending::{describe_ending, read_ending};
 use impresario_policies::domain::{AttemptEnding, Clocks, EndFacts, Proof, Step};
@@ -47,6 +50,8 @@ pub struct AttemptPorts {
     pub review: Port<ReviewToolResult>,
     /// Reads kept tool results.
     pub overflow: Port<ReadOverflow>,
+    /// The host, for what may be dropped.
+    pub glimpse: Port<ShowGlimpse>,
 }
 
 pub struct Attempt {
@@ -62,6 +67,7 @@ pub struct Attempt {
     stop_as: Option<AttemptEnding>,
     ending: bool,
     said: Said,
+    glimpses: Glimpses,
     used: Used,
     /// Nothing more comes from the runner.
     heard_all: CancellationToken,
@@ -136,6 +142,7 @@ impl Attempt {
             stop_as: None,
             ending: false,
             said: Said::default(),
+            glimpses: Glimpses::default(),
             used: Used::default(),
             heard_all: CancellationToken::new(),
             silence,
@@ -199,15 +206,18 @@ impl Handles<RunnerSaid> for Attempt {
         if self.silence.clock(&self.clocks) != before {
             self.arm_clock(ctx);
         }
+        if let RunnerEvent::Text { delta } = &said.event {
+            self.said.push(delta);
+        }
+        if self.glimpses.is_due(&said.event) {
+            self.show_glimpse();
+        }
         match said.event {
             RunnerEvent::Ended(facts) => {
                 self.heard_all.cancel();
                 self.end(&facts, ctx);
             }
-            RunnerEvent::Text { delta } => {
-                self.said.push(&delta);
-                self.listen(ctx);
-            }
+            RunnerEvent::Text { .. } => self.listen(ctx),
             RunnerEvent::ToolEnded { call, is_error, .. } if !self.begun.borrow_mut().remove(&call) => {
                 match is_error {
                     true => self.listen(ctx),
@@ -295,6 +305,15 @@ impl Attempt {
                 }
             },
         );
+    }
+
+    fn show_glimpse(&self) {
+        let glimpse = Glimpse {
+            run: self.request.run.clone(),
+            words: self.said.last_words().to_string(),
+            waits: self.glimpses.waits(),
+        };
+        let _ = self.ports.glimpse.tell(ShowGlimpse { glimpse });
     }
 
     fn add_up(&self, event: &RunnerEvent) {

@@ -5,12 +5,17 @@ use crate::gateways::RunnerEvent;
 /// The answer of an attempt is kept up to so many bytes; what is beyond is cut.
 const BYTES_MAX: usize = 8 * 1024 * 1024;
 
+/// So much of a message is shown while it comes.
+const LAST_WORDS_BYTES_MAX: usize = 4_000;
+
 /// The texts of the messages so far, a blank line between two of them.
 #[derive(Debug, Default)]
 pub(super) struct Said {
     text: String,
     /// The message is over: what is said next belongs to another one.
     message_over: bool,
+    /// Where the last message begins.
+    message_at: usize,
 }
 
 impl Said {
@@ -27,11 +32,20 @@ impl Said {
     pub(super) fn push(&mut self, delta: &str) {
         if std::mem::take(&mut self.message_over) && !self.text.is_empty() {
             self.push_bounded("\n\n");
+            self.message_at = self.text.len();
         }
         self.push_bounded(delta);
     }
 
+    /// The end of the last message, as far as it came.
+    pub(super) fn last_words(&self) -> &str {
+        let far_enough = self.text.len().saturating_sub(LAST_WORDS_BYTES_MAX);
+        let begin = self.text.ceil_char_boundary(far_enough.max(self.message_at));
+        self.text.get(begin..).unwrap_or_default()
+    }
+
     pub(super) fn take(&mut self) -> String {
+        self.message_at = 0;
         std::mem::take(&mut self.text)
     }
 
@@ -61,6 +75,7 @@ mod tests {
         said.push("Looking at ");
         said.heard(&RunnerEvent::Alive);
         said.push("part 2");
+        assert_eq!(said.last_words(), "Looking at part 2");
         assert_eq!(said.take(), "part 1 now.\n\nLooking at part 2");
     }
 }

@@ -5,8 +5,10 @@
 use super::UnixMillis;
 use async_trait::async_trait;
 use impresario_policies::domain::{Reason, RunId, SessionId, TerminalState, WhatToRun};
+use impresario_policies::sight::RunSight;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use std::time::Duration;
 use ts_rs::TS;
 
 /// Who said a line of the host's conversation.
@@ -44,6 +46,12 @@ pub struct Progress {
     pub doing: String,
     /// Tool calls begun so far, over all attempts.
     pub tool_calls: u32,
+    /// It is done between two steps of the run, so the journal does not say it.
+    #[serde(default)]
+    pub between_steps: bool,
+    /// Until when it does that, where that is known: a pause.
+    #[serde(default)]
+    pub until: Option<UnixMillis>,
 }
 
 impl Progress {
@@ -54,6 +62,18 @@ impl Progress {
             None => self.doing.clone(),
         }
     }
+}
+
+/// What a sub-agent says, and waits for by itself, while it works. Lossy: the next one replaces it. Nothing of it is in
+/// the journal.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Glimpse {
+    /// Which run.
+    pub run: RunId,
+    /// The end of its message so far, or of its last one.
+    pub words: String,
+    /// Its provider asked it to try again later, and so long it waits.
+    pub waits: Option<(String, Duration)>,
 }
 
 /// The result of a run on its way to the host.
@@ -73,6 +93,9 @@ pub struct Delivery {
     /// What it is a result of; none where the journal does not say.
     #[serde(default)]
     pub about: Option<DeliveredRun>,
+    /// What a person sees of the run now that it is over.
+    #[serde(default)]
+    pub sight: Option<RunSight>,
 }
 
 /// What a result is a result of: whoever reads it may know nothing of the run.
@@ -126,6 +149,8 @@ pub trait Host {
     fn belongs(&self, _run: &RunId, _session: &SessionId) {}
     /// Shows progress. Never waits and never fails: what cannot be shown is dropped.
     fn show(&self, progress: Progress);
+    /// Shows what a sub-agent says and waits for; as lossy as progress. A host that shows no words leaves it out.
+    fn glimpse(&self, _glimpse: Glimpse) {}
     /// Tells the person something that is no result of a run (`[System]: …`).
     fn notice(&self, text: String);
     /// Asks the person one question about a run; asking again while it is open shows it again.

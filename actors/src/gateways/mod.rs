@@ -13,7 +13,9 @@ pub use clock::{Entropy, SeededEntropy, SystemEntropy, SystemWallClock, UnixMill
 pub use context::{
     ContextEngine, PASSAGES_MAX, RetrievalError, RetrievalRequest, RetrievalResult, Retrieved,
 };
-pub use host::{ChatMessage, ChatRole, DeliveredRun, Delivery, DeliveryReceipt, Host, HostError, Progress};
+pub use host::{
+    ChatMessage, ChatRole, DeliveredRun, Delivery, DeliveryReceipt, Glimpse, Host, HostError, Progress,
+};
 pub use model::{
     ModelClient, ModelError, ModelMessage, ModelReply, ModelRequest, ModelRole, ModelUsage, TextDeltas,
     ToolCall, ToolDefinition,

@@ -3,7 +3,7 @@
 #![warn(missing_docs)]
 
 use super::run::Refusal;
-use crate::gateways::{ChatMessage, Delivery, DeliveryReceipt, HostError, Progress};
+use crate::gateways::{ChatMessage, Delivery, DeliveryReceipt, Glimpse, HostError, Progress};
 use crate::message;
 use impresario_policies::cache_markers::{Marker, MarkerEdit};
 use impresario_policies::domain::{Brief, HistoryTerms, ModelFault, RunId, SessionId, Verdict};
@@ -109,6 +109,14 @@ pub struct ShowProgress {
     pub session: Option<SessionId>,
 }
 message!(impl ShowProgress -> ());
+
+/// Shows what a sub-agent says and waits for; dropped when nobody looks.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ShowGlimpse {
+    /// What.
+    pub glimpse: Glimpse,
+}
+message!(impl ShowGlimpse -> ());
 
 /// Tells the person something that is no result of a run.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -15,6 +15,7 @@ use impresario_policies::fallback::{StartFrom, describe_next_attempt, models_lef
 use impresario_policies::interruption::{Interruption, describe_interruption};
 use impresario_policies::judge_models::describe_next_try;
 use impresario_policies::next_action::{Action, DeliveryState, QuestionFailure, decide_next_action};
+use impresario_policies::sight::{LiveFacts, see_run};
 use impresario_policies::stopped::stopped_early;
 use impresario_policies::user_lines;
 use std::time::Duration;
@@ -127,7 +128,7 @@ impl Run {
             .last()
             .filter(|failed| failed.pass == pass)
         {
-            self.show_now(describe_next_try(failed, &model, wait));
+            self.show_now(describe_next_try(failed, &model, wait), wait);
         }
         let port = self.ports.judge.clone();
         let within = task.within * 2 + ASK;
@@ -268,7 +269,7 @@ impl Run {
     ) {
         if let Some(last) = self.projection.latest_attempt() {
             if let Some(doing) = describe_next_attempt(last, &model, wait) {
-                self.show_now(doing);
+                self.show_now(doing, wait);
             }
             if let Some(why) = why_it_was_left(last, &model) {
                 self.say_that_models_change(&model, &why);
@@ -529,6 +530,7 @@ impl Run {
             stopped_early: stopped_early(&self.projection)
                 .map(|reason| user_lines::stopped_early(reason.word())),
             about: self.request().map(|request| self.about(request)),
+            sight: Some(see_run(&self.projection, &LiveFacts::default())),
         })
     }
 

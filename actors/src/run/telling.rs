@@ -12,6 +12,7 @@ use impresario_policies::progress::describe_step;
 use impresario_policies::projection::RecordedStep;
 use impresario_policies::router_log;
 use impresario_policies::sub_agent_prompt::{fingerprint, system_prompt_of};
+use std::time::Duration;
 
 impl Run {
     pub(super) fn tell(&self, recorded: &RecordedStep) {
@@ -28,19 +29,27 @@ impl Run {
 
     fn show(&self, recorded: &RecordedStep) {
         if let Some(doing) = describe_step(&recorded.step) {
-            self.show_doing(UnixMillis(recorded.at_ms), doing);
+            let at = UnixMillis(recorded.at_ms);
+            self.show_doing(Progress {
+                at,
+                ..self.progress(doing)
+            });
         }
     }
 
-    pub(super) fn show_now(&self, doing: String) {
-        self.show_doing(self.tools.clock.now(), doing);
+    /// What is done now, and before that a pause.
+    pub(super) fn show_now(&self, doing: String, wait: Duration) {
+        let now = self.tools.clock.now();
+        let wait_ms = u64::try_from(wait.as_millis()).unwrap_or(u64::MAX);
+        let until = (wait_ms > 0).then(|| UnixMillis(now.0.saturating_add(wait_ms)));
+        self.show_doing(Progress {
+            between_steps: true,
+            until,
+            ..self.progress(doing)
+        });
     }
 
-    fn show_doing(&self, at: UnixMillis, doing: String) {
-        let progress = Progress {
-            at,
-            ..self.progress(doing)
-        };
+    fn show_doing(&self, progress: Progress) {
         let session = self.session();
         let _ = self.ports.show.tell(ShowProgress { progress, session });
     }
@@ -59,6 +68,8 @@ impl Run {
             at: self.tools.clock.now(),
             doing,
             tool_calls: tool_calls as u32,
+            between_steps: false,
+            until: None,
         }
     }
 

@@ -9,8 +9,10 @@ mod adoption;
 mod rooms;
 mod taken;
 mod told;
+mod waiting_line;
 
 pub use self::told::Told;
+pub use self::waiting_line::WaitingLine;
 
 use self::adoption::Adopted;
 use self::rooms::Rooms;
@@ -108,6 +110,8 @@ pub struct RunsTools {
     pub wanted_here: Rc<dyn Fn(&RunId) -> bool>,
     /// Endings that were told; they outlive this actor.
     pub told: Told,
+    /// Who waits for room, for whoever looks.
+    pub line: WaitingLine,
 }
 
 pub struct Runs {
@@ -173,6 +177,7 @@ impl Actor for Runs {
 impl Runs {
     /// A sub-agent supervisor without runs; it adopts what the journal says is ours.
     pub fn new(settings: AdmissionSettings, ports: RunsPorts, tools: RunsTools) -> Self {
+        let rooms = Rooms::seen_in(tools.line.clone());
         Self {
             ports,
             tools,
@@ -181,7 +186,7 @@ impl Runs {
             doors: AllDoors::default(),
             grown: 0,
             trees: BTreeMap::new(),
-            rooms: Rooms::default(),
+            rooms,
             adoption: Adoption::UnderWay {
                 awaited_by: Vec::new(),
             },

@@ -3,6 +3,7 @@
 //! Members of a group begin in the order of their ids, which is that of their sub-tasks, so at any time one member of
 //! each group is all that needs to be looked at.
 
+use super::waiting_line::WaitingLine;
 use impresario_policies::admission::{
     AdmissionDecision, AdmissionFacts, AdmissionSettings, GroupRoom, decide_admission,
 };
@@ -28,12 +29,14 @@ pub(super) struct Rooms {
     /// The first of each group that waits.
     heads: BTreeSet<Place>,
     places_given: u64,
+    /// The same places, for who looks from outside.
+    seen: WaitingLine,
     #[cfg(test)]
     looked_at: u64,
 }
 
 /// A place in line. Members of a group that came before an earlier one share its number, and stand behind it.
-type Place = (u64, RunId);
+pub(super) type Place = (u64, RunId);
 
 struct Guest {
     group: Option<GroupId>,
@@ -53,6 +56,15 @@ struct Group {
 }
 
 impl Rooms {
+    /// Empty ones; who waits for them is seen there.
+    pub(super) fn seen_in(seen: WaitingLine) -> Self {
+        seen.clear();
+        Self {
+            seen,
+            ..Self::default()
+        }
+    }
+
     /// A run is under way here; it has no room yet. One that had some before it was brought back holds nobody up.
     pub(super) fn enter(&mut self, run: &RunId, group: Option<&GroupId>, had_room: bool) {
         self.leave(run);
@@ -129,6 +141,7 @@ impl Rooms {
                 self.loners.insert((number, run.clone()), asked);
             }
         }
+        self.seen.enter((number, run.clone()));
         if let Some(guest) = self.guests.get_mut(run) {
             guest.waits_at = Some(number);
         }
@@ -203,6 +216,7 @@ impl Rooms {
     fn stop_waiting(&mut self, run: &RunId) -> Option<Asked> {
         let guest = self.guests.get_mut(run)?;
         let number = guest.waits_at.take()?;
+        self.seen.leave(&(number, run.clone()));
         let Some(group) = guest.group.as_ref().and_then(|group| self.groups.get_mut(group)) else {
             return self.loners.remove(&(number, run.clone()));
         };
@@ -288,10 +302,16 @@ mod tests {
             house.ask(number, None);
         }
         assert_eq!(house.admitted(), [3, 4, 5, 6]);
+        let before = |house: &House, number| house.rooms.seen.before(&run(number));
+        assert_eq!(before(&house, 2), Some(0));
+        assert_eq!(before(&house, 1), Some(1));
+        assert_eq!(before(&house, 3), None, "it has room");
         house.leave(5);
         assert_eq!(house.admitted(), [2]);
+        assert_eq!((before(&house, 2), before(&house, 1)), (None, Some(0)));
         house.leave(6);
         assert_eq!(house.admitted(), [1]);
+        assert_eq!(before(&house, 1), None);
     }
 
     #[test]

@@ -1,6 +1,23 @@
 // Generated from the Rust types of the bridge. Do not edit: change src/bridge/wire and run
 // UPDATE=1 cargo test --test bridge artefacts
 
+/** What became of a tool call. */
+export type CallFate = "running" | "ok" | "failed" | "unknown";
+
+/** What a person sees of a tool call. */
+export type CallSight = {
+  /** The tool. */
+  tool: string,
+  /** What it is called with, in one short line. */
+  with: string,
+  /** What became of it. */
+  fate: CallFate,
+  /** When it began, in milliseconds since 1970. */
+  begun_ms: number,
+  /** How long it took; none while it runs. */
+  took: string | null,
+};
+
 /** A line of the host's conversation. */
 export type ChatMessage = {
   /** Who. */
@@ -70,6 +87,8 @@ export type DeliveryOffer = {
   stopped_early: string | null,
   /** What it is a result of. */
   about: OfferedRun | null,
+  /** What a person sees of the run, now that it is over. */
+  sight: RunSight | null,
 };
 
 /** What the host says to a delivery. */
@@ -410,6 +429,36 @@ export type RunResumed = {
   task: string,
 };
 
+/** What a person sees of a run. */
+export type RunSight = {
+  /** The skill or the agent. */
+  name: string,
+  /** How the task begins, in one line. */
+  task: string,
+  /** Where it stands. */
+  standing: Standing,
+  /** When it was accepted, in milliseconds since 1970. */
+  begun_ms: number,
+  /** How long it took; none while it is not over. */
+  took: string | null,
+  /** The model of the last attempt; none before the first. */
+  model: string | null,
+  /** The number of the last attempt; 0 before the first. */
+  attempt: number,
+  /** What keeps it from working now. */
+  waits: Waits | null,
+  /** Its last tool calls, in order of their beginning. */
+  calls: Array<CallSight>,
+  /** Tool calls before those. */
+  calls_before: number,
+  /** The models that were left, each with why. */
+  left: Array<string>,
+  /** What the sub-agent said last. */
+  words: string | null,
+  /** Tokens and money so far, as far as that is known; none while nothing was used. */
+  used: string | null,
+};
+
 /** Which runs can a person go on with? */
 export type RunsResumable = {
   /** From which session. */
@@ -534,6 +583,9 @@ export type SkillSummary = {
   of_host: boolean,
 };
 
+/** Where a run stands, for a person. */
+export type Standing = "waiting" | "working" | "succeeded" | "failed" | "cancelled" | "parked";
+
 /** The four ways a run can end. */
 export type TerminalState = "succeeded" | "failed" | "cancelled" | "parked";
 
@@ -629,6 +681,24 @@ export type UiProgress = {
   tool_calls: number,
   /** When this was true, in milliseconds since 1970. */
   at_ms: number,
+};
+
+/** What a person sees of a run. Lossy: the next one replaces it. */
+export type UiSight = {
+  /** Which run. */
+  run: RunId,
+  /** Of which session; none means whichever is open. */
+  session: SessionId | null,
+  /** All of it. */
+  sight: RunSight,
+};
+
+/** What a run waits for. */
+export type Waits = {
+  /** In a few words: `room, 2nd in line`. */
+  what_for: string,
+  /** Until when, where that is known, in milliseconds since 1970. */
+  until_ms: number | null,
 };
 
 /** The answer to [`Hello`]. */
@@ -736,5 +806,6 @@ export interface HostNotifications {
 export interface RuntimeNotifications {
   "request.cancel": RequestCancel;
   "ui.progress": UiProgress;
+  "ui.sight": UiSight;
   "ui.notice": UiNotice;
 }

@@ -86,6 +86,8 @@ impl RunProjection {
                     summary: summary.clone(),
                     replay: *replay,
                     fate: ToolFate::InFlight,
+                    begun_at_ms: recorded.at_ms,
+                    over_at_ms: None,
                 };
                 self.start_tool(*attempt, begun);
             }
@@ -104,7 +106,7 @@ impl RunProjection {
                     overflow: overflow.clone(),
                 };
                 if self.is_under_way(*attempt) {
-                    self.settle_tool(*attempt, call, fate);
+                    self.settle_tool(*attempt, call, fate, recorded.at_ms);
                 } else {
                     self.object(Impossible::AttemptNotUnderWay { attempt: *attempt });
                 }
@@ -114,7 +116,7 @@ impl RunProjection {
                 call,
                 tool: _,
             } => {
-                self.settle_tool(*attempt, call, ToolFate::Indeterminate);
+                self.settle_tool(*attempt, call, ToolFate::Indeterminate, recorded.at_ms);
             }
             Step::AttemptEnded {
                 attempt,
@@ -284,9 +286,9 @@ impl RunProjection {
         self.check(began, Impossible::ToolStartedTwice { call });
     }
 
-    fn settle_tool(&mut self, number: AttemptNumber, call: &str, fate: ToolFate) {
+    fn settle_tool(&mut self, number: AttemptNumber, call: &str, fate: ToolFate, at_ms: u64) {
         let attempt = self.latest_of(number);
-        let settled = attempt.is_some_and(|attempt| attempt.tools.settle(call, fate));
+        let settled = attempt.is_some_and(|attempt| attempt.tools.settle(call, fate, at_ms));
         self.check(
             settled,
             Impossible::ToolNotInFlight {

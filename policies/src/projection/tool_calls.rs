@@ -27,12 +27,13 @@ impl ToolCalls {
     }
 
     /// Says what became of a call that is in flight; false when there is no such call.
-    pub(super) fn settle(&mut self, call: &str, fate: ToolFate) -> bool {
+    pub(super) fn settle(&mut self, call: &str, fate: ToolFate, at_ms: u64) -> bool {
         let place = self.latest.get(call).copied();
         let known = place.and_then(|place| self.calls.get_mut(place));
         match known {
             Some(known) if known.fate == ToolFate::InFlight => {
                 known.fate = fate;
+                known.over_at_ms = Some(at_ms);
                 true
             }
             Some(_) | None => false,

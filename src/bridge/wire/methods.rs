@@ -156,6 +156,7 @@ messages! {
     TraceList => TraceNames, "trace.list" from Host, 2_000 ms, Open;
     DelegationAsk => Delegation, "delegation" from Host, 1_000 ms, Open;
     UiProgress, "ui.progress" from Runtime;
+    UiSight, "ui.sight" from Runtime;
     UiNotice, "ui.notice" from Runtime;
     QuestionAsk => QuestionShown, "question.ask" from Runtime, 5_000 ms, Fails;
     ModelRequest => ModelReply, "model.complete" from Runtime, 180_000 ms, Fails;

@@ -32,7 +32,7 @@ pub use session::{
     SkillSummary, TypedInput,
 };
 pub use traces::{TraceList, TraceName, TraceNames, TraceReport, TraceText, TraceView};
-pub use ui::{Hello, NoticeLevel, Ping, Pong, RequestCancel, UiNotice, UiProgress, Welcome};
+pub use ui::{Hello, NoticeLevel, Ping, Pong, RequestCancel, UiNotice, UiProgress, UiSight, Welcome};
 
 /// The version of the protocol this runtime speaks.
 pub const PROTOCOL_VERSION: u32 = 1;

@@ -3,6 +3,7 @@
 use impresario_actors::gateways::{DeliveredRun, DeliveryReceipt};
 use impresario_actors::messages::session::ListedSkill;
 use impresario_policies::domain::{Reason, RunId, SessionId, TerminalState, WhatToRun};
+use impresario_policies::sight::RunSight;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use ts_rs::TS;
@@ -176,6 +177,9 @@ pub struct DeliveryOffer {
     /// What it is a result of.
     #[serde(default)]
     pub about: Option<OfferedRun>,
+    /// What a person sees of the run, now that it is over.
+    #[serde(default)]
+    pub sight: Option<RunSight>,
 }
 
 /// A question of a run, and what the person answered.

@@ -1,6 +1,7 @@
 //! The handshake, and what a person sees.
 
 use impresario_policies::domain::{RunId, SessionId};
+use impresario_policies::sight::RunSight;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use ts_rs::TS;
@@ -77,6 +78,18 @@ pub struct UiProgress {
     pub tool_calls: u32,
     /// When this was true, in milliseconds since 1970.
     pub at_ms: u64,
+}
+
+/// What a person sees of a run. Lossy: the next one replaces it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema, TS)]
+pub struct UiSight {
+    /// Which run.
+    pub run: RunId,
+    /// Of which session; none means whichever is open.
+    #[serde(default)]
+    pub session: Option<SessionId>,
+    /// All of it.
+    pub sight: RunSight,
 }
 
 /// How much a notice matters.

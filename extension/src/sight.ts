@@ -1,0 +1,122 @@
+// A run as a person sees it: one line and what it does now while it is folded, what happened in it when it is opened.
+// Only elapsed time is known here; everything else was said by the runtime.
+
+import { elapsed, wrapped } from "./drawing.ts";
+import type { Drawing } from "./drawing.ts";
+import type { CallSight, RunSight, Standing, Waits } from "./generated/protocol.ts";
+
+/** So much of an answer is drawn while it is folded, and when it is opened. */
+const FOLDED_LINES_MAX = 6;
+const OPENED_LINES_MAX = 400;
+/** So much of what the sub-agent said last is drawn. */
+const WORDS_LINES_MAX = 8;
+
+type Color = "success" | "error" | "warning" | "accent" | "muted" | "dim" | "toolOutput";
+
+/** What colours; Pi's theme. */
+export interface Paint {
+  fg(color: Color, text: string): string;
+}
+
+const STANDINGS: Record<Standing, [mark: string, color: Color]> = {
+  waiting: ["○", "warning"],
+  working: ["●", "accent"],
+  succeeded: ["✓", "success"],
+  failed: ["✗", "error"],
+  cancelled: ["✗", "warning"],
+  parked: ["‖", "warning"],
+};
+
+const FATES: Record<CallSight["fate"], [mark: string, color: Color]> = {
+  running: ["▸", "accent"],
+  ok: ["✓", "success"],
+  failed: ["✗", "error"],
+  unknown: ["?", "warning"],
+};
+
+/** Draws a run in the call of the tool that began it; `text` is what the caller is told. */
+export function runDrawing(sight: RunSight | undefined, text: string, isOpen: boolean, paint: Paint): Drawing {
+  return {
+    render: (width) => {
+      if (!sight) return lines(text, width, isOpen ? OPENED_LINES_MAX : FOLDED_LINES_MAX, paint);
+      const head = headLine(sight, width, Date.now(), isOpen ? [] : ["ctrl+o to expand"], paint);
+      const isOver = sight.took !== null;
+      const answer = isOver ? lines(withoutTitle(text), width, isOpen ? OPENED_LINES_MAX : FOLDED_LINES_MAX, paint) : [];
+      const now = isOver ? [] : nowLines(sight, width, Date.now(), paint);
+      if (isOpen) return [head, ...now, ...timeline(sight, width, Date.now(), paint), ...answer];
+      return [head, ...now, ...answer];
+    },
+    invalidate: () => {},
+  };
+}
+
+/** How it stands, how long it took so far, on which model, how much it did and used. */
+function headLine(sight: RunSight, width: number, nowMs: number, hints: string[], paint: Paint): string {
+  const [mark, color] = STANDINGS[sight.standing];
+  return paint.fg(color, cut(`${mark} ${[...figures(sight, nowMs), ...hints].join(" · ")}`, width));
+}
+
+function figures(sight: RunSight, nowMs: number): string[] {
+  const count = sight.calls.length + sight.calls_before;
+  return [
+    sight.took ?? elapsed(nowMs - sight.begun_ms),
+    ...(sight.model === null ? [] : [sight.model]),
+    ...(sight.attempt > 1 ? [`attempt ${sight.attempt}`] : []),
+    count === 1 ? "1 call" : `${count} calls`,
+    ...(sight.used === null ? [] : [sight.used]),
+  ];
+}
+
+function nowLines(sight: RunSight, width: number, nowMs: number, paint: Paint): string[] {
+  const doing = doingNow(sight, nowMs);
+  return doing ? [paint.fg("toolOutput", below(doing, width))] : [];
+}
+
+/** What it does now, or waits for, in one line. */
+export function doingNow(sight: RunSight, nowMs: number): string | undefined {
+  if (sight.waits) return `waits for ${waiting(sight.waits, nowMs)}`;
+  const running = sight.calls.filter(({ fate }) => fate === "running");
+  const last = running.at(-1);
+  if (last) return `${FATES.running[0]} ${callText(last, nowMs)}${running.length > 1 ? ` +${running.length - 1}` : ""}`;
+  return sight.words?.split("\n").at(-1) || undefined;
+}
+
+function waiting({ what_for, until_ms }: Waits, nowMs: number): string {
+  const leftMs = (until_ms ?? nowMs) - nowMs;
+  return leftMs > 0 ? `${what_for} (${elapsed(leftMs + 999)} left)` : what_for;
+}
+
+function timeline(sight: RunSight, width: number, nowMs: number, paint: Paint): string[] {
+  const before = sight.calls_before > 0 ? [paint.fg("dim", below(`[+${sight.calls_before} earlier calls]`, width))] : [];
+  const calls = sight.calls.map((call) => {
+    const [mark, color] = FATES[call.fate];
+    return paint.fg(color, below(`${mark} ${callText(call, nowMs)}`, width));
+  });
+  const left = sight.left.map((why) => paint.fg("warning", below(`↻ ${why}`, width)));
+  const words = wrapped(sight.words ?? "", Math.max(1, width - 2), WORDS_LINES_MAX).map((line) => paint.fg("muted", below(line, width)));
+  return [...before, ...calls, ...left, ...words];
+}
+
+function callText(call: CallSight, nowMs: number): string {
+  const took = call.took ?? (call.fate === "running" ? elapsed(nowMs - call.begun_ms) : "");
+  return [call.tool, call.with, took].filter(Boolean).join("  ");
+}
+
+/** The title of a result says what the head of the drawing says. */
+function withoutTitle(text: string): string {
+  const end = text.indexOf("\n\n");
+  return end < 0 ? text : text.slice(end + 2);
+}
+
+function lines(text: string, width: number, linesMax: number, paint: Paint): string[] {
+  return wrapped(text, width, linesMax).map((line) => paint.fg("toolOutput", line));
+}
+
+function cut(text: string, width: number): string {
+  return wrapped(text, width, 1)[0] ?? "";
+}
+
+/** Below what it belongs to, where the width allows it. */
+function below(text: string, width: number): string {
+  return width < 12 ? cut(text, width) : `  ${cut(text, width - 2)}`;
+}

@@ -1,0 +1,132 @@
+//! What a person sees of agents on the screen of real Pi of both versions: in the call that began them, folded and opened,
+//! several at once, and in the background.
+
+use crate::agents::{FOUND, delegating};
+use crate::host::{PATIENCE, Stage, submit_and_see};
+use impresario_model_server::Turn;
+use impresario_test_support::pi::{Version, submit};
+use impresario_test_support::terminal::{Key, Terminal};
+use serde_json::json;
+
+/// What Pi opens and folds results of tools with.
+fn press_expand(terminal: &mut Terminal) {
+    terminal.press(Key::Control('o'));
+}
+
+/// The last line that has this in it.
+fn line_with<'a>(screen: &'a str, text: &str) -> &'a str {
+    let line = screen.lines().rev().find(|line| line.contains(text));
+    line.unwrap_or_else(|| panic!("no {text:?} in\n{screen}"))
+}
+
+#[test]
+fn a_delegated_run_is_seen_as_it_works_and_afterwards_folded_and_opened() {
+    for version in Version::ALL {
+        let delegated = Turn::tool("delegate_general", json!({"task": "look where it is decided"}));
+        let works = Turn::text("First I look around.")
+            .and_tool("read", json!({"path": "present.md"}))
+            .and_tool("read", json!({"path": "missing.md"}));
+        let waits = Turn::text("Now the long one.").and_tool(
+            "bash",
+            json!({"command": "until [ -e go-on ]; do sleep 0.1; done"}),
+        );
+        let turns = [works, waits, Turn::text(FOUND)];
+        let Some(stage) = Stage::set_with(version, "a run on the screen", delegating(delegated, turns)) else {
+            return;
+        };
+        stage.sandbox.write_work_file("present.md", "here\n");
+        let mut terminal = stage.ready_terminal();
+        submit(&mut terminal, "Now, please.", PATIENCE);
+
+        // Folded: how it stands, and what it does now.
+        let folded = terminal.wait_for_text(PATIENCE, "▸ bash  until");
+        assert!(folded.contains("delegate general"), "{folded}");
+        let head = line_with(&folded, "● ");
+        assert!(head.contains("· mock/mock-1 · 3 calls"), "{head}");
+        assert!(!folded.contains("missing.md"), "{folded}");
+
+        // Opened: what happened, and what was said last.
+        press_expand(&mut terminal);
+        let opened = terminal.wait_for_text(PATIENCE, "✗ read  missing.md");
+        assert!(opened.contains("✓ read  present.md"), "{opened}");
+        assert!(opened.contains("Now the long one."), "{opened}");
+        press_expand(&mut terminal);
+        terminal.wait_for(PATIENCE, |screen| !screen.contains("missing.md"));
+
+        stage.sandbox.write_work_file("go-on", "");
+        let over = terminal.wait_for(PATIENCE, |screen| screen.contains(crate::host::MAIN_ANSWER));
+        let head = line_with(&over, "· mock/mock-1 · 3 calls");
+        assert!(head.trim_start().starts_with('✓'), "{head}");
+        assert!(head.contains(" in, ") && head.contains(" out · "), "{head}");
+        assert!(over.contains(FOUND), "{over}");
+        press_expand(&mut terminal);
+        let opened = terminal.wait_for_text(PATIENCE, "✓ bash  until");
+        assert!(opened.contains("✗ read  missing.md"), "{opened}");
+
+        stage.wait_for_states(&["succeeded"]);
+        drop(terminal);
+        stage.nothing_is_left();
+    }
+}
+
+#[test]
+fn several_at_once_have_a_head_each_and_who_waits_for_room_knows_its_place() {
+    for version in Version::ALL {
+        let ask = |number: usize| json!({"question": format!("question {number}")});
+        let all = (2..=6).fold(Turn::tool("delegate_explore", ask(1)), |turn, number| {
+            turn.and_tool("delegate_explore", ask(number))
+        });
+        // Four work at a time; none ends before all were seen.
+        let turns = (0..6).map(|_| Turn::text(FOUND).behind_gate("seen"));
+        let Some(stage) = Stage::set_with(version, "several on the screen", delegating(all, turns)) else {
+            return;
+        };
+        let mut terminal = stage.ready_terminal();
+        submit(&mut terminal, "Now, please.", PATIENCE);
+        stage.wait_for_calls_of("agent", 4);
+        let seen = terminal.wait_for(PATIENCE, |screen| {
+            // The first ones are above the screen.
+            let heads = screen.lines().filter(|line| line.contains("· mock/mock-1 · 0 calls"));
+            heads.count() >= 2
+                && screen.contains("waits for room, first in line")
+                && screen.contains("waits for room, 2nd in line")
+        });
+        assert!(!seen.contains("esc cancels"), "drawn twice: {seen}");
+        stage.server.open_gate("seen");
+        terminal.wait_for_text(PATIENCE, crate::host::MAIN_ANSWER);
+        stage.wait_for_states(&["succeeded"; 6]);
+        drop(terminal);
+        stage.nothing_is_left();
+    }
+}
+
+#[test]
+fn a_run_in_the_background_has_a_place_above_the_prompt_until_it_is_over() {
+    for version in Version::ALL {
+        let background = json!({"question": "where is it", "background": true});
+        let turns = [
+            Turn::text("I look.").and_tool("read", json!({"path": "present.md"})),
+            Turn::text(FOUND).behind_gate("later"),
+        ];
+        let turn = Turn::tool("delegate_explore", background);
+        let Some(stage) = Stage::set_with(version, "background on the screen", delegating(turn, turns)) else {
+            return;
+        };
+        stage.sandbox.write_work_file("present.md", "here\n");
+        let mut terminal = stage.ready_terminal();
+        submit_and_see(&mut terminal, "Now, please.", crate::host::MAIN_ANSWER);
+        stage.wait_for_calls_of("agent", 2);
+        let seen = terminal.wait_for(PATIENCE, |screen| {
+            screen.contains("● explore") && screen.contains("1 tool call")
+        });
+        assert!(seen.contains("esc cancels"), "{seen}");
+        stage.server.open_gate("later");
+        terminal.wait_for_text(PATIENCE, FOUND);
+        terminal.wait_for(PATIENCE, |screen| {
+            !screen.contains("● explore") && !screen.contains("esc cancels")
+        });
+        stage.wait_for_states(&["succeeded"]);
+        drop(terminal);
+        stage.nothing_is_left();
+    }
+}
