@@ -4,9 +4,7 @@
 //! was asked is in the journal, and a question that is asked again is shown again.
 
 use crate::gateways::{ChatMessage, DeliveryReceipt, Host, HostError};
-use crate::messages::session::{
-    AskUser, DeliverResult, ReadHistory, ShowGlimpse, ShowNotice, ShowProgress,
-};
+use crate::messages::session::{AskUser, DeliverResult, ReadHistory, ShowGlimpse, ShowNotice, ShowProgress};
 use crate::supervision::{Actor, Answer, Context, Handles};
 use impresario_policies::domain::{RunId, SessionId};
 use std::rc::Rc;

@@ -57,7 +57,10 @@ fn rounded(value: f64, decimals: usize) -> String {
     let exact = format!("{value:.40}");
     let (whole, fraction) = exact.split_once('.').unwrap_or((&exact, ""));
     let kept = format!("{whole}{}", fraction.get(..decimals).unwrap_or_default());
-    let goes_up = fraction.as_bytes().get(decimals).is_some_and(|digit| *digit >= b'5');
+    let goes_up = fraction
+        .as_bytes()
+        .get(decimals)
+        .is_some_and(|digit| *digit >= b'5');
     let kept = kept.parse::<u128>().unwrap_or(u128::MAX - 1) + u128::from(goes_up);
     let digits = format!("{kept:0>width$}", width = decimals + 1);
     let (whole, fraction) = digits.split_at(digits.len() - decimals);
@@ -114,7 +117,13 @@ mod tests {
 
     #[test]
     fn tokens_are_counted_in_thousands_where_there_are_many() {
-        let said = [(0, "0"), (999, "999"), (1_000, "1.0k"), (12_345, "12.3k"), (999_950, "1.0M")];
+        let said = [
+            (0, "0"),
+            (999, "999"),
+            (1_000, "1.0k"),
+            (12_345, "12.3k"),
+            (999_950, "1.0M"),
+        ];
         for (tokens, words) in said {
             assert_eq!(token_words(tokens), words);
         }

@@ -134,29 +134,42 @@ pub fn see_run(run: &RunProjection, live: &LiveFacts) -> RunSight {
             .iter()
             .map(move |call| (call, attempt.ended.is_some()))
     });
-    let count = run.attempts.iter().map(|attempt| attempt.tools.len()).sum::<usize>();
+    let count = run
+        .attempts
+        .iter()
+        .map(|attempt| attempt.tools.len())
+        .sum::<usize>();
     let before = count.saturating_sub(CALLS_MAX);
     let left = models_left(run);
     RunSight {
-        name: request.map_or_else(String::new, |request| line(request.what.name(), NAME_CHARACTERS_MAX)),
+        name: request.map_or_else(String::new, |request| {
+            line(request.what.name(), NAME_CHARACTERS_MAX)
+        }),
         task: request.map_or_else(String::new, |request| line(&request.task, LINE_CHARACTERS_MAX)),
         standing,
         begun_ms: run.accepted.as_ref().map_or(0, |accepted| accepted.at_ms),
         took: run.took_ms().map(|ms| duration_words(ms as f64)),
-        model: run.latest_attempt().map(|last| line(&last.model, NAME_CHARACTERS_MAX)),
+        model: run
+            .latest_attempt()
+            .map(|last| line(&last.model, NAME_CHARACTERS_MAX)),
         attempt: run.latest_attempt().map_or(0, |last| last.number.0),
         waits: waits.map(|waits| Waits {
             what_for: line(&waits.what_for, LINE_CHARACTERS_MAX),
             ..waits
         }),
-        calls: calls.skip(before).map(|(call, is_over)| call_seen(call, is_over)).collect(),
+        calls: calls
+            .skip(before)
+            .map(|(call, is_over)| call_seen(call, is_over))
+            .collect(),
         calls_before: u32::try_from(before).unwrap_or(u32::MAX),
         left: left
             .iter()
             .skip(left.len().saturating_sub(LEFT_MAX))
             .map(|why| line(why, LINE_CHARACTERS_MAX))
             .collect(),
-        words: (!is_over).then(|| last_of(&live.words)).filter(|words| !words.is_empty()),
+        words: (!is_over)
+            .then(|| last_of(&live.words))
+            .filter(|words| !words.is_empty()),
         used: used_of(run),
     }
 }
@@ -284,13 +297,20 @@ pub fn usage_words(used: ModelUsage) -> String {
         .saturating_add(used.cache_read)
         .saturating_add(used.cache_write);
     let cost = used.cost_usd.map_or_else(|| "cost unknown".into(), cost_words);
-    format!("{} in, {} out · {cost}", token_words(into), token_words(used.output))
+    format!(
+        "{} in, {} out · {cost}",
+        token_words(into),
+        token_words(used.output)
+    )
 }
 
 /// One line that a terminal shows as it is, cut where it is long.
 pub fn line(text: &str, characters_max: usize) -> String {
     // What is behind the limit need not be looked at, and a space may stand for many.
-    let looked_at = text.char_indices().nth(characters_max * 4).map_or(text, |(end, _)| &text[..end]);
+    let looked_at = text
+        .char_indices()
+        .nth(characters_max * 4)
+        .map_or(text, |(end, _)| &text[..end]);
     let joined = looked_at.split_whitespace().collect::<Vec<_>>().join(" ");
     let seen = shown(&joined);
     let is_whole = looked_at.len() == text.len();

@@ -110,7 +110,10 @@ mod tests {
         book.progress(&progress("judging", true));
         let first = runs.try_recv().expect("heard of for the first time");
         let doing = || first.live.borrow().doing.clone();
-        assert_eq!((doing().as_deref(), first.live.borrow().until_ms), (Some("judging"), Some(9)));
+        assert_eq!(
+            (doing().as_deref(), first.live.borrow().until_ms),
+            (Some("judging"), Some(9))
+        );
         book.glimpse(Glimpse {
             run: RunId::new(1, 1),
             words: "well".into(),

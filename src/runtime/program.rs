@@ -4,8 +4,8 @@
 
 use async_trait::async_trait;
 use impresario_actors::gateways::{
-    ChatMessage, Delivery, DeliveryReceipt, Host, HostError, ModelClient, ModelError, ModelReply,
-    Glimpse, ModelRequest, Progress, TextDeltas,
+    ChatMessage, Delivery, DeliveryReceipt, Glimpse, Host, HostError, ModelClient, ModelError, ModelReply,
+    ModelRequest, Progress, TextDeltas,
 };
 use impresario_actors::program::{CallLost, ProgramThreads};
 use impresario_policies::domain::{RunId, SessionId};

@@ -31,7 +31,8 @@ fn a_delegated_run_is_seen_as_it_works_and_afterwards_folded_and_opened() {
             json!({"command": "until [ -e go-on ]; do sleep 0.1; done"}),
         );
         let turns = [works, waits, Turn::text(FOUND)];
-        let Some(stage) = Stage::set_with(version, "a run on the screen", delegating(delegated, turns)) else {
+        let Some(stage) = Stage::set_with(version, "a run on the screen", delegating(delegated, turns))
+        else {
             return;
         };
         stage.sandbox.write_work_file("present.md", "here\n");
@@ -86,7 +87,9 @@ fn several_at_once_have_a_head_each_and_who_waits_for_room_knows_its_place() {
         stage.wait_for_calls_of("agent", 4);
         let seen = terminal.wait_for(PATIENCE, |screen| {
             // The first ones are above the screen.
-            let heads = screen.lines().filter(|line| line.contains("· mock/mock-1 · 0 calls"));
+            let heads = screen
+                .lines()
+                .filter(|line| line.contains("· mock/mock-1 · 0 calls"));
             heads.count() >= 2
                 && screen.contains("waits for room, first in line")
                 && screen.contains("waits for room, 2nd in line")
@@ -109,7 +112,8 @@ fn a_run_in_the_background_has_a_place_above_the_prompt_until_it_is_over() {
             Turn::text(FOUND).behind_gate("later"),
         ];
         let turn = Turn::tool("delegate_explore", background);
-        let Some(stage) = Stage::set_with(version, "background on the screen", delegating(turn, turns)) else {
+        let Some(stage) = Stage::set_with(version, "background on the screen", delegating(turn, turns))
+        else {
             return;
         };
         stage.sandbox.write_work_file("present.md", "here\n");

@@ -39,10 +39,9 @@ impl Glimpses {
             RunnerEvent::Used(_) | RunnerEvent::ToolStarted { .. } | RunnerEvent::ToolEnded { .. } => {
                 self.unshown
             }
-            RunnerEvent::Active
-            | RunnerEvent::Alive
-            | RunnerEvent::Unread { .. }
-            | RunnerEvent::Ended(_) => false,
+            RunnerEvent::Active | RunnerEvent::Alive | RunnerEvent::Unread { .. } | RunnerEvent::Ended(_) => {
+                false
+            }
         };
         let is_due = is_due || waited != self.waits.is_some();
         if is_due {
@@ -117,7 +116,10 @@ mod tests {
         let mut glimpses = Glimpses::default();
         assert!(glimpses.is_due(&announced));
         assert_eq!(glimpses.waits(), Some(("its provider, try 2: 529".into(), delay)));
-        assert!(!glimpses.is_due(&RunnerEvent::Alive), "it belongs to the announcement");
+        assert!(
+            !glimpses.is_due(&RunnerEvent::Alive),
+            "it belongs to the announcement"
+        );
         tokio::time::advance(delay).await;
         assert!(glimpses.is_due(&RunnerEvent::Alive));
         assert_eq!(glimpses.waits(), None);

@@ -91,12 +91,15 @@ fn attempt_ended(ending: AttemptEnding, used: Option<ModelUsage>) -> Step {
 
 /// A step each 100 ms.
 fn project(steps: impl IntoIterator<Item = Step>) -> RunProjection {
-    let recorded = steps.into_iter().zip(1_u64..).map(|(step, sequence)| RecordedStep {
-        sequence,
-        generation: 1,
-        at_ms: 1_000 + 100 * sequence,
-        step,
-    });
+    let recorded = steps
+        .into_iter()
+        .zip(1_u64..)
+        .map(|(step, sequence)| RecordedStep {
+            sequence,
+            generation: 1,
+            at_ms: 1_000 + 100 * sequence,
+            step,
+        });
     RunProjection::of(&recorded.collect::<Vec<_>>())
 }
 
@@ -105,7 +108,12 @@ fn seen(steps: impl IntoIterator<Item = Step>) -> RunSight {
 }
 
 fn begun() -> Vec<Step> {
-    vec![accepted(Briefing::Direct), briefed(), Step::Admitted, attempt(FIRST, "a/one")]
+    vec![
+        accepted(Briefing::Direct),
+        briefed(),
+        Step::Admitted,
+        attempt(FIRST, "a/one"),
+    ]
 }
 
 fn active() -> Vec<Step> {
@@ -171,7 +179,10 @@ fn what_it_waits_for_is_said() {
         model: "a/one".into(),
     };
     let nothing = LiveFacts::default();
-    assert_eq!(waits_for(vec![accepted(judged.clone())], &nothing).as_deref(), Some("the judge"));
+    assert_eq!(
+        waits_for(vec![accepted(judged.clone())], &nothing).as_deref(),
+        Some("the judge")
+    );
     let judging = LiveFacts {
         doing: Some("judging the brief on a/one".into()),
         ..LiveFacts::default()
@@ -196,9 +207,15 @@ fn what_it_waits_for_is_said() {
         ..LiveFacts::default()
     };
     let in_line = vec![accepted(Briefing::Direct), briefed()];
-    assert_eq!(waits_for(in_line.clone(), &second).as_deref(), Some("room, 2nd in line"));
+    assert_eq!(
+        waits_for(in_line.clone(), &second).as_deref(),
+        Some("room, 2nd in line")
+    );
     assert_eq!(waits_for(in_line, &nothing).as_deref(), Some("room"));
-    assert_eq!(waits_for(begun(), &nothing).as_deref(), Some("the first word of a/one"));
+    assert_eq!(
+        waits_for(begun(), &nothing).as_deref(),
+        Some("the first word of a/one")
+    );
     let asked_to_wait = LiveFacts {
         sub_agent_waits: Some(Waits {
             what_for: "a/one, try 2: 529".into(),
@@ -206,7 +223,10 @@ fn what_it_waits_for_is_said() {
         }),
         ..LiveFacts::default()
     };
-    assert_eq!(waits_for(active(), &asked_to_wait).as_deref(), Some("a/one, try 2: 529"));
+    assert_eq!(
+        waits_for(active(), &asked_to_wait).as_deref(),
+        Some("a/one, try 2: 529")
+    );
     let mut stopped = active();
     stopped.push(Step::CancelRequested { by: "escape".into() });
     assert_eq!(
@@ -218,7 +238,10 @@ fn what_it_waits_for_is_said() {
 #[test]
 fn between_two_attempts_the_rest_of_the_pause_is_known_and_a_model_that_was_left_is_named() {
     let mut steps = active();
-    steps.push(attempt_ended(AttemptEnding::RateLimited, Some(ModelUsage::default())));
+    steps.push(attempt_ended(
+        AttemptEnding::RateLimited,
+        Some(ModelUsage::default()),
+    ));
     assert!(
         waits_for(steps.clone(), &LiveFacts::default()).is_some_and(|what| what.contains("a/one")),
         "the journal alone says what happened"
@@ -297,7 +320,12 @@ fn its_size_has_a_limit_and_no_terminal_obeys_it() {
     };
     let sight = see_run(&project(active().into_iter().chain(calls)), &live);
     assert_eq!((sight.calls.len(), sight.calls_before), (CALLS_MAX, 70));
-    assert!(sight.calls.iter().all(|call| call.with.chars().count() == LINE_CHARACTERS_MAX));
+    assert!(
+        sight
+            .calls
+            .iter()
+            .all(|call| call.with.chars().count() == LINE_CHARACTERS_MAX)
+    );
     let words = sight.words.clone().unwrap_or_default();
     assert!(!words.contains("first") && words.contains("last"), "{words}");
     let everything = format!("{sight:?}");
