@@ -22,7 +22,7 @@ pub async fn show_sights(runtime: Runtime, host: PiHost, mut live_runs: LiveRuns
 }
 
 async fn show_run(runtime: Runtime, host: PiHost, live_run: LiveRun) {
-    let LiveRun { run, mut live } = live_run;
+    let LiveRun { run, live } = live_run;
     let events = runtime.run(run.clone()).events();
     // A stream keeps what it has begun to read when it is not waited for any more.
     let steps = stream::unfold(events, |mut events| async {
@@ -39,10 +39,7 @@ async fn show_run(runtime: Runtime, host: PiHost, live_run: LiveRun) {
                 Some(step) => projection.add(&step),
                 None => return,
             },
-            changed = live.changed() => if changed.is_err() {
-                // It is one of very many, and was forgotten.
-                return;
-            },
+            () = live.changed() => {}
             () = tokio::time::sleep(LINE_LOOKED_AT_EVERY), if projection.brief.is_some() && projection.attempts.is_empty() => {}
         }
         while let Some(Some(step)) = steps.next().now_or_never() {
@@ -50,7 +47,7 @@ async fn show_run(runtime: Runtime, host: PiHost, live_run: LiveRun) {
         }
         let facts = LiveFacts {
             before_it: runtime.before_in_line(&run),
-            ..live.borrow_and_update().clone()
+            ..live.now()
         };
         let sight = see_run(&projection, &facts);
         if shown.as_ref() != Some(&sight) {

@@ -4,8 +4,8 @@ use impresario_actors::gateways::{Glimpse, Progress, SystemWallClock, WallClock}
 use impresario_policies::domain::RunId;
 use impresario_policies::sight::{LiveFacts, Waits};
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, PoisonError};
-use tokio::sync::{mpsc, watch};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use tokio::sync::{Notify, mpsc};
 
 /// Runs of which something is kept; the oldest are forgotten first.
 const RUNS_MAX: usize = 1024;
@@ -19,7 +19,38 @@ pub struct LiveRun {
     /// Which.
     pub run: RunId,
     /// What is heard of it.
-    pub live: watch::Receiver<LiveFacts>,
+    pub live: Live,
+}
+
+/// What is heard of a run; one waits for it.
+#[derive(Debug, Clone, Default)]
+pub struct Live(Arc<Heard>);
+
+#[derive(Debug, Default)]
+struct Heard {
+    facts: Mutex<LiveFacts>,
+    changed: Notify,
+}
+
+impl Live {
+    /// What holds now.
+    pub fn now(&self) -> LiveFacts {
+        self.facts().clone()
+    }
+
+    /// Returns when something changed since the last time.
+    pub async fn changed(&self) {
+        self.0.changed.notified().await;
+    }
+
+    fn change(&self, change: impl FnOnce(&mut LiveFacts)) {
+        change(&mut self.facts());
+        self.0.changed.notify_one();
+    }
+
+    fn facts(&self) -> MutexGuard<'_, LiveFacts> {
+        self.0.facts.lock().unwrap_or_else(PoisonError::into_inner)
+    }
 }
 
 /// Hears what the runtime shows, on the thread of the actors; never waits.
@@ -28,7 +59,7 @@ pub(super) struct LiveBook(Arc<Mutex<Book>>);
 
 #[derive(Debug)]
 struct Book {
-    runs: BTreeMap<RunId, watch::Sender<LiveFacts>>,
+    runs: BTreeMap<RunId, Live>,
     begun: mpsc::UnboundedSender<LiveRun>,
 }
 
@@ -70,12 +101,11 @@ impl LiveBook {
     fn change(&self, run: &RunId, change: impl FnOnce(&mut LiveFacts)) {
         let mut book = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(known) = book.runs.get(run) {
-            return known.send_modify(change);
+            return known.change(change);
         }
-        let mut live = LiveFacts::default();
-        change(&mut live);
-        let (sender, live) = watch::channel(live);
-        book.runs.insert(run.clone(), sender);
+        let live = Live::default();
+        live.change(change);
+        book.runs.insert(run.clone(), live.clone());
         if book.runs.len() > RUNS_MAX {
             book.runs.pop_first();
         }
@@ -109,9 +139,9 @@ mod tests {
         let (book, mut runs) = LiveBook::open();
         book.progress(&progress("judging", true));
         let first = runs.try_recv().expect("heard of for the first time");
-        let doing = || first.live.borrow().doing.clone();
+        let doing = || first.live.now().doing.clone();
         assert_eq!(
-            (doing().as_deref(), first.live.borrow().until_ms),
+            (doing().as_deref(), first.live.now().until_ms),
             (Some("judging"), Some(9))
         );
         book.glimpse(Glimpse {
@@ -119,11 +149,11 @@ mod tests {
             words: "well".into(),
             waits: Some(("its provider".into(), Duration::from_secs(1))),
         });
-        assert!(first.live.borrow().sub_agent_waits.is_some());
+        assert!(first.live.now().sub_agent_waits.is_some());
         book.progress(&progress("briefed", false));
-        assert_eq!((doing(), first.live.borrow().until_ms), (None, None));
-        assert_eq!(first.live.borrow().sub_agent_waits, None);
-        assert_eq!(first.live.borrow().words, "well");
+        assert_eq!((doing(), first.live.now().until_ms), (None, None));
+        assert_eq!(first.live.now().sub_agent_waits, None);
+        assert_eq!(first.live.now().words, "well");
         assert!(runs.try_recv().is_err(), "it is told once");
     }
 }

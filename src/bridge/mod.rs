@@ -18,7 +18,7 @@ pub use connection::{AskFailure, Peer, Traffic};
 pub use events::{HostEvents, Refused};
 pub use framing::{LineEvent, LineReader};
 pub use host::PiHost;
-pub use live::{LiveRun, LiveRuns};
+pub use live::{Live, LiveRun, LiveRuns};
 pub use log::log_to_file;
 pub use model::BridgedModel;
 pub use serve::{Bridge, BridgeError, BridgeSettings};
