@@ -10,7 +10,9 @@ use impresario_policies::agents::{
     AGENT_FILE_BYTES_MAX, AgentDefinition, AgentFile, FileNote, built_in_agents, read_agent_markdown,
     read_agent_yaml, unknown_agent,
 };
-use impresario_policies::domain::Reason;
+use impresario_policies::domain::{ExecutionMode, PromptMode, Reason};
+use impresario_policies::settings::AgentSettings;
+use std::collections::BTreeMap;
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
@@ -56,13 +58,18 @@ pub(crate) struct AgentPlaces {
     pub(crate) home: Option<PathBuf>,
     /// The agents that nobody may ask.
     pub(crate) disabled: Vec<String>,
+    /// What is set for single ones, whoever describes them.
+    pub(crate) settings: BTreeMap<String, AgentSettings>,
 }
 
 /// An agent and where it is from.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct KnownAgent {
+    /// With what is set for it.
     pub(crate) definition: AgentDefinition,
     pub(crate) source: AgentSource,
+    /// What is set for it, and where.
+    pub(crate) settings: AgentSettings,
     /// What of its file is not used.
     pub(crate) notes: Vec<FoundWrong>,
 }
@@ -79,6 +86,14 @@ pub(crate) enum AgentSource {
 }
 
 impl AgentSource {
+    fn in_words(&self) -> &'static str {
+        match self {
+            Self::Program => "the program",
+            Self::BuiltIn => "built in",
+            Self::File(_) => "its file",
+        }
+    }
+
     /// Its file, where it has one.
     pub(crate) fn file(&self) -> Option<&Path> {
         match self {
@@ -104,6 +119,8 @@ pub(crate) struct FoundAgents {
     pub(crate) agents: Vec<KnownAgent>,
     /// Files that describe nobody, and why.
     pub(crate) skipped: Vec<FoundWrong>,
+    /// Names that something is set for and that no agent has.
+    pub(crate) set_for_nobody: Vec<String>,
 }
 
 /// A directory that may hold files of agents.
@@ -166,16 +183,38 @@ impl AgentPlaces {
             found.take(KnownAgent::of(definition, AgentSource::BuiltIn));
         }
         for directory in self.directories() {
-            for file in directory.files() {
+            let files = match directory.files() {
+                Ok(files) => files,
+                Err(error) if error.kind() == std::io::ErrorKind::NotFound => continue,
+                Err(error) => {
+                    found.skipped.push(FoundWrong {
+                        file: directory.path.clone(),
+                        note: FileNote::of_file(format!("the directory cannot be listed ({})", error.kind())),
+                        source: None,
+                    });
+                    continue;
+                }
+            };
+            for file in files {
                 match directory.read(&file) {
                     Ok(agent) => found.take(agent),
                     Err(wrong) => found.skipped.push(wrong),
                 }
             }
         }
-        found
-            .agents
-            .retain(|agent| !self.disabled.iter().any(|name| name == agent.definition.name()));
+        let nobody = |name: &&String| found.named(name).is_none();
+        let mentioned = self.settings.keys().chain(&self.disabled);
+        found.set_for_nobody = mentioned.filter(nobody).cloned().collect();
+        for agent in &mut found.agents {
+            if let Some(settings) = self.settings.get(agent.definition.name()) {
+                settings.apply(&mut agent.definition);
+                agent.settings = settings.clone();
+            }
+        }
+        let is_off = |agent: &KnownAgent| {
+            !agent.settings.enabled() || self.disabled.iter().any(|name| name == agent.definition.name())
+        };
+        found.agents.retain(|agent| !is_off(agent));
         found
     }
 
@@ -201,22 +240,102 @@ impl AgentPlaces {
     }
 }
 
+/// What holds for an agent, as a person reads it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct AgentTrait {
+    /// In plain words.
+    pub(crate) name: &'static str,
+    pub(crate) value: String,
+    /// Who says so.
+    pub(crate) from: String,
+}
+
 impl KnownAgent {
+    /// Everything that somebody says of it, with who does. What nobody says is as it is set for all.
+    pub(crate) fn traits(&self) -> Vec<AgentTrait> {
+        let agent = &self.definition;
+        let seconds = |time: std::time::Duration| format!("{} s", time.as_secs_f64());
+        let list = |names: &[String]| match names {
+            [] => "none".to_string(),
+            names => names.join(", "),
+        };
+        let tools = agent.tools.as_deref().unwrap_or_default();
+        let append = agent.prompt_mode == PromptMode::Append;
+        let in_turn = agent.execution_mode == ExecutionMode::Sequential;
+        let said = [
+            ("model", &["model"][..], agent.models.first().cloned()),
+            (
+                "fallback models",
+                &["fallbackModels"],
+                match (&agent.fallback_models, agent.models.get(1..)) {
+                    (Some(models), _) => Some(list(models)),
+                    (None, Some(models @ [_, ..])) => Some(list(models)),
+                    _ => None,
+                },
+            ),
+            (
+                "reasoning effort",
+                &["reasoningEffort"],
+                agent.reasoning_effort.map(|effort| effort.word().to_string()),
+            ),
+            (
+                "temperature",
+                &["temperature"],
+                agent.temperature.map(|temperature| temperature.to_string()),
+            ),
+            ("time", &["timeoutMs"], agent.total_timeout.map(seconds)),
+            (
+                "time without an event",
+                &["inactivityTimeoutMs"],
+                agent.inactivity_timeout.map(seconds),
+            ),
+            ("tools", &["allowedTools", "deniedTools"], Some(list(tools))),
+            (
+                "instructions",
+                &["promptMode"],
+                append.then(|| "behind Pi's system prompt".to_string()),
+            ),
+            (
+                "calls of one turn",
+                &["executionMode"],
+                in_turn.then(|| "one after the other".to_string()),
+            ),
+        ];
+        let told = said.into_iter().filter_map(|(name, fields, value)| {
+            let set = fields.iter().filter_map(|field| self.settings.get(field));
+            let mut from: Vec<String> = set.map(|value| value.origin.in_words()).collect();
+            from.dedup();
+            Some(AgentTrait {
+                name,
+                value: value?,
+                from: match from.is_empty() {
+                    true => self.source.in_words().to_string(),
+                    false => from.join("; "),
+                },
+            })
+        });
+        told.collect()
+    }
+
     fn of(definition: AgentDefinition, source: AgentSource) -> Self {
         Self {
             definition,
             source,
+            settings: AgentSettings::default(),
             notes: Vec::new(),
         }
     }
 }
 
 impl FoundAgents {
+    fn named(&self, name: &str) -> Option<&KnownAgent> {
+        self.agents.iter().find(|known| known.definition.name() == name)
+    }
+
     /// Takes the name, or says of a file who has it already.
     fn take(&mut self, agent: KnownAgent) {
         let name = agent.definition.name();
-        let taken = self.agents.iter().find(|known| known.definition.name() == name);
-        let Some(taken) = taken else {
+        let Some(taken) = self.named(name) else {
             self.agents.push(agent);
             return;
         };
@@ -240,8 +359,8 @@ impl FoundAgents {
 
 impl Directory {
     /// In the order of their names' bytes.
-    fn files(&self) -> Vec<PathBuf> {
-        let entries = std::fs::read_dir(&self.path).into_iter().flatten().flatten();
+    fn files(&self) -> std::io::Result<Vec<PathBuf>> {
+        let entries = std::fs::read_dir(&self.path)?.flatten();
         let ours = |path: &PathBuf| {
             let ending = path.extension().and_then(OsStr::to_str);
             ending.is_some_and(|ending| self.endings.contains(&ending))
@@ -249,7 +368,7 @@ impl Directory {
         let mut files: Vec<PathBuf> = entries.map(|entry| entry.path()).filter(ours).collect();
         files.sort_unstable();
         files.truncate(FILES_MAX);
-        files
+        Ok(files)
     }
 
     fn read(&self, file: &Path) -> Result<KnownAgent, FoundWrong> {
@@ -275,6 +394,7 @@ impl Directory {
         Ok(KnownAgent {
             definition,
             source: AgentSource::File(file.to_path_buf()),
+            settings: AgentSettings::default(),
             notes: notes.into_iter().map(wrong).collect(),
         })
     }

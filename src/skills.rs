@@ -12,7 +12,8 @@ use impresario_policies::agents::AgentDefinition;
 use impresario_policies::delegation_block::{context_label, task_with_context};
 use impresario_policies::domain::{Origin, Reason, ReasonCode, RunRequest};
 use impresario_policies::run_request::{PI_RUNNER, RunAsk, RunMeans, run_request};
-use impresario_policies::settings::{Configured, RunSettings};
+use impresario_policies::settings::{AgentSettings, Configured, RunSettings};
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
@@ -35,6 +36,8 @@ pub struct SpawnSettings {
     pub embedded_has_providers: bool,
     /// The agents that nobody may ask, by name.
     pub agents_disabled: Vec<String>,
+    /// What is set for single agents, by name.
+    pub agents: BTreeMap<String, AgentSettings>,
     /// The agents of the program, which win over all others.
     pub own_agents: Vec<AgentDefinition>,
 }
@@ -54,6 +57,7 @@ impl Default for SpawnSettings {
             runner_fixed: false,
             embedded_has_providers: false,
             agents_disabled: Vec::new(),
+            agents: BTreeMap::new(),
             own_agents: Vec::new(),
         }
     }
@@ -64,6 +68,7 @@ impl SpawnSettings {
     pub fn set(&mut self, configured: Configured) {
         let run = configured.run;
         self.agents_disabled = configured.agents_disabled;
+        self.agents = configured.agents;
         if let Some(runner) = run.runner.as_ref().filter(|_| !self.runner_fixed) {
             self.means.runner.clone_from(runner);
         }
@@ -86,6 +91,7 @@ impl SpawnSettings {
             agent_directory: self.pis_directory(),
             home: self.home.clone(),
             disabled: self.agents_disabled.clone(),
+            settings: self.agents.clone(),
         }
     }
 

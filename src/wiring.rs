@@ -519,6 +519,8 @@ fn attempt_request(seed: AttemptSeed, settings: &TreeSettings) -> AttemptRequest
         workspace: seed.request.workspace,
         resume: seed.resume,
         temperature: seed.request.temperature,
+        reasoning_effort: seed.request.terms.reasoning_effort,
+        prompt_mode: seed.request.terms.prompt_mode,
         environment: BTreeMap::new(),
         grace: seed.request.clocks.grace,
     }

@@ -694,6 +694,7 @@ fn judge_request() -> ModelRequest {
         }],
         tools: Vec::new(),
         temperature: Some(0.0),
+        reasoning_effort: None,
         json: true,
         tokens_max: 64,
     }

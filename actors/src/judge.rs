@@ -165,6 +165,7 @@ async fn call(
         messages: vec![message],
         tools: Vec::new(),
         temperature: Some(0.0),
+        reasoning_effort: None,
         json: true,
         tokens_max: REPLY_TOKENS_MAX,
     };

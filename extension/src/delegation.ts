@@ -69,14 +69,14 @@ export class Delegation {
     if (lesson.tools.length > 0) markFailures(session, new Set(lesson.tools.map(({ tool }) => tool.name)));
   }
 
-  #offerTool(session: HostSession, { agent, task, tool }: DelegateTool): void {
+  #offerTool(session: HostSession, { agent, task, sequential, tool }: DelegateTool): void {
     session.pi.registerTool<never, DelegatedDetails>({
       name: tool.name,
       label: agent ? `Delegate to ${agent}` : "Delegate",
       description: tool.description,
       parameters: tool.parameters as never,
-      // Several calls of a turn run side by side, as far as the runtime has room for them.
-      executionMode: "parallel",
+      // Several calls of a turn run side by side, as far as the runtime has room for them, unless the agent is set otherwise.
+      executionMode: sequential ? "sequential" : "parallel",
       renderCall: (parameters, theme, context) => {
         // It is drawn while its arguments still come in.
         const given = parameters as Record<string, unknown>;

@@ -3,8 +3,8 @@
 //! Fenced blocks that hold traces of tools, and bare lines of JSON-RPC. What lies inside other fenced blocks is
 //! code and stays as it is, blank lines included. Every step is linear in the text, whatever it holds.
 
-use crate::compat::{cut_units, is_line_end, is_space, trim, units};
-use crate::domain::RunRequest;
+use crate::compat::{cut_units, is_line_end, is_space, last_units, trim, units};
+use crate::domain::{RunRequest, WhatToRun};
 use aho_corasick::AhoCorasick;
 use memchr::memmem;
 use std::borrow::Cow;
@@ -38,6 +38,17 @@ pub struct SanitizerSettings {
     pub strip_tool_traces: bool,
     /// Cut to so many units, the mark included; 0 for no limit.
     pub units_max: usize,
+    /// What is kept of one that is cut.
+    pub keeps: Keeps,
+}
+
+/// What is kept of an answer that is too long.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Keeps {
+    /// As much of the beginning as there is room for.
+    Beginning,
+    /// As much of the beginning as of the end: an agent's verdict and its summary stand last.
+    BothEnds,
 }
 
 impl From<&RunRequest> for SanitizerSettings {
@@ -46,6 +57,10 @@ impl From<&RunRequest> for SanitizerSettings {
             enabled: request.terms.answer.sanitize,
             strip_tool_traces: request.terms.answer.strip_tool_traces,
             units_max: request.answer_chars_max,
+            keeps: match &request.what {
+                WhatToRun::Agent(_) => Keeps::BothEnds,
+                WhatToRun::Skill(_) => Keeps::Beginning,
+            },
         }
     }
 }
@@ -94,8 +109,17 @@ pub fn sanitize_output<'a>(text: &'a str, settings: &SanitizerSettings) -> Sanit
     };
     let truncated = settings.units_max > 0 && kept_units > settings.units_max;
     let (text, final_units) = if truncated {
-        let (text, units) = capped(&kept, settings.units_max);
-        (Cow::Owned(text), units)
+        match settings.keeps {
+            Keeps::Beginning => {
+                let (text, units) = capped(&kept, settings.units_max);
+                (Cow::Owned(text), units)
+            }
+            Keeps::BothEnds => {
+                let text = both_ends(&kept, settings.units_max);
+                let count = units(&text);
+                (Cow::Owned(text), count)
+            }
+        }
     } else {
         (kept, kept_units)
     };
@@ -120,6 +144,19 @@ fn capped(text: &str, limit: usize) -> (String, usize) {
         None => {
             let kept = cut_units(text, limit);
             (kept.to_string(), units(kept))
+        }
+    }
+}
+
+/// At most `limit` units of a text that has more: its beginning, a mark, its end; where the mark does not fit, the
+/// beginning.
+fn both_ends(text: &str, limit: usize) -> String {
+    const MARK: &str = "\n[... truncated ...]\n";
+    match limit.checked_sub(units(MARK)) {
+        None | Some(0) => cut_units(text, limit).to_string(),
+        Some(room) => {
+            let head = room / 2;
+            format!("{}{MARK}{}", cut_units(text, head), last_units(text, room - head))
         }
     }
 }
@@ -356,6 +393,7 @@ mod tests {
         enabled: true,
         strip_tool_traces: true,
         units_max: 0,
+        keeps: Keeps::Beginning,
     };
 
     fn check(text: &str, expected: &str) {
@@ -387,6 +425,33 @@ mod tests {
             };
             let text = "😀".repeat(300);
             assert!(units(&sanitize_output(&text, &settings).text) <= limit);
+        }
+    }
+
+    #[test]
+    fn an_agents_answer_that_is_cut_keeps_its_end() {
+        let settings = SanitizerSettings {
+            units_max: 40,
+            keeps: Keeps::BothEnds,
+            ..ALL
+        };
+        let text = format!("Found it. {}Verdict: Block", "and so on ".repeat(20));
+        let cut = sanitize_output(&text, &settings);
+        assert_eq!(cut.text, "Found it.\n[... truncated ...]\nict: Block");
+        assert!(cut.truncated && cut.final_units == 40, "{cut:?}");
+        let emoji = "😀".repeat(300);
+        for units_max in 1..90 {
+            let cut = sanitize_output(
+                &emoji,
+                &SanitizerSettings {
+                    units_max,
+                    ..settings
+                },
+            );
+            assert!(
+                cut.final_units <= units_max && cut.final_units + 2 >= units_max,
+                "{cut:?}"
+            );
         }
     }
 

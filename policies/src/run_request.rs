@@ -10,9 +10,9 @@ use crate::judge_models::who_judges;
 use crate::model_choice::refuse_models;
 use crate::offline::OFFLINE_MODEL;
 use crate::overflow_memory::{MEMORY_TOOLS, offered_tools};
-use crate::settings::RunSettings;
+use crate::settings::{RunSettings, TotalChosen};
 use crate::sub_agent_prompt::RETRIEVAL_TOOL;
-use crate::tool_policy::{Mutability, changes_something};
+use crate::tool_policy::{UnknownTools, finalise_tools};
 use std::path::PathBuf;
 
 /// The runner in this process, which needs nothing installed.
@@ -83,14 +83,22 @@ pub fn run_request(
     let routing = routing_of(&definition, &ask, &means, &settings);
     let chain = chain_asked_for(&routing);
     let mut clocks = settings.clocks;
-    if !settings.total_chosen {
-        clocks.total = definition.total_timeout.unwrap_or(clocks.total);
-    }
+    let own_time = match settings.total_chosen {
+        TotalChosen::ByNobody => definition.total_timeout,
+        TotalChosen::ForAll => definition.total_timeout.filter(|_| definition.total_set),
+        TotalChosen::ForThisRun => None,
+    };
+    clocks.total = own_time.unwrap_or(clocks.total);
+    clocks.inactivity = definition.inactivity_timeout.unwrap_or(clocks.inactivity);
     let tools = definition.tools.or(means.tools);
-    let mut tools = tools.unwrap_or_else(|| runner_tools(&means.runner));
-    if definition.mutability == Mutability::ReadOnly {
-        tools.retain(|tool| !changes_something(tool));
-    }
+    let tools = tools.unwrap_or_else(|| runner_tools(&means.runner));
+    let tools = finalise_tools(
+        tools,
+        UnknownTools::Kept,
+        &settings.tools_disabled,
+        definition.mutability,
+    )
+    .tools;
     let request = RunRequest {
         what: definition.what,
         task: ask.task,
@@ -117,7 +125,7 @@ pub fn run_request(
         clocks,
         persistence: settings.persistence,
         continues: None,
-        temperature: settings.temperature,
+        temperature: definition.temperature.or(settings.temperature),
         overflow_ceiling_bytes: settings.overflow_ceiling_bytes,
         answer_chars_max: settings.answer_chars_max,
         trace_directory: settings.trace_directory,
@@ -130,6 +138,8 @@ pub fn run_request(
             },
             session_file: ask.session_file,
             styles: definition.styles,
+            reasoning_effort: definition.reasoning_effort,
+            prompt_mode: definition.prompt_mode,
             ..settings.terms
         },
         retrieval: settings.retrieval,
@@ -163,11 +173,16 @@ fn routing_of(
         (true, Some((first, behind))) => (Some(first.clone()), behind),
         _ => (None, &[][..]),
     };
+    // An agent that says what to go on with goes on with nothing else.
+    let for_all = match (means.models_chosen, &definition.fallback_models) {
+        (true, Some(own)) => own,
+        _ => &settings.fallback,
+    };
     RoutingTerms {
         skill_model: pinned,
         settings: route,
         default_model: own,
-        fallback: [behind, further, &settings.fallback].concat(),
+        fallback: [behind, further, for_all].concat(),
         surface_decision: settings.surface_decision,
         kept: None,
     }
@@ -189,6 +204,7 @@ mod tests {
     use super::*;
     use crate::domain::{ReasonCode, WhatToRun};
     use crate::skill_file::SkillFile;
+    use crate::tool_policy::Mutability;
     use std::time::Duration;
 
     fn ask(session_model: Option<&str>) -> RunAsk {
@@ -253,9 +269,15 @@ mod tests {
         let mut settings = RunSettings::default();
         settings.clocks.total = Duration::from_secs(90);
         let own = request_of(patient(), settings.clone()).clocks.total;
-        settings.total_chosen = true;
-        let set = request_of(patient(), settings).clocks.total;
+        settings.total_chosen = TotalChosen::ForAll;
+        let set = request_of(patient(), settings.clone()).clocks.total;
         assert_eq!((own.as_secs(), set.as_secs()), (1_800, 90));
+        let mut of_agent = patient();
+        of_agent.total_set = true;
+        let set_for_it = request_of(of_agent.clone(), settings.clone()).clocks.total;
+        settings.total_chosen = TotalChosen::ForThisRun;
+        let by_hand = request_of(of_agent, settings).clocks.total;
+        assert_eq!((set_for_it.as_secs(), by_hand.as_secs()), (1_800, 90));
     }
 
     #[test]
@@ -340,6 +362,8 @@ mod tests {
             (Duration::from_secs(7), vec!["read".to_string()])
         );
         let request = run_request(skill(), ask(None), means, RunSettings::default()).expect("a request");
-        assert_eq!(request.tools, runner_tools(PI_RUNNER));
+        let mut tools = runner_tools(PI_RUNNER);
+        tools.sort_unstable();
+        assert_eq!(request.tools, tools);
     }
 }

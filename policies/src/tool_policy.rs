@@ -48,6 +48,57 @@ pub fn is_known(tool: &str) -> bool {
             .any(|known| known == tool)
 }
 
+/// What becomes of a tool that nobody here knows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum UnknownTools {
+    /// It may be the program's own; the runner says who has it.
+    Kept,
+    /// Nobody can have it.
+    Dropped,
+}
+
+/// The tools that a sub-agent gets, and those that it was to have and does not.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct FinalTools {
+    /// In the order of their names' bytes, so that one list has one prompt.
+    pub tools: Vec<String>,
+    /// Nobody here knows them, or they delegate.
+    pub unknown: Vec<String>,
+    /// Somebody took them from everybody.
+    pub disabled: Vec<String>,
+    /// They change something, and the agent only reads.
+    pub changing: Vec<String>,
+}
+
+/// Each once; then goes what is unknown, what is disabled, and from an agent that only reads what changes something.
+pub fn finalise_tools(
+    asked: Vec<String>,
+    unknown: UnknownTools,
+    disabled: &[String],
+    mutability: Mutability,
+) -> FinalTools {
+    let mut done = FinalTools::default();
+    let mut seen: Vec<String> = Vec::new();
+    for tool in asked {
+        if seen.contains(&tool) {
+            continue;
+        }
+        seen.push(tool.clone());
+        let list = if unknown == UnknownTools::Dropped && !is_known(&tool) {
+            &mut done.unknown
+        } else if disabled.contains(&tool) {
+            &mut done.disabled
+        } else if mutability == Mutability::ReadOnly && changes_something(&tool) {
+            &mut done.changing
+        } else {
+            &mut done.tools
+        };
+        list.push(tool);
+    }
+    done.tools.sort_unstable();
+    done
+}
+
 /// It can change the workspace, or something beyond it.
 pub fn changes_something(tool: &str) -> bool {
     CHANGING_TOOLS.contains(&tool)
@@ -56,6 +107,23 @@ pub fn changes_something(tool: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_tool_goes_for_the_first_reason_there_is() {
+        let asked = ["write", "read", "nope", "read", "bash", "delegate_x", "grep"];
+        let asked = || asked.map(str::to_string).to_vec();
+        let disabled = ["write".to_string(), "grep".to_string()];
+        let done = finalise_tools(asked(), UnknownTools::Dropped, &disabled, Mutability::ReadOnly);
+        assert_eq!(done.tools, ["read"]);
+        assert_eq!(done.unknown, ["nope", "delegate_x"]);
+        assert_eq!(done.disabled, ["write", "grep"]);
+        assert_eq!(done.changing, ["bash"]);
+        let kept = finalise_tools(asked(), UnknownTools::Kept, &[], Mutability::FullAccess);
+        assert_eq!(
+            kept.tools,
+            ["bash", "delegate_x", "grep", "nope", "read", "write"]
+        );
+    }
 
     #[test]
     fn no_sub_agent_delegates() {

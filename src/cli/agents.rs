@@ -6,9 +6,10 @@ use super::output::{print, print_json};
 use super::run::existing_workspace;
 use super::trust::was_trusted;
 use super::wire::{AgentLine, SkippedAgentLine};
-use crate::agents::{AgentFiles, AgentSource, FoundAgents};
+use crate::agents::{AgentFiles, AgentSource, AgentTrait, FoundAgents};
 use crate::settings::{Settings, SettingsPlaces};
 use crate::skills::SpawnSettings;
+use impresario_policies::agents::routing_summary;
 use std::process::ExitCode;
 
 pub(super) fn list(arguments: &AgentsArguments) -> Result<ExitCode, Failure> {
@@ -20,9 +21,12 @@ pub(super) fn list(arguments: &AgentsArguments) -> Result<ExitCode, Failure> {
         .agent_places(&workspace, AgentFiles::where_trusted(trusted))
         .find();
     // A reader that went away is no failure.
-    let _ = match arguments.json {
-        true => print_lines(&found),
-        false => print(text_of(&found).trim_end()),
+    let _ = match (arguments.json, arguments.when) {
+        (true, _) => print_lines(&found),
+        (false, true) => print(&routing_summary(
+            found.agents.iter().map(|known| &known.definition),
+        )),
+        (false, false) => print(text_of(&found).trim_end()),
     };
     Ok(ExitCode::SUCCESS)
 }
@@ -50,10 +54,8 @@ fn text_of(found: &FoundAgents) -> String {
         if !definition.description.is_empty() {
             text.push_str(&format!("    {}\n", definition.description));
         }
-        let tools = definition.tools.as_deref().unwrap_or_default().join(", ");
-        text.push_str(&format!("    tools: {tools}\n"));
-        if !definition.models.is_empty() {
-            text.push_str(&format!("    models: {}\n", definition.models.join(", ")));
+        for AgentTrait { name, value, from } in agent.traits() {
+            text.push_str(&format!("    {name}: {value}  ({from})\n"));
         }
         for note in &agent.notes {
             text.push_str(&format!("    note: {}\n", note.text().replace('\n', "\n    ")));
@@ -64,6 +66,10 @@ fn text_of(found: &FoundAgents) -> String {
         for skipped in &found.skipped {
             text.push_str(&format!("{}\n", skipped.text()));
         }
+    }
+    if !found.set_for_nobody.is_empty() {
+        let nobody = found.set_for_nobody.join(", ");
+        text.push_str(&format!("\nSettings name agents that are not there: {nobody}\n"));
     }
     text
 }

@@ -169,6 +169,9 @@ pub(super) struct AgentsArguments {
     /// One JSON object a line
     #[arg(long)]
     pub(super) json: bool,
+    /// When to ask whom, instead
+    #[arg(long, conflicts_with = "json")]
+    pub(super) when: bool,
     /// Where they shall work [default: the current directory]
     #[arg(long, value_name = "DIRECTORY")]
     pub(super) workspace: Option<PathBuf>,

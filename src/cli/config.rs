@@ -5,7 +5,7 @@ use super::exit::Failure;
 use super::output::{print, print_json, say};
 use super::run::existing_workspace;
 use super::wire::{SettingLine, json_line};
-use crate::settings::{Settings, SettingsPlaces};
+use crate::settings::{Problem, Settings, SettingsPlaces};
 use impresario_actors::runners::pi::installation::find_pi;
 use impresario_actors::runners::pi::models::models_of;
 use impresario_policies::settings::{ResolvedValue, settings_schema_text};
@@ -29,9 +29,15 @@ pub(super) async fn execute(arguments: ConfigArguments) -> Result<ExitCode, Fail
 }
 
 fn show(settings: &Settings, json: bool) {
-    let printed = settings.resolved.values.iter().try_for_each(|value| match json {
-        true => print_json(&json_line(&SettingLine::of(value))),
-        false => print(&in_words(value)),
+    let for_all = settings.resolved.values.iter();
+    let of_agents = settings.resolved.agents.iter().flat_map(|(agent, said)| {
+        let values = said.values.iter();
+        values.map(move |value| (format!("agents.{agent}.{}", value.key.path), value))
+    });
+    let values = for_all.map(|value| (value.key.path.to_string(), value));
+    let printed = values.chain(of_agents).try_for_each(|(path, value)| match json {
+        true => print_json(&json_line(&SettingLine::of(path, value))),
+        false => print(&in_words(&path, value)),
     });
     let _ = printed;
     for problem in &settings.problems {
@@ -39,12 +45,12 @@ fn show(settings: &Settings, json: bool) {
     }
 }
 
-fn in_words(value: &ResolvedValue) -> String {
+fn in_words(path: &str, value: &ResolvedValue) -> String {
     let note = match value.key.note {
         "" => String::new(),
         note => format!("; {note}"),
     };
-    let (path, origin) = (value.key.path, value.origin.in_words());
+    let origin = value.origin.in_words();
     format!("{path} = {}  ({origin}{note})", value.value)
 }
 
@@ -54,7 +60,9 @@ async fn check(places: &SettingsPlaces) -> ExitCode {
     let _ = settings
         .problems
         .iter()
-        .try_for_each(|problem| print(&problem.to_string()));
+        .map(Problem::to_string)
+        .chain(settings.not_yet.iter().cloned())
+        .try_for_each(|line| print(&line));
     match settings.problems.is_empty() {
         true => ExitCode::SUCCESS,
         false => ExitCode::FAILURE,

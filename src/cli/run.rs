@@ -6,6 +6,7 @@ use super::output::{print_json, say};
 use super::terminal::TerminalHost;
 use super::trust::is_trusted;
 use super::wire::{EventLine, json_line};
+use crate::agents::AgentFiles;
 use crate::runtime::{EMBEDDED_RUNNER, Outcome, PI_RUNNER, Run, Runtime, SubAgent};
 use crate::settings::{Settings, SettingsPlaces};
 use crate::skills::SpawnSettings;
@@ -14,6 +15,7 @@ use impresario_policies::domain::TerminalState;
 use impresario_policies::providers::find_target;
 use impresario_policies::resumption::{Reader, advise};
 use impresario_policies::run_request::RunMeans;
+use impresario_policies::settings::TotalChosen;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -24,7 +26,7 @@ pub(super) async fn run_agent(arguments: RunArguments) -> Result<ExitCode, Failu
     let how = arguments.how;
     let workspace = how.workspace()?;
     let settings = how.settings(&workspace)?;
-    if settings.means.chain.is_empty() {
+    if settings.means.chain.is_empty() && !names_a_model(&settings, &workspace, &arguments.agent) {
         return Err(needs_model(&settings.means.runner));
     }
     let runtime = how.start(&workspace.directory, &settings).await?;
@@ -137,6 +139,13 @@ fn say_how_it_ended(outcome: &Outcome) {
     }
 }
 
+/// The agent has a model of its own, from its author or the settings. Waits for files.
+pub(super) fn names_a_model(settings: &SpawnSettings, workspace: &Workspace, agent: &str) -> bool {
+    let files = AgentFiles::where_trusted(workspace.trusted);
+    let found = settings.agent_places(&workspace.directory, files).find_one(agent);
+    settings.means.models_chosen && found.is_ok_and(|agent| !agent.models.is_empty())
+}
+
 pub(super) fn needs_model(runner: &str) -> Failure {
     Failure::usage(format!(
         "the runner {runner:?} needs a model: give --model provider/id"
@@ -221,7 +230,9 @@ impl HowArguments {
         settings.means.models_chosen &= self.place.models.is_empty();
         let clocks = &mut settings.run.clocks;
         clocks.total = self.timeout.unwrap_or(clocks.total);
-        settings.run.total_chosen |= self.timeout.is_some();
+        if self.timeout.is_some() {
+            settings.run.total_chosen = TotalChosen::ForThisRun;
+        }
         let clocks = &mut settings.run.clocks;
         clocks.start_up = self.startup_timeout.unwrap_or(clocks.start_up);
         clocks.inactivity = self.inactivity_timeout.unwrap_or(clocks.inactivity);

@@ -5,7 +5,7 @@ use crate::traces::Reported;
 use impresario_actors::journal::RunSummary;
 use impresario_policies::agents::Routing;
 use impresario_policies::domain::{
-    ModelUsage, Reason, RunId, RunState, SessionId, Step, TraceVerdict, WhatToRun,
+    ModelUsage, Reason, ReasoningEffort, RunId, RunState, SessionId, Step, TraceVerdict, WhatToRun,
 };
 use impresario_policies::execution_route::tier_word;
 use impresario_policies::projection::{RecordedStep, RunProjection};
@@ -15,6 +15,7 @@ use impresario_policies::trace_file::Trace;
 use impresario_policies::trace_text::duration_ms;
 use serde::Serialize;
 use serde_json::{Map, Value, json};
+use std::collections::BTreeMap;
 use std::path::Path;
 
 /// As it is printed.
@@ -126,7 +127,7 @@ impl<'a> RunLine<'a> {
 
 #[derive(Debug, Serialize)]
 pub(super) struct SettingLine {
-    key: &'static str,
+    key: String,
     value: Value,
     from: String,
     note: Option<&'static str>,
@@ -134,9 +135,10 @@ pub(super) struct SettingLine {
 }
 
 impl SettingLine {
-    pub(super) fn of(value: &ResolvedValue) -> Self {
+    /// The key in full: of a single agent it is more than the table says.
+    pub(super) fn of(key: String, value: &ResolvedValue) -> Self {
         Self {
-            key: value.key.path,
+            key,
             value: value.value.clone(),
             from: value.origin.in_words(),
             note: Some(value.key.note).filter(|note| !note.is_empty()),
@@ -216,13 +218,22 @@ impl<'a> TraceReportLine<'a> {
 pub(super) struct AgentLine<'a> {
     agent: &'a str,
     description: &'a str,
+    instructions: &'a str,
     /// None for one that no file describes.
     file: Option<&'a Path>,
     mutability: Mutability,
     tools: &'a [String],
     models: &'a [String],
+    fallback_models: Option<&'a [String]>,
+    reasoning_effort: Option<&'static str>,
+    temperature: Option<f64>,
     timeout_ms: Option<u64>,
+    inactivity_timeout_ms: Option<u64>,
+    prompt_mode: &'static str,
+    execution_mode: &'static str,
     routing: Option<&'a Routing>,
+    /// What the settings say of it, by field, and where.
+    set: BTreeMap<&'static str, String>,
     notes: Vec<SkippedAgentLine<'a>>,
 }
 
@@ -232,11 +243,19 @@ impl<'a> AgentLine<'a> {
         Self {
             agent: definition.name(),
             description: &definition.description,
+            instructions: &definition.instructions,
             file: known.source.file(),
             mutability: definition.mutability,
             tools: definition.tools.as_deref().unwrap_or_default(),
             models: &definition.models,
+            fallback_models: definition.fallback_models.as_deref(),
+            reasoning_effort: definition.reasoning_effort.map(ReasoningEffort::word),
+            temperature: definition.temperature,
             timeout_ms: definition.total_timeout.map(|total| total.as_millis() as u64),
+            inactivity_timeout_ms: definition.inactivity_timeout.map(|time| time.as_millis() as u64),
+            prompt_mode: definition.prompt_mode.word(),
+            execution_mode: definition.execution_mode.word(),
+            set: known.settings.values.iter().map(set_by).collect(),
             routing: definition.routing.as_ref(),
             notes: known.notes.iter().map(SkippedAgentLine::of).collect(),
         }
@@ -245,6 +264,10 @@ impl<'a> AgentLine<'a> {
     pub(super) fn to_json(&self) -> String {
         json!(self).to_string()
     }
+}
+
+fn set_by(value: &ResolvedValue) -> (&'static str, String) {
+    (value.key.path, value.origin.in_words())
 }
 
 /// Something wrong in a file that should describe an agent.

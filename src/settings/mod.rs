@@ -5,7 +5,7 @@
 
 use impresario_policies::settings::{
     Configured, FILE_BYTES_MAX, Notice, NoticeKind, OUR_SECTION, Origin, Place, Resolved, ResolvedValue,
-    SettingsFile, line_of_key, resolve_settings,
+    SettingsFile, place_of_key, resolve_settings,
 };
 use std::fmt;
 use std::fs::File;
@@ -71,6 +71,8 @@ pub struct Problem {
     pub file: String,
     /// From 1; none when it is about the whole file.
     pub line: Option<usize>,
+    /// From 1, of the key; none where none is meant.
+    pub column: Option<usize>,
     /// The key with its section; none when it is about the whole file.
     pub key: Option<String>,
     /// What was expected, and what was found.
@@ -84,6 +86,9 @@ impl fmt::Display for Problem {
         formatter.write_str(&self.file)?;
         if let Some(line) = self.line {
             write!(formatter, ":{line}")?;
+        }
+        if let Some(column) = self.column {
+            write!(formatter, ":{column}")?;
         }
         if let Some(key) = &self.key {
             write!(formatter, ": {key}")?;
@@ -103,6 +108,8 @@ pub struct Settings {
     pub resolved: Resolved,
     /// In the order of files, sections and keys.
     pub problems: Vec<Problem>,
+    /// What is understood and not acted on yet: `file:line:column: key`.
+    pub not_yet: Vec<String>,
 }
 
 impl Settings {
@@ -127,14 +134,34 @@ impl Settings {
                 text: workspace.as_deref(),
             },
         ]);
+        let read_from = |notice: &Notice| match notice.place {
+            Place::Home => (
+                places.home_file_shown.as_str(),
+                home.as_deref().unwrap_or_default(),
+            ),
+            Place::Workspace => (WORKSPACE_FILE, workspace.as_deref().unwrap_or_default()),
+        };
         for notice in &resolved.notices {
-            let (file, text) = match notice.place {
-                Place::Home => (places.home_file_shown.as_str(), home.as_deref()),
-                Place::Workspace => (WORKSPACE_FILE, workspace.as_deref()),
-            };
-            problems.push(problem_of(notice, file, text.unwrap_or_default(), &resolved));
+            let (file, text) = read_from(notice);
+            problems.push(problem_of(notice, file, text, &resolved));
         }
-        Self { resolved, problems }
+        let not_yet = resolved.not_yet.iter().filter_map(|notice| {
+            let NoticeKind::NotYet { key } = &notice.kind else {
+                return None;
+            };
+            let section = notice.section.unwrap_or(OUR_SECTION);
+            let (file, text) = read_from(notice);
+            let (line, column) = place_of_key(text, &path_of(section, key))?;
+            Some(format!(
+                "{file}:{line}:{column}: {section}.{key}: understood, not acted on yet"
+            ))
+        });
+        let not_yet = not_yet.collect();
+        Self {
+            resolved,
+            problems,
+            not_yet,
+        }
     }
 
     /// The problems as one notice; none without any.
@@ -185,9 +212,11 @@ impl Settings {
             Place::Home => (places.home_file.clone(), places.home_file_shown.as_str()),
         };
         let text = file.and_then(|file| read_bounded(&file).ok()).unwrap_or_default();
+        let (line, column) = place_of_key(&text, &path_of(section, path)).unzip();
         self.problems.push(Problem {
             file: shown.to_string(),
-            line: line_of_key(&text, &path_of(section, path)),
+            line,
+            column,
             key: Some(format!("{section}.{path}")),
             expected: why,
             used_instead: "the next model of the chain, where there is one".to_string(),
@@ -215,6 +244,7 @@ fn text_of(path: &Path, shown: &str, problems: &mut Vec<Problem>) -> Option<Stri
             problems.push(Problem {
                 file: shown.to_string(),
                 line: None,
+                column: None,
                 key: None,
                 expected: format!("expected a file that can be read ({})", error.kind()),
                 used_instead: NOTHING_OF_IT.to_string(),
@@ -245,28 +275,39 @@ const NOTHING_OF_IT: &str = "nothing of it, so what the other file says, else th
 
 fn problem_of(notice: &Notice, file: &str, text: &str, resolved: &Resolved) -> Problem {
     let section = notice.section.unwrap_or(OUR_SECTION);
-    let about_key = |key: &str, expected: String, used_instead: String| Problem {
-        file: file.to_string(),
-        line: line_of_key(text, &path_of(section, key)),
-        key: Some(format!("{section}.{key}")),
-        expected,
-        used_instead,
+    let about_key = |key: &str, expected: String, used_instead: String| {
+        let (line, column) = place_of_key(text, &path_of(section, key)).unzip();
+        Problem {
+            file: file.to_string(),
+            line,
+            column,
+            key: Some(format!("{section}.{key}")),
+            expected,
+            used_instead,
+        }
     };
     match &notice.kind {
         NoticeKind::ParseFailed { why, line } => Problem {
             file: file.to_string(),
             line: *line,
+            column: None,
             key: None,
             expected: format!("expected JSON ({why})"),
             used_instead: NOTHING_OF_IT.to_string(),
         },
-        NoticeKind::SectionNotObject { got } => Problem {
-            file: file.to_string(),
-            line: line_of_key(text, &[section]),
-            key: Some(section.to_string()),
-            expected: format!("expected object, got {got}"),
-            used_instead: NOTHING_OF_IT.to_string(),
-        },
+        NoticeKind::SectionNotObject { got } => {
+            let (line, column) = place_of_key(text, &[section]).unzip();
+            Problem {
+                file: file.to_string(),
+                line,
+                column,
+                key: Some(section.to_string()),
+                expected: format!("expected object, got {got}"),
+                used_instead: NOTHING_OF_IT.to_string(),
+            }
+        }
+        // What is not acted on yet is no problem; it is told apart.
+        NoticeKind::NotYet { key } => about_key(key, "understood".to_string(), "nothing yet".to_string()),
         NoticeKind::Invalid { key, why } => about_key(key, why.clone(), used_for(key, resolved)),
         NoticeKind::Unknown { key, nearest } => {
             let meant = nearest.map(|nearest| format!("; did you mean {nearest}?"));
@@ -288,12 +329,35 @@ fn path_of<'a>(section: &'a str, key: &'a str) -> Vec<&'a str> {
 
 /// The value of the key that a place belongs to, and where it comes from.
 fn used_for(place: &str, resolved: &Resolved) -> String {
+    let mut values = resolved.values.iter();
+    let words = match place {
+        // The words of pi-blackbytes for keys of ours.
+        place if place.starts_with("disabled_tools") => "agents.disabledTools",
+        place if place.starts_with("disabled_sub_agents") => "agents.disabled",
+        other => other,
+    };
+    if let Some((agent, field)) = of_an_agent(words) {
+        let said = resolved.agents.get(agent).and_then(|said| said.get(field));
+        return match said {
+            Some(value) => format!("{} ({})", value.value, value.origin.in_words()),
+            None => "what the agent says of itself".to_string(),
+        };
+    }
     let belongs = |value: &&ResolvedValue| {
-        let rest = place.strip_prefix(value.key.path);
+        let rest = words.strip_prefix(value.key.path);
         rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(['.', '[']))
     };
-    match resolved.values.iter().find(belongs) {
+    match values.find(belongs) {
         Some(value) => format!("{} ({})", value.value, value.origin.in_words()),
         None => "the defaults".to_string(),
     }
+}
+
+/// The agent and the field of `agents.<name>.<field>`, or of the peer's `sub_agents.<name>.<field>`.
+fn of_an_agent(place: &str) -> Option<(&str, &str)> {
+    let below = place
+        .strip_prefix("agents.")
+        .or_else(|| place.strip_prefix("sub_agents."))?;
+    let (agent, field) = below.rsplit_once('.')?;
+    Some((agent, field.split('[').next().unwrap_or(field)))
 }

@@ -52,7 +52,7 @@ fn agents_are_listed_with_where_they_are_from_and_files_that_are_none_with_why()
     assert_eq!(scout["mutability"], "read-only");
     assert_eq!(
         named("judge").expect("the agent of a file")["tools"],
-        serde_json::json!(["read", "grep"])
+        serde_json::json!(["grep", "read"])
     );
     let wrong = lines
         .iter()
@@ -84,7 +84,7 @@ fn an_agent_whose_tools_are_not_there_is_told_who_has_them() {
     let place = Place::new();
     let said = place.run(&["run", "general", "tidy up"]);
     said.check(1);
-    let told = "The embedded runner has no tool called bash, edit, write, ls.";
+    let told = "The embedded runner has no tool called bash, edit, ls, write.";
     assert!(said.stderr.contains(told), "{}", said.stderr);
     assert!(
         said.stderr.contains("The runner pi has what is missing."),

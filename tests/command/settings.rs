@@ -6,7 +6,8 @@ use impresario::skills::{SpawnSettings, resolve};
 use impresario_actors::messages::session::SkillOrder;
 use impresario_policies::domain::{
     AnswerTerms, Briefing, DegradationSettings, HistorySettings, HistoryStrategy, HistoryTerms, MiddleMode,
-    ObservationSettings, Reason, ReasonCode, RunRequest, RunTerms, ShortNewest, TierCeilings, TraceTerms,
+    ObservationSettings, PromptMode, Reason, ReasonCode, RunRequest, RunTerms, ShortNewest, TierCeilings,
+    TraceTerms,
 };
 
 use impresario_policies::model_choice::{ChoiceDecision, choose_models};
@@ -123,11 +124,11 @@ fn a_problem_has_file_line_key_what_was_expected_and_what_is_used() {
         &[],
         1,
         &[
-            "~/.pi/agent/settings.json:4: impresario.fallbackModels[1]: expected string, got number; used instead: \
+            "~/.pi/agent/settings.json:4:3: impresario.fallbackModels[1]: expected string, got number; used instead: \
              [] (default)",
-            ".pi/settings.json:2: impresario.totalTimeoutMs: expected number, got string; used instead: \
+            ".pi/settings.json:2:1: impresario.totalTimeoutMs: expected number, got string; used instead: \
              90000 (home, impresario)",
-            ".pi/settings.json:4: impresario.histroyWindow: expected a setting that is known; did you mean \
+            ".pi/settings.json:4:1: impresario.histroyWindow: expected a setting that is known; did you mean \
              historyWindow?; used instead: nothing",
         ],
     );
@@ -191,9 +192,105 @@ fn the_workspace_wins_where_it_is_trusted() {
         &["--untrusted"],
         1,
         &[
-            ".pi/settings.json:1: impresario.runner: expected a workspace that is trusted, because it names a \
+            ".pi/settings.json:1:16: impresario.runner: expected a workspace that is trusted, because it names a \
              program, a path, a provider or a model, or spends more; used instead: \"embedded\" (home, impresario)",
         ],
+    );
+}
+
+/// A file as somebody has it who used pi-blackbytes before.
+const OF_A_PEER: &str = r#"{
+ "theme": "dark",
+ "blackbytes": {
+  "disabled_tools": ["bash", "grep"],
+  "disabled_sub_agents": ["reviewer"],
+  "hashline_edit": {"enabled": true},
+  "websearch": {"provider": "tavily", "tavily_api_key": "tvly-key"},
+  "sub_agents": {
+   "oracle": {"model": "mock/deep", "reasoningEffort": "high", "timeoutMs": 0, "fallbackModels": ["mock/next"]}
+  }
+ },
+ "impresario": {"agents": {"oracle": {"reasoningEffort": "low"}}}
+}"#;
+
+#[test]
+fn a_file_of_blackbytes_is_understood_as_it_is_and_ours_wins() {
+    let scene = Scene::new().with_home(OF_A_PEER);
+    check(
+        &scene,
+        &[],
+        1,
+        &[
+            "~/.pi/agent/settings.json:9:64: blackbytes.sub_agents.oracle.timeoutMs: must be a finite integer between \
+             1 and 3600000, got 0; used instead: what the agent says of itself",
+            "~/.pi/agent/settings.json:6:3: blackbytes.hashline_edit: understood, not acted on yet",
+            "~/.pi/agent/settings.json:7:3: blackbytes.websearch: understood, not acted on yet",
+        ],
+    );
+    let effort = scene.shown("agents.oracle.reasoningEffort", &[]);
+    assert_eq!(
+        (&effort["value"], &effort["from"]),
+        (&json!("low"), &json!("home, impresario"))
+    );
+    assert_eq!(scene.shown("agents.disabled", &[])["from"], "home, blackbytes");
+    let everything = text(&scene.says(&["config", "show"]).stdout);
+    assert!(!everything.contains("tvly-key"), "{everything}");
+
+    let output = scene.says(&["agents", "--no-trust"]);
+    let listed = text(&output.stdout);
+    for line in [
+        "    model: mock/deep  (home, blackbytes)",
+        "    fallback models: mock/next  (home, blackbytes)",
+        "    reasoning effort: low  (home, impresario)",
+        "    time: 1200 s  (built in)",
+    ] {
+        assert!(listed.lines().any(|found| found == line), "{line}\n{listed}");
+    }
+    assert!(!listed.contains("reviewer  ("), "{listed}");
+    let lines = text(&scene.says(&["agents", "--json", "--no-trust"]).stdout);
+    let agents = lines
+        .lines()
+        .map(|line| serde_json::from_str::<Value>(line).unwrap());
+    let oracle = agents
+        .into_iter()
+        .find(|agent| agent["agent"] == "oracle")
+        .unwrap();
+    assert_eq!(
+        (&oracle["models"], &oracle["fallback_models"]),
+        (&json!(["mock/deep"]), &json!(["mock/next"]))
+    );
+    assert_eq!(oracle["set"]["model"], "home, blackbytes");
+}
+
+/// What is disabled is disabled for agents and for skills, whoever names it.
+#[test]
+fn a_disabled_tool_is_in_no_request() {
+    let scene = Scene::new().with_home(OF_A_PEER);
+    let run = ["run", "explore", "Where is the lock taken?", "--json", "--trust"];
+    let (request, _) = accepted(&scene, &run);
+    let tools = request["tools"].as_array().unwrap();
+    assert!(tools.contains(&json!("read")), "{tools:?}");
+    assert!(!tools.contains(&json!("grep")), "{tools:?}");
+    let disabled = set(r#"{"agents": {"disabledTools": ["bash", "read"]}}"#);
+    let mut with_pi = disabled.clone();
+    with_pi.means.runner = "pi".to_string();
+    let request = ordered(&with_pi, "", Some("a/one")).unwrap();
+    assert!(request.tools.contains(&"edit".to_string()), "{:?}", request.tools);
+    assert!(
+        !request.tools.iter().any(|tool| tool == "bash" || tool == "read"),
+        "{:?}",
+        request.tools
+    );
+}
+
+#[test]
+fn an_agent_that_is_not_there_has_no_settings() {
+    let scene = Scene::new()
+        .with_home(r#"{"impresario":{"agents":{"orcale":{"model":"a/b"},"disabled":["ghost"]}}}"#);
+    let listed = text(&scene.says(&["agents", "--no-trust"]).stdout);
+    assert!(
+        listed.contains("Settings name agents that are not there: orcale, ghost"),
+        "{listed}"
     );
 }
 
@@ -217,7 +314,7 @@ fn the_agent_directory_may_be_elsewhere() {
         .unwrap();
     let line = text(&output.stdout);
     let expected =
-        "$PI_CODING_AGENT_DIR/settings.json:1: impresario: expected object, got number; used instead: ";
+        "$PI_CODING_AGENT_DIR/settings.json:1:2: impresario: expected object, got number; used instead: ";
     assert!(line.starts_with(expected), "{line}");
 }
 
@@ -266,7 +363,7 @@ fn a_run_is_bounded_as_set_and_a_flag_wins() {
     assert_eq!(request["briefing"]["passes_max"], 4);
     assert_eq!(request["overflow_ceiling_bytes"], 4321);
     assert_eq!(request["answer_chars_max"], 999);
-    let notice = "impresario: Settings: .pi/settings.json:2: impresario.maxQuestions: expected number, got string; \
+    let notice = "impresario: Settings: .pi/settings.json:2:83: impresario.maxQuestions: expected number, got string; \
                   used instead: 3 (default)";
     assert!(stderr.lines().any(|line| line == notice), "{stderr}");
 }
@@ -445,6 +542,8 @@ fn what_is_set_about_history_answers_budgets_and_logs_is_in_the_request() {
             observation: terms.trace.observation,
         },
         log_prompt_prefix: true,
+        reasoning_effort: None,
+        prompt_mode: PromptMode::Static,
         surroundings: terms.surroundings.clone(),
         session_file: None,
         inherited: None,
@@ -569,9 +668,9 @@ fn a_session_is_told_once_and_a_skill_runs_as_set_for_its_workspace() {
         panic!("{notices:?}")
     };
     let lines = notice.lines().collect::<Vec<_>>();
-    let grace = "Settings: .pi/settings.json:2: impresario.graceMs: must be a finite integer";
+    let grace = "Settings: .pi/settings.json:2:1: impresario.graceMs: must be a finite integer";
     assert!(lines[0].starts_with(grace), "{notice}");
-    let runner = ".pi/settings.json:3: impresario.runner: expected a workspace that is trusted";
+    let runner = ".pi/settings.json:3:1: impresario.runner: expected a workspace that is trusted";
     assert!(lines[1].starts_with(runner), "{notice}");
     assert_eq!(lines.len(), 2);
     assert!(

@@ -133,6 +133,32 @@ fn an_agent_in_the_background_holds_up_nobody_and_its_answer_comes_as_a_message(
 }
 
 #[test]
+fn calls_of_an_agent_that_is_set_so_run_one_after_the_other() {
+    for version in Version::ALL {
+        let turn = Turn::tool("delegate_explore", json!({"question": "where is it decided"}))
+            .and_tool("delegate_explore", json!({"question": "where is it used"}));
+        let Some(stage) = Stage::set_with(
+            version,
+            "agents in turn",
+            delegating(turn, [1, 2].map(|_| Turn::text(FOUND))),
+        ) else {
+            return;
+        };
+        stage.configure(json!({"agents": {"explore": {"executionMode": "sequential"}}}));
+        let mut pi = stage.ready_rpc();
+        prompt(&mut pi, "Now, please.");
+        pi.wait_for(PATIENCE, |record| record["type"] == "agent_end");
+        let said = pi.said().records;
+        let steps = said.iter().filter_map(|record| record["type"].as_str());
+        let of_tools = steps.filter(|step| matches!(*step, "tool_execution_start" | "tool_execution_end"));
+        let one = ["tool_execution_start", "tool_execution_end"];
+        assert_eq!(of_tools.collect::<Vec<_>>(), [one, one].concat());
+        pi.hang_up();
+        assert_eq!(pi.wait_for_end(PATIENCE), End::Exited(0));
+    }
+}
+
+#[test]
 fn an_agent_that_fails_is_a_failed_call() {
     for version in Version::ALL {
         let turn = Turn::tool("delegate_explore", json!({"question": "where is it"}));

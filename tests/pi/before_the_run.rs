@@ -114,7 +114,7 @@ fn a_routing_model_that_is_not_there_is_said_at_the_start_and_in_the_result() {
         let named = json!({"routingModel": "mock/mock-9", "fallbackModels": ["mock/mock-other"]});
         stage.configure(named);
         let checked = stage.impresario(&["config", "check"]);
-        let line = ".pi/settings.json:1: impresario.routingModel: Pi lists no model \"mock/mock-9\": it is not known, or nobody \
+        let line = ".pi/settings.json:1:16: impresario.routingModel: Pi lists no model \"mock/mock-9\": it is not known, or nobody \
                     is logged in for it; used instead: the next model of the chain, where there is one";
         assert_eq!(
             (checked.end, checked.stdout.trim()),
@@ -124,7 +124,7 @@ fn a_routing_model_that_is_not_there_is_said_at_the_start_and_in_the_result() {
         );
         let pi = stage.rpc();
         let at_start =
-            "Settings: .pi/settings.json:1: impresario.routingModel: Pi has no model \"mock/mock-9\"";
+            "Settings: .pi/settings.json:1:16: impresario.routingModel: Pi has no model \"mock/mock-9\"";
         pi.wait_for(PATIENCE, |record| is_notice(record, at_start));
         let script = stage.server.ledger().calls();
         assert!(script.is_empty(), "asking costs nothing: {script:?}");

@@ -70,6 +70,8 @@ pub fn request(model: &str, workspace: &Path, state: &Path) -> AttemptRequest {
         session_file: state.join("sessions/run.jsonl"),
         resume: None,
         temperature: None,
+        reasoning_effort: None,
+        prompt_mode: Default::default(),
         environment: BTreeMap::new(),
         grace: GRACE,
     }

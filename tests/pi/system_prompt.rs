@@ -143,6 +143,66 @@ fn in_nested_pi_it_is_the_same_for_every_task_and_on_every_day() {
     }
 }
 
+/// What is set in the words of pi-blackbytes, for an agent whose file says that its instructions stand behind Pi's.
+#[test]
+fn what_is_set_for_an_agent_reaches_its_nested_pi() {
+    const OF_PI: &str = "You are an expert coding assistant";
+    for version in Version::ALL {
+        let Some(stage) = stage(version, "an agent as it is set") else {
+            continue;
+        };
+        let agent = "name: scout\ndescription: d\nsystem_prompt: Look twice.\nallowed_tools: [read, bash, grep]\n\
+                     prompt_mode: append\n";
+        stage.sandbox.write_work_file(".pi/sub-agents/scout.yaml", agent);
+        let settings = json!({"blackbytes": {"disabled_tools": ["bash"], "sub_agents": {
+            "scout": {"model": "mocka/mocka-think", "reasoningEffort": "high"},
+        }}});
+        stage
+            .sandbox
+            .write_work_file(".pi/settings.json", &settings.to_string());
+        let pi = stage.sandbox.pi().display().to_string();
+        let run = [
+            "run",
+            "--trust",
+            "--runner",
+            "pi",
+            "--pi",
+            &pi,
+            "--unjudged",
+            "scout",
+            TASKS[0],
+        ];
+        ended_well(&stage.run(&run));
+        stage
+            .sandbox
+            .write_work_file(".pi/SYSTEM.md", "The workspace tells you what to be.");
+        ended_well(&stage.run(&run));
+
+        let calls = stage.server.ledger().calls_of("sub-agent");
+        for call in &calls {
+            assert_eq!(call.model, "mocka-think");
+            assert_eq!(
+                call.body["thinking"]["type"], "enabled",
+                "{}",
+                call.body["thinking"]
+            );
+            let of_pi = call.tools.iter().filter(|tool| !tool.starts_with("overflow"));
+            assert_eq!(of_pi.collect::<Vec<_>>(), ["grep", "read"]);
+            let told = system_of(call);
+            assert!(
+                told.contains("Look twice.") && !told.contains("what to be"),
+                "{told}"
+            );
+        }
+        let behind = system_of(&calls[0]);
+        let (pis, ours) = (behind.find(OF_PI), behind.find("Look twice."));
+        assert!(pis.is_some() && pis < ours, "{behind}");
+        // A Pi that knows no trust would take its own prompt from the workspace.
+        let trusts = version == Version::ALL[0];
+        assert_eq!(system_of(&calls[1]).contains(OF_PI), trusts, "{version:?}");
+    }
+}
+
 #[test]
 fn in_the_embedded_runner_it_is_the_same_for_every_task_and_nothing_else() {
     for version in Version::ALL {

@@ -4,6 +4,7 @@
 
 use async_trait::async_trait;
 pub use impresario_policies::domain::ModelUsage;
+use impresario_policies::domain::ReasoningEffort;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use ts_rs::TS;
@@ -72,6 +73,10 @@ pub struct ModelRequest {
     pub tools: Vec<ToolDefinition>,
     /// Sampling temperature, where the provider takes one.
     pub temperature: Option<f64>,
+    /// How much the model thinks; none for what its provider does. A host is asked for briefs only, which leave it open.
+    #[serde(skip)]
+    #[ts(skip)]
+    pub reasoning_effort: Option<ReasoningEffort>,
     /// The reply must be one JSON object.
     pub json: bool,
     /// At most so many tokens in the reply.

@@ -2,7 +2,7 @@
 
 use super::ModelUsage;
 use async_trait::async_trait;
-use impresario_policies::domain::{AttemptNumber, Proof, Reason, Replay, RunId};
+use impresario_policies::domain::{AttemptNumber, PromptMode, Proof, Reason, ReasoningEffort, Replay, RunId};
 pub use impresario_policies::domain::{EndFacts, Overrun};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -36,6 +36,10 @@ pub struct AttemptRequest {
     pub resume: Option<String>,
     /// Sampling temperature, where the runner supports it.
     pub temperature: Option<f64>,
+    /// How much the model thinks; none for what its provider does.
+    pub reasoning_effort: Option<ReasoningEffort>,
+    /// Where the instructions stand, where the runner has a system prompt of its own.
+    pub prompt_mode: PromptMode,
     /// Further environment for processes.
     pub environment: BTreeMap<String, String>,
     /// How long a process has between being asked to stop and being killed.

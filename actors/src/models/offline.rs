@@ -105,6 +105,7 @@ mod tests {
             }],
             tools: Vec::new(),
             temperature: None,
+            reasoning_effort: None,
             json: true,
             tokens_max: 1_000,
         }

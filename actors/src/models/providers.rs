@@ -16,7 +16,7 @@ use genai::chat::{
 use genai::resolver::{AuthData, Endpoint};
 use genai::{Client, ModelIden, ServiceTarget};
 use impresario_policies::attempt_ending::{read_words, says_no_such_model, shorten};
-use impresario_policies::domain::AttemptEnding;
+use impresario_policies::domain::{AttemptEnding, ReasoningEffort};
 use impresario_policies::providers::{Dialect, NoTarget, Target, find_target};
 use impresario_policies::redact::redact;
 use std::sync::OnceLock;
@@ -80,7 +80,7 @@ impl ModelClient for ProviderModels {
         let target = find_target(&request.model, |name| std::env::var(name).ok()).map_err(no_target)?;
         let dialect = target.dialect;
         let client = self.client()?;
-        let (asked, options) = (chat_request(&request, dialect), chat_options(&request));
+        let (asked, options) = (chat_request(&request, dialect), chat_options(&request, dialect));
         let reply = client.exec_chat_stream(service(target), asked, Some(&options));
         let mut events = reply.await.map_err(read_error)?.stream;
         let mut bytes = 0;
@@ -176,9 +176,10 @@ fn chat_message(message: &ModelMessage) -> ChatMessage {
     }
 }
 
-fn chat_options(request: &ModelRequest) -> ChatOptions {
+fn chat_options(request: &ModelRequest, dialect: Dialect) -> ChatOptions {
     ChatOptions {
         temperature: request.temperature,
+        reasoning_effort: reasoning_effort(request, dialect),
         max_tokens: Some(request.tokens_max),
         capture_usage: Some(true),
         capture_content: Some(true),
@@ -186,6 +187,22 @@ fn chat_options(request: &ModelRequest) -> ChatOptions {
         response_format: request.json.then_some(ChatResponseFormat::JsonMode),
         ..ChatOptions::default()
     }
+}
+
+/// Anthropic wants the thoughts of an earlier turn back with the results of its tools, and we keep none: there a model
+/// can only be told not to think.
+fn reasoning_effort(request: &ModelRequest, dialect: Dialect) -> Option<genai::chat::ReasoningEffort> {
+    use genai::chat::ReasoningEffort as Effort;
+    let effort = match request.reasoning_effort? {
+        ReasoningEffort::Off => Effort::Zero,
+        _ if dialect == Dialect::Anthropic => return None,
+        ReasoningEffort::Minimal => Effort::Minimal,
+        ReasoningEffort::Low => Effort::Low,
+        ReasoningEffort::Medium => Effort::Medium,
+        ReasoningEffort::High => Effort::High,
+        ReasoningEffort::Xhigh => Effort::XHigh,
+    };
+    Some(effort)
 }
 
 fn read_end(end: StreamEnd) -> Result<ModelReply, ModelError> {

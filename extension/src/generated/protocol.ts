@@ -43,6 +43,8 @@ export type DelegateTool = {
   agent: string | null,
   /** The argument that says what is wanted. */
   task: string,
+  /** Calls of it in one turn run one after the other. */
+  sequential: boolean,
   /** The tool. */
   tool: ToolDefinition,
 };

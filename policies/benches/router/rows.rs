@@ -10,7 +10,7 @@ use impresario_policies::execution_route::{RouteFacts, choose_route};
 use impresario_policies::history::{ChatMessage, assemble_history};
 use impresario_policies::judge_reply::{read_brief, read_verdict};
 use impresario_policies::model_mapping::map_model;
-use impresario_policies::output_sanitizer::{Sanitized, SanitizerSettings, sanitize_output};
+use impresario_policies::output_sanitizer::{Keeps, Sanitized, SanitizerSettings, sanitize_output};
 use impresario_policies::overflow_memory::{KeepDecision, OverflowFacts, decide_keep};
 use impresario_policies::overflow_preview::{preview_within, replacement_text};
 use impresario_policies::overflow_review::{OverflowReview, ToolResultFacts, review_tool_result};
@@ -181,6 +181,7 @@ fn sanitized(text: &str, units_max: usize) -> Sanitized<'_> {
         enabled: true,
         strip_tool_traces: true,
         units_max,
+        keeps: Keeps::Beginning,
     };
     sanitize_output(text, &settings)
 }

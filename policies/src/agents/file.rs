@@ -4,8 +4,11 @@
 //! text is the instructions (Claude Code, pi-subagents and others).
 
 use super::{AgentDefinition, READING_TOOLS, Routing};
+use crate::domain::{ExecutionMode, PromptMode, ReasoningEffort};
 use crate::sub_agent_prompt::RETRIEVAL_TOOL;
-use crate::tool_policy::{DELEGATE_PREFIX, Mutability, PI_TOOLS, changes_something, is_known};
+use crate::tool_policy::{
+    DELEGATE_PREFIX, Mutability, PI_TOOLS, UnknownTools, changes_something, finalise_tools, is_known,
+};
 use crate::yaml::{Spanned, YamlError, read_yaml};
 use serde::Deserialize;
 use std::collections::{BTreeMap, BTreeSet};
@@ -59,6 +62,9 @@ struct YamlFields {
     denied_tools: Option<Spanned<Vec<Spanned<String>>>>,
     model: Option<Spanned<String>>,
     fallback_models: Option<Spanned<Vec<String>>>,
+    reasoning_effort: Option<Spanned<String>>,
+    prompt_mode: Option<PromptMode>,
+    execution_mode: Option<ExecutionMode>,
     timeout_ms: Option<Spanned<u64>>,
     mutability: Option<Mutability>,
     routing: Option<Routing>,
@@ -74,7 +80,7 @@ pub fn read_agent_yaml(text: &str) -> Result<AgentFile, FileNote> {
     check_name(name)?;
     let description = wanted("description", fields.description.as_ref())?;
     let system_prompt = wanted("system_prompt", fields.system_prompt.as_ref())?;
-    let mut tools = match (&fields.allowed_tools, &fields.denied_tools) {
+    let tools = match (&fields.allowed_tools, &fields.denied_tools) {
         (Some(_), Some(denied)) => {
             return Err(at(denied, "give allowed_tools or denied_tools, not both"));
         }
@@ -98,16 +104,16 @@ pub fn read_agent_yaml(text: &str) -> Result<AgentFile, FileNote> {
         Mutability::ReadOnly
     };
     let mutability = fields.mutability.unwrap_or(by_tools);
-    let taken = mutability == Mutability::ReadOnly && !changing.is_empty();
-    if taken {
-        tools.retain(|tool| !changing.contains(tool));
-    }
+    let done = finalise_tools(tools, UnknownTools::Dropped, &[], mutability);
     let mut definition = AgentDefinition::new(name.value.clone(), system_prompt.value.trim())
         .description(description.value.trim())
-        .tools(tools)
-        .models(models_of(fields.model.as_ref(), fields.fallback_models.as_ref())?)
+        .tools(done.tools)
+        .models(model_of(fields.model.as_ref()))
         .mutability(mutability);
+    definition.fallback_models = fallback_of(fields.fallback_models.as_ref())?;
     definition.routing = fields.routing;
+    definition.prompt_mode = fields.prompt_mode.unwrap_or_default();
+    definition.execution_mode = fields.execution_mode.unwrap_or_default();
     if let Some(milliseconds) = &fields.timeout_ms {
         if !TIMEOUT_MS.contains(&milliseconds.value) {
             return Err(at(milliseconds, "timeout_ms: expected 1 to 3600000"));
@@ -123,13 +129,28 @@ pub fn read_agent_yaml(text: &str) -> Result<AgentFile, FileNote> {
             message: format!("{key} is not read here and changes nothing"),
         })
         .collect();
-    if taken {
-        let taken = changing.join(", ");
+    definition.reasoning_effort = effort_of(fields.reasoning_effort.as_ref(), &mut notes);
+    if !done.changing.is_empty() {
+        let taken = done.changing.join(", ");
         notes.push(FileNote::of_file(format!(
             "it only reads, so it does not get: {taken}"
         )));
     }
     Ok(AgentFile { definition, notes })
+}
+
+/// An effort that is none is said and left out, as the model runs without it.
+fn effort_of(written: Option<&Spanned<String>>, notes: &mut Vec<FileNote>) -> Option<ReasoningEffort> {
+    let written = written?;
+    let effort = ReasoningEffort::read(&written.value);
+    if effort.is_none() {
+        let words = ReasoningEffort::WORDS.join(", ");
+        notes.push(at(
+            written,
+            format!("reasoning_effort: expected {words}; the model thinks as it does by itself"),
+        ));
+    }
+    effort
 }
 
 /// The front matter of the Markdown form.
@@ -143,6 +164,12 @@ struct MarkdownFields {
     model: Option<Spanned<String>>,
     #[serde(alias = "fallbackModels")]
     fallback_models: Option<Spanned<Vec<String>>>,
+    #[serde(alias = "reasoningEffort", alias = "thinking")]
+    reasoning_effort: Option<Spanned<String>>,
+    #[serde(alias = "promptMode")]
+    prompt_mode: Option<PromptMode>,
+    #[serde(alias = "executionMode")]
+    execution_mode: Option<ExecutionMode>,
 }
 
 /// `Read, Grep` or a list.
@@ -245,7 +272,7 @@ pub fn read_agent_markdown(stem: &str, text: &str) -> Result<AgentFile, FileNote
         });
     }
     let changes = tools.iter().any(|tool| changes_something(tool));
-    let models = models_of(None, fields.fallback_models.as_ref()).map_err(below)?;
+    let fallback_models = fallback_of(fields.fallback_models.as_ref()).map_err(below)?;
     let named = fields.model.as_ref().filter(|model| model.value.contains('/'));
     if let Some(model) = fields
         .model
@@ -261,15 +288,21 @@ pub fn read_agent_markdown(stem: &str, text: &str) -> Result<AgentFile, FileNote
         )));
     }
     let description = fields.description.map(|text| text.value).unwrap_or_default();
-    let definition = AgentDefinition::new(name, body.trim())
+    let mut definition = AgentDefinition::new(name, body.trim())
         .description(description.trim())
         .tools(tools)
-        .models(named.map(|model| model.value.clone()).into_iter().chain(models))
+        .models(named.map(|model| model.value.clone()))
         .mutability(if changes {
             Mutability::FullAccess
         } else {
             Mutability::ReadOnly
         });
+    definition.fallback_models = fallback_models;
+    let mut further = Vec::new();
+    definition.reasoning_effort = effort_of(fields.reasoning_effort.as_ref(), &mut further);
+    notes.extend(further.into_iter().map(below));
+    definition.prompt_mode = fields.prompt_mode.unwrap_or_default();
+    definition.execution_mode = fields.execution_mode.unwrap_or_default();
     Ok(AgentFile { definition, notes })
 }
 
@@ -292,18 +325,13 @@ fn front_matter(text: &str) -> Option<(&str, &str)> {
 
 /// Each once, under Pi's names; and those that nobody can have.
 fn translated(names: Vec<String>) -> (Vec<String>, Vec<String>) {
-    let (mut tools, mut unknown) = (Vec::new(), Vec::new());
-    for name in names {
-        let own = ALIASES
-            .iter()
-            .find(|(alias, _)| *alias == name)
-            .map_or(name.as_str(), |(_, own)| own);
-        let list = if is_known(own) { &mut tools } else { &mut unknown };
-        if !list.iter().any(|there| there == own) {
-            list.push(own.to_string());
-        }
-    }
-    (tools, unknown)
+    let own = |name: String| {
+        let alias = ALIASES.iter().find(|(alias, _)| *alias == name);
+        alias.map_or(name, |(_, own)| (*own).to_string())
+    };
+    let names = names.into_iter().map(own).collect();
+    let done = finalise_tools(names, UnknownTools::Dropped, &[], Mutability::FullAccess);
+    (done.tools, done.unknown)
 }
 
 fn known_tools(names: &[Spanned<String>]) -> Result<Vec<String>, FileNote> {
@@ -318,10 +346,13 @@ fn known_tools(names: &[Spanned<String>]) -> Result<Vec<String>, FileNote> {
     }
 }
 
-fn models_of(
-    model: Option<&Spanned<String>>,
-    fallback: Option<&Spanned<Vec<String>>>,
-) -> Result<Vec<String>, FileNote> {
+/// An empty name is none, as no model is.
+fn model_of(model: Option<&Spanned<String>>) -> Option<String> {
+    let model = model.map(|model| model.value.trim().to_string());
+    model.filter(|model| !model.is_empty())
+}
+
+fn fallback_of(fallback: Option<&Spanned<Vec<String>>>) -> Result<Option<Vec<String>>, FileNote> {
     if let Some(fallback) = fallback {
         let models = &fallback.value;
         let each_once = models.iter().collect::<BTreeSet<_>>().len() == models.len();
@@ -335,11 +366,7 @@ fn models_of(
             ));
         }
     }
-    let first = model.map(|model| model.value.clone());
-    let further = fallback
-        .map(|fallback| fallback.value.clone())
-        .unwrap_or_default();
-    Ok(first.into_iter().chain(further).collect())
+    Ok(fallback.map(|fallback| fallback.value.clone()))
 }
 
 fn wanted<'a>(field: &str, value: Option<&'a Spanned<String>>) -> Result<&'a Spanned<String>, FileNote> {
@@ -360,7 +387,7 @@ fn check_name(name: &Spanned<String>) -> Result<(), FileNote> {
     }
 }
 
-fn is_agent_name(name: &str) -> bool {
+pub(crate) fn is_agent_name(name: &str) -> bool {
     let plain = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-' || byte == b'_';
     name.len() <= NAME_CHARS_MAX
         && name.starts_with(|first: char| first.is_ascii_lowercase())
@@ -429,17 +456,23 @@ mod tests {
             ("scout", "d", "p")
         );
         assert_eq!(scout.mutability, Mutability::ReadOnly);
-        assert_eq!(scout.tools.unwrap(), READING_TOOLS);
+        let mut reading = READING_TOOLS.map(str::to_string);
+        reading.sort_unstable();
+        assert_eq!(scout.tools.unwrap(), reading);
     }
 
     #[test]
     fn everything_can_be_said() {
         let all = yaml(&format!(
-            "{SMALLEST}allowed_tools: [read, bash]\nmodel: a/one\nfallback_models: [b/two]\ntimeout_ms: 5000\nrouting:\n  category: review\n  cost: low\n  use_when: [now]\n  avoid_when: []\n"
+            "{SMALLEST}allowed_tools: [read, bash]\nmodel: a/one\nfallback_models: [b/two]\ntimeout_ms: 5000\nreasoning_effort: high\nprompt_mode: append\nexecution_mode: sequential\nrouting:\n  category: review\n  cost: low\n  use_when: [now]\n  avoid_when: []\n"
         ));
-        assert_eq!(all.tools.unwrap(), ["read", "bash"]);
+        assert_eq!(all.tools.unwrap(), ["bash", "read"]);
         assert_eq!(all.mutability, Mutability::FullAccess);
-        assert_eq!(all.models, ["a/one", "b/two"]);
+        assert_eq!(all.models, ["a/one"]);
+        assert_eq!(all.fallback_models.unwrap(), ["b/two"]);
+        assert_eq!(all.reasoning_effort, Some(ReasoningEffort::High));
+        assert_eq!(all.prompt_mode, PromptMode::Append);
+        assert_eq!(all.execution_mode, ExecutionMode::Sequential);
         assert_eq!(all.total_timeout, Some(Duration::from_secs(5)));
         assert_eq!(all.routing.unwrap().use_when, ["now"]);
         let denied = yaml(&format!("{SMALLEST}denied_tools: [grep]\n")).tools.unwrap();
@@ -492,7 +525,7 @@ mod tests {
     fn files_of_others_are_understood() {
         let text = "---\nname: code-reviewer\ndescription: Reviews.\ntools: Read, Grep, Task\nmodel: sonnet\n---\nReview it.\n";
         let file = read_agent_markdown("x", text).unwrap();
-        assert_eq!(file.definition.tools.unwrap(), ["read", "grep"]);
+        assert_eq!(file.definition.tools.unwrap(), ["grep", "read"]);
         assert_eq!(file.definition.mutability, Mutability::ReadOnly);
         assert_eq!(file.definition.instructions, "Review it.");
         assert!(file.definition.models.is_empty());

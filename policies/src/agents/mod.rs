@@ -7,10 +7,11 @@ mod file;
 mod routing;
 
 pub use built_in::built_in_agents;
+pub(crate) use file::is_agent_name;
 pub use file::{AGENT_FILE_BYTES_MAX, AgentFile, FileNote, read_agent_markdown, read_agent_yaml};
-pub use routing::{Category, RelativeCost, Routing, routing_matrix};
+pub use routing::{Category, RelativeCost, Routing, routing_matrix, routing_summary};
 
-use crate::domain::{ModelFamily, Reason, ReasonCode, WhatToRun};
+use crate::domain::{ExecutionMode, ModelFamily, PromptMode, Reason, ReasonCode, ReasoningEffort, WhatToRun};
 use crate::nearest::nearest_name;
 use crate::skill_file::SkillFile;
 use crate::sub_agent_prompt::RETRIEVAL_TOOL;
@@ -47,8 +48,22 @@ pub struct AgentDefinition {
     pub routing: Option<Routing>,
     /// The models it asks for, in order of preference; empty for whatever is set.
     pub models: Vec<String>,
+    /// The models to go on with behind whichever runs first, instead of those that are set for all; none for these.
+    pub fallback_models: Option<Vec<String>>,
+    /// How much the model thinks; none for what its provider does.
+    pub reasoning_effort: Option<ReasoningEffort>,
+    /// Sampling temperature; none for what is set for all.
+    pub temperature: Option<f64>,
+    /// Where the instructions stand.
+    pub prompt_mode: PromptMode,
+    /// Whether calls of one turn that ask it run at the same time.
+    pub execution_mode: ExecutionMode,
     /// From admission to the end, at most, where nobody set a time.
     pub total_timeout: Option<Duration>,
+    /// Somebody set that time for this agent: it holds over what is set for all.
+    pub total_set: bool,
+    /// Between two events, at most; none for what is set for all.
+    pub inactivity_timeout: Option<Duration>,
     /// What its instructions name relative to themselves is found there.
     pub directory: Option<PathBuf>,
 }
@@ -65,7 +80,14 @@ impl AgentDefinition {
             styles: BTreeMap::new(),
             routing: None,
             models: Vec::new(),
+            fallback_models: None,
+            reasoning_effort: None,
+            temperature: None,
+            prompt_mode: PromptMode::default(),
+            execution_mode: ExecutionMode::default(),
             total_timeout: None,
+            total_set: false,
+            inactivity_timeout: None,
             directory: None,
         }
     }
@@ -75,14 +97,10 @@ impl AgentDefinition {
         Self {
             what: WhatToRun::Skill(name.into()),
             description: skill.description.unwrap_or_default(),
-            instructions: skill.instructions,
             tools: None,
-            mutability: Mutability::FullAccess,
-            styles: BTreeMap::new(),
-            routing: None,
             models: skill.model.into_iter().collect(),
-            total_timeout: None,
             directory: Some(directory),
+            ..Self::new("", skill.instructions)
         }
     }
 
@@ -113,6 +131,18 @@ impl AgentDefinition {
     /// The models it asks for, in order of preference.
     pub fn models<Name: Into<String>>(mut self, models: impl IntoIterator<Item = Name>) -> Self {
         self.models = models.into_iter().map(Into::into).collect();
+        self
+    }
+
+    /// The models to go on with behind whichever runs first, instead of those that are set for all.
+    pub fn fallback_models<Name: Into<String>>(mut self, models: impl IntoIterator<Item = Name>) -> Self {
+        self.fallback_models = Some(models.into_iter().map(Into::into).collect());
+        self
+    }
+
+    /// How much its model thinks, where the provider lets one choose.
+    pub fn reasoning_effort(mut self, effort: ReasoningEffort) -> Self {
+        self.reasoning_effort = Some(effort);
         self
     }
 

@@ -44,6 +44,17 @@ pub enum RelativeCost {
     High,
 }
 
+impl RelativeCost {
+    /// As it stands in files and on the screen.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Low => "low",
+            Self::Medium => "medium",
+            Self::High => "high",
+        }
+    }
+}
+
 /// When to ask it, and when not.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -81,6 +92,38 @@ pub fn routing_matrix<'a>(agents: impl IntoIterator<Item = &'a AgentDefinition>)
         )
     });
     lines.collect()
+}
+
+/// When to ask whom, for a person: a line an agent, and below it when it is worth asking and when not.
+pub fn routing_summary<'a>(agents: impl IntoIterator<Item = &'a AgentDefinition>) -> String {
+    let mut lines = Vec::new();
+    for agent in in_order(agents) {
+        let Some(routing) = &agent.routing else {
+            lines.push(format!("- **{}** — —", agent.name()));
+            continue;
+        };
+        let trigger = routing
+            .key_trigger
+            .as_ref()
+            .map(|trigger| format!(" — {trigger}"));
+        lines.push(format!(
+            "- **{}** [{}, {} cost]{}",
+            agent.name(),
+            routing.category.word(),
+            routing.cost.word(),
+            trigger.unwrap_or_default()
+        ));
+        for (heading, entries) in [
+            ("Use when", &routing.use_when),
+            ("Avoid when", &routing.avoid_when),
+        ] {
+            if !entries.is_empty() {
+                lines.push(format!("  {heading}:"));
+                lines.extend(entries.iter().map(|entry| format!("  - {entry}")));
+            }
+        }
+    }
+    lines.join("\n")
 }
 
 /// By name, as people sort names: `_` before `-` before digits before letters.

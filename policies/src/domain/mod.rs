@@ -7,6 +7,7 @@ mod ending;
 mod family;
 mod group;
 mod id;
+mod manner;
 mod request;
 mod retrieval;
 mod routing;
@@ -22,6 +23,7 @@ pub use ending::{AttemptEnding, EndFacts, ModelFault, Overrun};
 pub use family::ModelFamily;
 pub use group::{GroupId, GroupMember, Subtask};
 pub use id::{AttemptNumber, RunId, RunIdError, SessionId};
+pub use manner::{ExecutionMode, PromptMode, ReasoningEffort};
 pub use request::{Briefing, Clocks, CutTool, Persistence, RunRequest};
 pub use retrieval::{Retrieval, RetrievalEngine};
 pub use routing::{

@@ -2,7 +2,7 @@
 //!
 //! Every group has the default that holds where nobody said anything, so that a request of an older journal is read.
 
-use super::{Inherited, ModelFamily, RouteDecision, RouteSettings, Tier};
+use super::{Inherited, ModelFamily, PromptMode, ReasoningEffort, RouteDecision, RouteSettings, Tier};
 
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -34,8 +34,18 @@ pub struct RunTerms {
     pub styles: BTreeMap<ModelFamily, String>,
     /// What the sub-agent is told of its surroundings.
     pub surroundings: Surroundings,
+    /// How much the model thinks; none for what its provider does.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reasoning_effort: Option<ReasoningEffort>,
+    /// Where the instructions stand.
+    #[serde(skip_serializing_if = "is_default")]
+    pub prompt_mode: PromptMode,
     /// Where the host keeps the session that asked. One that was never written cannot come back.
     pub session_file: Option<PathBuf>,
+}
+
+fn is_default<T: Default + PartialEq>(value: &T) -> bool {
+    *value == T::default()
 }
 
 /// What a sub-agent is told of the place it works in, besides its instructions.

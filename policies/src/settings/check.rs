@@ -46,6 +46,13 @@ pub(super) fn check_value(key: &Key, value: &Value, below: &Value) -> Checked {
         Kind::Int { min, max, .. } => single(whole(value, min, max)),
         Kind::Number { min, max } => single(number(value, min, max)),
         Kind::Texts => texts(key.path, value),
+        Kind::TextsOnce { max } => texts_once(key.path, value, max),
+        Kind::AnyText => single(
+            value
+                .as_str()
+                .map(Value::from)
+                .ok_or_else(|| expected("string", value)),
+        ),
         Kind::TierTexts => {
             let below = below.as_object().cloned().unwrap_or_default();
             tiers(key.path, value, below, |item| text(item).map(Value::from), true)
@@ -157,6 +164,20 @@ fn texts(path: &str, value: &Value) -> Checked {
         }
     }
     Checked::good(Value::Array(kept))
+}
+
+fn texts_once(path: &str, value: &Value, max: usize) -> Checked {
+    let checked = texts(path, value);
+    let items = checked.value.as_ref().and_then(Value::as_array);
+    let Some(items) = items else { return checked };
+    if items.len() > max {
+        return Checked::bad(path, format!("expected {max} at most, got {}", items.len()));
+    }
+    let again = (1..items.len()).find(|at| items[..*at].contains(&items[*at]));
+    match again {
+        Some(at) => Checked::bad(path, format!("expected each once, got {} again", items[at])),
+        None => checked,
+    }
 }
 
 fn tiers(

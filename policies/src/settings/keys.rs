@@ -1,5 +1,7 @@
 //! Every key, with its default and its bounds. The order is the order of warnings and of `config show`.
 
+use crate::domain::{ExecutionMode, PromptMode, ReasoningEffort};
+
 /// What a value must be.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Kind {
@@ -23,6 +25,12 @@ pub enum Kind {
     Word(&'static [&'static str]),
     /// A list of texts that are not blank.
     Texts,
+    /// A list of so many texts at most, each once and none blank.
+    TextsOnce {
+        max: usize,
+    },
+    /// Any text.
+    AnyText,
     /// A path below the workspace.
     PathInside,
     /// A text for each tier, merged over the defaults; `null` takes a tier out.
@@ -127,12 +135,12 @@ pub const SECTIONS: [&str; 11] = [
     "retrieval",
 ];
 
-use Kind::{Flag, Number, PathInside, Program, Text, Texts, TierTexts, ToolInts, Word};
+use Kind::{AnyText, Flag, Number, PathInside, Program, Text, Texts, TextsOnce, TierTexts, ToolInts, Word};
 use Trust::{Free, Limit, Outside};
 
 /// Every key, in order. Up to `promptInjection.enabled` they are the peer's too.
 #[rustfmt::skip]
-pub const KEYS: [Key; 65] = [
+pub const KEYS: [Key; 66] = [
     key("defaultProvider", Text, r#""openrouter""#, Outside, "whose models bare names are")
         .note("until it is set, models are called as Pi calls them, provider/id"),
     key("routingModel", Text, r#""anthropic/claude-3-5-haiku""#, Outside, "the model that writes and judges briefs")
@@ -195,7 +203,8 @@ pub const KEYS: [Key; 65] = [
     key("traceObservability.regressionWindowSize", int(3, 50), "10", Limit, "how far back a regression is looked for"),
     key("traceObservability.maxTracesPerSkill", int(5, 200), "20", Limit, "so many traces of a skill are kept"),
     key("agents.enabled", Flag, "true", Free, "give the main agent a tool for each agent"),
-    key("agents.disabled", Texts, "[]", Free, "agents that nobody may ask, by name"),
+    key("agents.disabled", Texts, "[]", Limit, "agents that nobody may ask, by name"),
+    key("agents.disabledTools", Texts, "[]", Limit, "tools that no sub-agent gets, Pi's own among them"),
     key("promptInjection.enabled", Flag, "true", Free, "teach the main agent when to delegate")
         .note("in Pi"),
     key("startUpTimeoutMs", int(1_000, 600_000), "60000", Limit, "time until the sub-agent's first event"),
@@ -218,3 +227,73 @@ pub const KEYS: [Key; 65] = [
         .note("by `impresario parallel`"),
     key("traceObservability.trendWindow", int(2, 50), "5", Free, "so many runs make a trend"),
 ];
+
+/// The fields of `agents.<name>`, in order; most of them are the peer's too. Nothing is their default: what the agent
+/// says of itself holds.
+#[rustfmt::skip]
+pub const AGENT_KEYS: [Key; 11] = [
+    key("enabled", Flag, "true", Limit, "it can be asked"),
+    key("model", Text, "", Outside, "the model it runs on")
+        .note("in Pi; on the command line where no model is named"),
+    key("fallbackModels", TextsOnce { max: 5 }, "", Outside, "the models to go on with, instead of those for all")
+        .note("as model"),
+    key("reasoningEffort", Word(&ReasoningEffort::WORDS), "", Outside, "how much its model thinks")
+        .note("in nested Pi, and at providers of OpenAI's kind, Google and Ollama"),
+    key("temperature", Number { min: 0.0, max: 2.0 }, "", Free, "its sampling temperature"),
+    key("timeoutMs", int(1, 3_600_000), "", Limit, "time for a run of it, over totalTimeoutMs"),
+    key("inactivityTimeoutMs", int(5_000, 600_000), "", Limit, "time without an event of it"),
+    key("allowedTools", Texts, "", Outside, "its tools, and nothing else"),
+    key("deniedTools", Texts, "", Limit, "tools that it does not get"),
+    key("promptMode", Word(&PromptMode::WORDS), "", Free, "its instructions are the system prompt, or stand behind Pi's"),
+    key("executionMode", Word(&ExecutionMode::WORDS), "", Free, "calls of one turn that ask it run at the same time, or not"),
+];
+
+/// A key of pi-blackbytes that is understood and checked, and that nothing here acts on yet.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct LaterKey {
+    /// The object it stands in; empty for the section itself.
+    pub section: &'static str,
+    pub key: Key,
+}
+
+const fn later(section: &'static str, name: &'static str, kind: Kind) -> LaterKey {
+    LaterKey {
+        section,
+        key: key(name, kind, "", Free, ""),
+    }
+}
+
+/// The objects of `blackbytes` that belong to what is not here yet.
+pub const LATER_SECTIONS: [&str; 5] = [
+    "hashline_edit",
+    "websearch",
+    "context7",
+    "ui",
+    "system_prompt_log",
+];
+
+/// What may stand in them.
+#[rustfmt::skip]
+pub const LATER_KEYS: [LaterKey; 18] = [
+    later("hashline_edit", "enabled", Flag),
+    later("hashline_edit", "strict_patch", Flag),
+    later("websearch", "provider", Word(&["exa", "tavily"])),
+    later("websearch", "exa_api_key", AnyText),
+    later("websearch", "tavily_api_key", AnyText),
+    later("context7", "api_key", AnyText),
+    later("ui", "bash_wrapper_enabled", Flag),
+    later("ui", "bash_max_preview_lines", int(0, 1_000)),
+    later("ui", "bash_max_expanded_lines", int(0, 5_000)),
+    later("ui", "bash_dim_output", Flag),
+    later("ui", "read_tool_display", Word(&["compact", "preview"])),
+    later("ui", "sub_agent_display", Word(&["compact", "full", "minimal"])),
+    later("system_prompt_log", "enabled", Flag),
+    later("system_prompt_log", "path", Text),
+    later("system_prompt_log", "capture_agent_start", Flag),
+    later("system_prompt_log", "capture_provider_system", Flag),
+    later("system_prompt_log", "include_nested", Flag),
+    later("system_prompt_log", "dedupe", Flag),
+];
+
+/// The field of `sub_agents.<name>` that nothing here acts on yet.
+pub const LATER_AGENT_KEY: Key = key("artifactCapture", Flag, "", Free, "");

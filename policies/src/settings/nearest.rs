@@ -1,7 +1,13 @@
 //! Which key was meant?
 
-use super::keys::{KEYS, SECTIONS};
+use super::keys::{KEYS, LATER_SECTIONS, SECTIONS};
 use crate::nearest::nearest_name;
+
+/// The key of `blackbytes` closest to what was written, if any is close.
+pub(super) fn nearest_of_peer(written: &str) -> Option<&'static str> {
+    let ours = ["disabled_tools", "disabled_sub_agents", "sub_agents"];
+    nearest_name(written, ours.into_iter().chain(LATER_SECTIONS))
+}
 
 /// The key or section closest to what was written, if any is close.
 pub fn nearest_key(written: &str) -> Option<&'static str> {

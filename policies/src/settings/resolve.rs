@@ -1,11 +1,16 @@
 //! From the texts of files to one value for every key.
 
+use super::agents::AgentSettings;
 use super::check::{check_value, kind_of};
-use super::keys::{KEYS, Key, Kind, SECTIONS, Trust};
-use super::nearest::nearest_key;
-use super::{OUR_SECTION, PEER_SECTION};
+use super::keys::{
+    AGENT_KEYS, KEYS, Key, Kind, LATER_AGENT_KEY, LATER_KEYS, LATER_SECTIONS, SECTIONS, Trust,
+};
+use super::nearest::{nearest_key, nearest_of_peer};
+use super::{BLACKBYTES_SECTION, OUR_SECTION, PEER_SECTION};
+use crate::agents::is_agent_name;
+use crate::nearest::nearest_name;
 use serde_json::Value;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::LazyLock;
 
 /// A settings file larger than this is not read.
@@ -98,6 +103,11 @@ pub enum NoticeKind {
         /// Why not.
         why: &'static str,
     },
+    /// It is understood, and nothing here acts on it yet.
+    NotYet {
+        /// The key.
+        key: String,
+    },
 }
 
 impl Notice {
@@ -128,6 +138,9 @@ impl Notice {
             NoticeKind::Untrusted { key, why } => {
                 format!("{file}: setting ignored in an untrusted workspace — {section}.{key}: {why}")
             }
+            NoticeKind::NotYet { key } => {
+                format!("{file}: {section}.{key} is understood, and not acted on yet")
+            }
         }
     }
 }
@@ -137,8 +150,12 @@ impl Notice {
 pub struct Resolved {
     /// One for each key, in order.
     pub values: Vec<ResolvedValue>,
+    /// What is set for single agents.
+    pub agents: BTreeMap<String, AgentSettings>,
     /// In the order of files, sections and keys.
     pub notices: Vec<Notice>,
+    /// What is understood and not acted on yet.
+    pub not_yet: Vec<Notice>,
 }
 
 impl Resolved {
@@ -171,7 +188,9 @@ static KNOWN: LazyLock<BTreeSet<(&str, &str)>> = LazyLock::new(|| {
 pub fn resolve_settings(files: &[SettingsFile<'_>]) -> Resolved {
     let mut resolved = Resolved {
         values: DEFAULTS.clone(),
+        agents: BTreeMap::new(),
         notices: Vec::new(),
+        not_yet: Vec::new(),
     };
     for file in files {
         apply_file(file, &mut resolved);
@@ -191,20 +210,27 @@ fn apply_file(file: &SettingsFile<'_>, resolved: &mut Resolved) {
     if text.len() > FILE_BYTES_MAX {
         return failed(format!("more than {FILE_BYTES_MAX} bytes"), None);
     }
-    let root: Value = match serde_json::from_str(text) {
+    // An editor may have put a mark of the byte order there.
+    let root: Value = match serde_json::from_str(text.strip_prefix('\u{FEFF}').unwrap_or(text)) {
         Ok(Value::Null) => return failed("the file holds null".to_string(), None),
         Ok(root) => root,
         Err(error) => return failed(error.to_string(), Some(error.line())),
     };
-    for section in [PEER_SECTION, OUR_SECTION] {
+    for section in [PEER_SECTION, BLACKBYTES_SECTION, OUR_SECTION] {
         match root.get(section) {
-            None | Some(Value::Null) => {}
-            Some(values @ Value::Object(_)) => Section {
-                file,
-                section,
-                resolved,
+            None => {}
+            Some(Value::Null) if section != BLACKBYTES_SECTION => {}
+            Some(values @ Value::Object(_)) => {
+                let mut section = Section {
+                    file,
+                    section,
+                    resolved,
+                };
+                match section.section {
+                    BLACKBYTES_SECTION => section.apply_blackbytes(values),
+                    _ => section.apply(values),
+                }
             }
-            .apply(values),
             Some(other) => {
                 let kind = NoticeKind::SectionNotObject { got: kind_of(other) };
                 resolved.notices.push(Notice {
@@ -248,25 +274,174 @@ impl Section<'_, '_> {
                 },
             };
             if let Some(value) = holder.get(name) {
-                self.apply_value(at, value);
+                self.apply_value(at, value, path);
+            }
+        }
+        for (name, values) in values
+            .get("agents")
+            .and_then(Value::as_object)
+            .into_iter()
+            .flatten()
+        {
+            if values.is_object() && is_agent_name(name) && !KNOWN.contains(&("agents", name.as_str())) {
+                self.apply_agent(name, values, &format!("agents.{name}"));
             }
         }
         self.unknown_keys(values);
     }
 
-    fn apply_value(&mut self, at: usize, value: &Value) {
+    /// The object of pi-blackbytes: its words for our keys, and what is not acted on yet.
+    fn apply_blackbytes(&mut self, values: &Value) {
+        for (written, path) in [
+            ("disabled_tools", "agents.disabledTools"),
+            ("disabled_sub_agents", "agents.disabled"),
+        ] {
+            let at = KEYS.iter().position(|key| key.path == path);
+            if let Some((at, value)) = at.zip(values.get(written)) {
+                self.apply_value(at, value, written);
+            }
+        }
+        self.check_later(values);
+        match values.get("sub_agents") {
+            None => {}
+            Some(Value::Object(agents)) => {
+                for (name, values) in agents {
+                    self.apply_agent(name, values, &format!("sub_agents.{name}"));
+                }
+            }
+            Some(other) => self.not_an_object("sub_agents", other),
+        }
+        let known = ["disabled_tools", "disabled_sub_agents", "sub_agents"];
+        for name in values.as_object().into_iter().flat_map(|values| values.keys()) {
+            let known = known.iter().chain(&LATER_SECTIONS).any(|known| known == name);
+            // The peer keeps what it does not know; only a slip of the finger is told.
+            if let Some(nearest) = nearest_of_peer(name).filter(|_| !known) {
+                self.notice(NoticeKind::Unknown {
+                    key: name.clone(),
+                    nearest: Some(nearest),
+                });
+            }
+        }
+    }
+
+    /// What nothing here acts on yet is checked all the same, so that it holds when something does.
+    fn check_later(&mut self, values: &Value) {
+        for section in LATER_SECTIONS {
+            let Some(value) = values.get(section) else {
+                continue;
+            };
+            let is_switch = section == "hashline_edit" && value.is_boolean();
+            if !value.is_object() && !is_switch {
+                self.not_an_object(section, value);
+                continue;
+            }
+            self.not_yet(section.to_string());
+            for later in LATER_KEYS.iter().filter(|later| later.section == section) {
+                if let Some(value) = value.get(later.key.path) {
+                    let prefix = format!("{section}.{}", later.key.path);
+                    self.complain(
+                        &later.key,
+                        &prefix,
+                        check_value(&later.key, value, &Value::Null).complaints,
+                    );
+                }
+            }
+        }
+    }
+
+    /// What is said of one agent, at this place of the section.
+    fn apply_agent(&mut self, name: &str, values: &Value, place: &str) {
+        let Some(fields) = values.as_object() else {
+            self.not_an_object(place, values);
+            return;
+        };
+        for key in &AGENT_KEYS {
+            if let Some(value) = fields.get(key.path) {
+                self.apply_field(name, key, value, &format!("{place}.{}", key.path));
+            }
+        }
+        for (field, value) in fields {
+            if self.section == BLACKBYTES_SECTION && field == LATER_AGENT_KEY.path {
+                let prefix = format!("{place}.{field}");
+                let checked = check_value(&LATER_AGENT_KEY, value, &Value::Null);
+                self.complain(&LATER_AGENT_KEY, &prefix, checked.complaints);
+                self.not_yet(prefix);
+            } else if AGENT_KEYS.iter().all(|key| key.path != field) {
+                let nearest = nearest_name(field, AGENT_KEYS.iter().map(|key| key.path));
+                if nearest.is_some() || self.section != BLACKBYTES_SECTION {
+                    self.notice(NoticeKind::Unknown {
+                        key: format!("{place}.{field}"),
+                        nearest,
+                    });
+                }
+            }
+        }
+    }
+
+    fn apply_field(&mut self, name: &str, key: &'static Key, value: &Value, place: &str) {
+        let checked = check_value(key, value, &Value::Null);
+        self.complain(key, place, checked.complaints);
+        let Some(value) = checked.value else { return };
+        let said = self.resolved.agents.get(name).and_then(|said| said.get(key.path));
+        // Where nobody said anything, an agent may be asked, and nothing is taken from it.
+        let below = match (said, key.kind) {
+            (Some(said), _) => said.value.clone(),
+            (None, Kind::Flag) => Value::Bool(true),
+            (None, Kind::Texts) => Value::Array(Vec::new()),
+            (None, _) => Value::from(0),
+        };
+        if !self.file.trusted
+            && let Some(why) = refused(key, &below, &value)
+        {
+            self.notice(NoticeKind::Untrusted {
+                key: place.to_string(),
+                why,
+            });
+            return;
+        }
+        let origin = Origin::File(self.file.place, self.section);
+        let agent = self.resolved.agents.entry(name.to_string()).or_default();
+        agent.set(key, value, origin);
+    }
+
+    /// Complaints about a key that is written otherwise here.
+    fn complain(&mut self, key: &Key, written: &str, complaints: Vec<(String, String)>) {
+        for (place, why) in complaints {
+            let below = place.strip_prefix(key.path).unwrap_or_default();
+            self.notice(NoticeKind::Invalid {
+                key: format!("{written}{below}"),
+                why,
+            });
+        }
+    }
+
+    fn not_an_object(&mut self, place: &str, value: &Value) {
+        self.notice(NoticeKind::Invalid {
+            key: place.to_string(),
+            why: format!("expected object, got {}", written_kind(value)),
+        });
+    }
+
+    fn not_yet(&mut self, key: String) {
+        self.resolved.not_yet.push(Notice {
+            place: self.file.place,
+            section: Some(self.section),
+            kind: NoticeKind::NotYet { key },
+        });
+    }
+
+    /// Takes the value of a key that is written so in this section.
+    fn apply_value(&mut self, at: usize, value: &Value, written: &str) {
         let key = &KEYS[at];
         let below = self.resolved.values[at].value.clone();
         let checked = check_value(key, value, &below);
-        for (place, why) in checked.complaints {
-            self.notice(NoticeKind::Invalid { key: place, why });
-        }
+        self.complain(key, written, checked.complaints);
         let Some(value) = checked.value else { return };
         if !self.file.trusted
             && let Some(why) = refused(key, &below, &value)
         {
             self.notice(NoticeKind::Untrusted {
-                key: key.path.to_string(),
+                key: written.to_string(),
                 why,
             });
             return;
@@ -278,8 +453,9 @@ impl Section<'_, '_> {
     fn unknown_keys(&mut self, values: &Value) {
         for (name, value) in values.as_object().into_iter().flatten() {
             if SECTIONS.contains(&name.as_str()) {
-                for (inner, _) in value.as_object().into_iter().flatten() {
-                    if !KNOWN.contains(&(name.as_str(), inner.as_str())) {
+                for (inner, value) in value.as_object().into_iter().flatten() {
+                    let is_agent = name == "agents" && is_agent_name(inner) && value.is_object();
+                    if !is_agent && !KNOWN.contains(&(name.as_str(), inner.as_str())) {
                         self.unknown(format!("{name}.{inner}"));
                     }
                 }
@@ -331,6 +507,9 @@ fn raises(kind: Kind, below: &Value, value: &Value) -> bool {
         Some(_) | None => f64::INFINITY,
     };
     match (below, value) {
+        (Value::Bool(old), Value::Bool(new)) => *new && !*old,
+        // Each takes something away.
+        (Value::Array(old), Value::Array(new)) => !old.iter().all(|item| new.contains(item)),
         (Value::Object(old), Value::Object(new)) => {
             // A part that is not there falls back to the common ceiling, which is no lower than any default.
             let raised =
@@ -338,6 +517,14 @@ fn raises(kind: Kind, below: &Value, value: &Value) -> bool {
             new.iter().any(raised) || old.len() > new.len()
         }
         _ => limit(value) > limit(below),
+    }
+}
+
+/// The kind of a value as JSON has it: `null` is no object.
+fn written_kind(value: &Value) -> &'static str {
+    match value {
+        Value::Null => "null",
+        other => kind_of(other),
     }
 }
 

@@ -1,6 +1,6 @@
 //! The settings as JSON Schema, for editors.
 
-use super::keys::{KEYS, Key, Kind};
+use super::keys::{AGENT_KEYS, KEYS, Key, Kind};
 use serde_json::{Map, Value, json};
 
 /// The schema of our section.
@@ -19,6 +19,16 @@ pub fn settings_schema() -> Value {
             }
         }
     }
+    let fields = AGENT_KEYS
+        .iter()
+        .map(|key| (key.path.to_string(), schema_of(key)));
+    // What has another name than a key of the section is an agent.
+    root["agents"]["additionalProperties"] = json!({
+        "type": "object",
+        "description": "what holds for the agent of this name",
+        "additionalProperties": false,
+        "properties": fields.collect::<Map<_, _>>(),
+    });
     json!({
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": "impresario",
@@ -42,6 +52,13 @@ fn schema_of(key: &Key) -> Value {
         Kind::Number { min, max } => json!({"type": "number", "minimum": min, "maximum": max}),
         Kind::Flag => json!({"type": "boolean"}),
         Kind::Word(words) => json!({"type": "string", "enum": words}),
+        Kind::AnyText => json!({"type": "string"}),
+        Kind::TextsOnce { max } => json!({
+            "type": "array",
+            "items": {"type": "string", "minLength": 1},
+            "maxItems": max,
+            "uniqueItems": true,
+        }),
         Kind::Texts => json!({"type": "array", "items": {"type": "string", "minLength": 1}}),
         Kind::TierTexts => tiers(&json!({"type": ["string", "null"], "minLength": 1})),
         Kind::TierInts { min, max } => tiers(&json!({"type": "integer", "minimum": min, "maximum": max})),
@@ -51,7 +68,9 @@ fn schema_of(key: &Key) -> Value {
         }),
     };
     schema["description"] = json!(key.about);
-    schema["default"] = serde_json::from_str(key.default).unwrap_or(Value::Null);
+    if let Ok(default) = serde_json::from_str::<Value>(key.default) {
+        schema["default"] = default;
+    }
     schema
 }
 

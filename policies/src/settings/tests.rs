@@ -50,7 +50,8 @@ fn another(key: &Key) -> String {
             let other = words.iter().find(|word| format!("\"{word}\"") != key.default);
             format!("\"{}\"", other.expect("two words"))
         }
-        Kind::Texts => r#"["another"]"#.to_string(),
+        Kind::Texts | Kind::TextsOnce { .. } => r#"["another"]"#.to_string(),
+        Kind::AnyText => r#""""#.to_string(),
         Kind::TierTexts => r#"{"cheap":"another/one"}"#.to_string(),
         Kind::TierInts { min, .. } => format!("{{\"cheap\":{min}}}"),
         Kind::ToolInts { min, .. } => format!("{{\"read\":{min}}}"),
@@ -131,6 +132,107 @@ fn an_untrusted_workspace_cannot_name_or_raise() {
     assert_eq!(untrusted.get("historyWindow"), &json!(3));
     assert_eq!(untrusted.get("executionRouting.surfaceDecision"), &json!(true));
     assert_eq!(resolve_settings(&[workspace(text, true)]).notices, []);
+}
+
+fn agents_of(resolved: &Resolved, agent: &str, field: &str) -> String {
+    let value = resolved.agents.get(agent).and_then(|said| said.get(field));
+    value.map_or(String::new(), |value| {
+        format!("{} ({})", value.value, value.origin.in_words())
+    })
+}
+
+#[test]
+fn the_peers_words_are_understood_and_ours_win_field_by_field() {
+    let resolved = resolve_settings(&[home(
+        r#"{
+        "blackbytes": {
+            "disabled_tools": ["bash"], "disabled_sub_agents": ["reviewer"],
+            "sub_agents": {"oracle": {"model": "peer/one", "reasoningEffort": "high", "timeoutMs": 7}}
+        },
+        "impresario": {"agents": {"oracle": {"model": "our/one"}}}}"#,
+    )]);
+    assert_eq!(resolved.notices, []);
+    assert_eq!(
+        agents_of(&resolved, "oracle", "model"),
+        "\"our/one\" (home, impresario)"
+    );
+    assert_eq!(
+        agents_of(&resolved, "oracle", "timeoutMs"),
+        "7 (home, blackbytes)"
+    );
+    let configured = Configured::from(&resolved);
+    assert_eq!(configured.run.tools_disabled, ["bash"]);
+    assert_eq!(configured.agents_disabled, ["reviewer"]);
+}
+
+#[test]
+fn one_bad_field_never_drops_the_rest_and_each_is_named_as_it_is_written() {
+    let resolved = resolve_settings(&[home(
+        r#"{
+        "blackbytes": {
+            "disabled_tools": ["bash"], "disabled_sub_agents": 5, "disabld_tools": [],
+            "websearch": {"provider": "bing", "exa_api_key": "k"}, "ui": 5, "hashline_edit": false, "mine": 1,
+            "sub_agents": {
+                "oracle": {"timeoutMs": 0, "model": "a/b", "fallbackModels": ["x", "x"], "modle": "c", "zzz": 1, "artifactCapture": 1},
+                "explore": null
+            }
+        },
+        "impresario": {"agents": {"oracle": {"reasoningEffort": "ultra", "temperature": 1, "colour": "red"}, "enable": true}}}"#,
+    )]);
+    let expected = [
+        "invalid setting ignored — blackbytes.disabled_sub_agents: expected string[], got number",
+        "invalid setting ignored — blackbytes.websearch.provider: must be one of exa|tavily, got \"bing\"",
+        "invalid setting ignored — blackbytes.ui: expected object, got number",
+        "invalid setting ignored — blackbytes.sub_agents.oracle.fallbackModels: expected each once, got \"x\" again",
+        "invalid setting ignored — blackbytes.sub_agents.oracle.timeoutMs: must be a finite integer between 1 and 3600000, got 0",
+        "unknown setting blackbytes.sub_agents.oracle.modle; did you mean model?",
+        "invalid setting ignored — blackbytes.sub_agents.oracle.artifactCapture: expected boolean, got number",
+        "invalid setting ignored — blackbytes.sub_agents.explore: expected object, got null",
+        "unknown setting blackbytes.disabld_tools; did you mean disabled_tools?",
+        "invalid setting ignored — impresario.agents.oracle.reasoningEffort: must be one of off|minimal|low|medium|high|xhigh, got \"ultra\"",
+        "unknown setting impresario.agents.oracle.colour",
+        "unknown setting impresario.agents.enable; did you mean agents.enabled?",
+    ];
+    let said = lines(&resolved)
+        .into_iter()
+        .map(|line| line.replacen("home settings: ", "", 1));
+    assert_eq!(said.collect::<Vec<_>>(), expected);
+    assert_eq!(resolved.get("agents.disabledTools"), &json!(["bash"]));
+    assert_eq!(
+        agents_of(&resolved, "oracle", "model"),
+        "\"a/b\" (home, blackbytes)"
+    );
+    assert_eq!(
+        agents_of(&resolved, "oracle", "temperature"),
+        "1 (home, impresario)"
+    );
+    let not_yet = resolved.not_yet.iter().map(Notice::line).collect::<Vec<_>>();
+    let expected = ["hashline_edit", "websearch", "sub_agents.oracle.artifactCapture"]
+        .map(|key| format!("home settings: blackbytes.{key} is understood, and not acted on yet"));
+    assert_eq!(not_yet, expected);
+}
+
+#[test]
+fn an_untrusted_workspace_takes_from_agents_and_gives_them_nothing() {
+    let home = home(
+        r#"{"impresario":{"agents":{"disabled":["oracle"],"disabledTools":["bash"],
+            "explore":{"timeoutMs":5000,"deniedTools":["grep"],"enabled":false}}}}"#,
+    );
+    let gives = r#"{"impresario":{"agents":{"disabled":[],"disabledTools":["edit"],
+        "explore":{"timeoutMs":6000,"deniedTools":[],"enabled":true,"model":"x/y","allowedTools":["bash"],"reasoningEffort":"xhigh"},
+        "general":{"timeoutMs":5}}}}"#;
+    let given = resolve_settings(&[home, workspace(gives, false)]);
+    assert_eq!(given.notices.len(), 9, "{:?}", lines(&given));
+    assert_eq!(given.agents, resolve_settings(&[home]).agents);
+    assert_eq!(given.get("agents.disabled"), &json!(["oracle"]));
+    let takes = r#"{"impresario":{"agents":{"disabled":["oracle","general"],"disabledTools":["bash","edit"],
+        "explore":{"timeoutMs":4000,"deniedTools":["grep","read"]},"reviewer":{"enabled":false,"deniedTools":["grep"]}}}}"#;
+    let taken = resolve_settings(&[home, workspace(takes, false)]);
+    assert_eq!(taken.notices, []);
+    assert_eq!(
+        agents_of(&taken, "reviewer", "enabled"),
+        "false (workspace, impresario)"
+    );
 }
 
 #[test]

@@ -1,5 +1,6 @@
 //! The same values as the runtime takes them. Their defaults are those of the table, and stand nowhere else.
 
+use super::agents::AgentSettings;
 use super::resolve::{Origin, Resolved, resolve_settings};
 use crate::domain::{
     AnswerTerms, Clocks, DegradationSettings, HistorySettings, HistoryStrategy, HistoryTerms, MiddleMode,
@@ -36,6 +37,8 @@ pub struct Configured {
     pub agents_offered: bool,
     /// The agents that nobody may ask.
     pub agents_disabled: Vec<String>,
+    /// What is set for single agents.
+    pub agents: BTreeMap<String, AgentSettings>,
 }
 
 /// What a run is made with, whoever is asked for it: a built-in agent, a skill, an agent of the program.
@@ -57,8 +60,10 @@ pub struct RunSettings {
     pub questions_max: u32,
     /// The limits in time.
     pub clocks: Clocks,
-    /// Somebody set the total: it holds for agents with a time of their own too.
-    pub total_chosen: bool,
+    /// Who set the total: somebody's holds for agents with a time of their own too.
+    pub total_chosen: TotalChosen,
+    /// The tools that no sub-agent gets.
+    pub tools_disabled: Vec<String>,
     pub persistence: Persistence,
     /// Sampling temperature, where the runner supports it; none for what the provider does.
     pub temperature: Option<f64>,
@@ -71,6 +76,17 @@ pub struct RunSettings {
     /// What answers questions about the workspace.
     pub retrieval: Retrieval,
     pub terms: RunTerms,
+}
+
+/// Who said how long a run may take, the later before the earlier.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum TotalChosen {
+    /// Nobody: the agent's own time holds.
+    ByNobody,
+    /// A file, for all runs: it holds unless a file says more of the one agent.
+    ForAll,
+    /// The caller, for this run.
+    ForThisRun,
 }
 
 /// Traces kept when nothing is made of them.
@@ -169,6 +185,7 @@ impl Reader<'_> {
             teach_delegation: self.flag("promptInjection.enabled"),
             agents_offered: self.flag("agents.enabled"),
             agents_disabled: self.texts("agents.disabled"),
+            agents: self.0.agents.clone(),
         }
     }
 
@@ -191,7 +208,11 @@ impl Reader<'_> {
                 routing: self.time("routingTimeoutMs"),
                 grace: self.time("graceMs"),
             },
-            total_chosen: self.is_set("totalTimeoutMs"),
+            total_chosen: match self.is_set("totalTimeoutMs") {
+                true => TotalChosen::ForAll,
+                false => TotalChosen::ByNobody,
+            },
+            tools_disabled: self.texts("agents.disabledTools"),
             persistence: Persistence::default(),
             temperature: set("subAgentTemperature").map(|path| self.number(path)),
             overflow_ceiling_bytes: self.number("overflowCeilingBytes") as u64,

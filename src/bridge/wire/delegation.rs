@@ -7,7 +7,7 @@ use impresario_policies::delegation_block::{
     DELEGATE_TOOL, DELEGATION_SECTION, context_label, delegate_argument, delegate_tool_description,
     delegate_tool_name, delegation_block,
 };
-use impresario_policies::domain::SessionId;
+use impresario_policies::domain::{ExecutionMode, SessionId};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -38,6 +38,8 @@ pub struct DelegateTool {
     pub agent: Option<String>,
     /// The argument that says what is wanted.
     pub task: String,
+    /// Calls of it in one turn run one after the other.
+    pub sequential: bool,
     /// The tool.
     pub tool: ToolDefinition,
 }
@@ -78,6 +80,7 @@ fn skill_tool() -> DelegateTool {
     DelegateTool {
         agent: None,
         task: "task".into(),
+        sequential: false,
         tool: tool(name, about, properties, &["skill", "task"]),
     }
 }
@@ -92,6 +95,7 @@ fn agent_tool(agent: &AgentDefinition) -> DelegateTool {
     DelegateTool {
         agent: Some(agent.name().into()),
         task: wanted.name.into(),
+        sequential: agent.execution_mode == ExecutionMode::Sequential,
         tool: tool(
             delegate_tool_name(agent.name()),
             delegate_tool_description(agent),

@@ -5,7 +5,7 @@ mod wire;
 use super::arguments::{HowArguments, ParallelArguments};
 use super::exit::{Failure, code_of};
 use super::output::{print, print_json, say};
-use super::run::{Workspace, cancel_on_interrupt, needs_model};
+use super::run::{Workspace, cancel_on_interrupt, names_a_model, needs_model};
 use super::runs::settle;
 use crate::runtime::{Group, GroupId, GroupOutcome, Runtime, SubAgent, SubAgentGroup, Subtask};
 use crate::settings::Settings;
@@ -120,7 +120,9 @@ fn group_of(
     limits.call_output_units_max = arguments.max_output_chars.map(i64::from);
     let like = match &arguments.skill {
         Some(skill) => SubAgentGroup::like_request(resolve(settings, "cli", order(skill, workspace))?),
-        None if settings.means.chain.is_empty() => return Err(needs_model(&settings.means.runner)),
+        None if settings.means.chain.is_empty() && !names_a_model(settings, workspace, &arguments.agent) => {
+            return Err(needs_model(&settings.means.runner));
+        }
         None => SubAgentGroup::like(SubAgent::new(&arguments.agent, "").spawned_with(
             settings,
             &workspace.directory,

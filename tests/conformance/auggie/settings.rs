@@ -102,7 +102,7 @@ pub fn warning(kind: &NoticeKind) -> Option<Json> {
             entries.push(("key", text(key)));
             entries.push(("message", text(&format!("auggieRouter.{key}: {why}"))));
         }
-        NoticeKind::Unknown { .. } | NoticeKind::Untrusted { .. } => return None,
+        NoticeKind::Unknown { .. } | NoticeKind::Untrusted { .. } | NoticeKind::NotYet { .. } => return None,
     }
     Some(object(entries))
 }

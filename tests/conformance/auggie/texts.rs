@@ -4,7 +4,7 @@ use crate::json::Json;
 use crate::vectors::{Answer, Case};
 use impresario_policies::compat::{cut_units, last_units, trim};
 use impresario_policies::model_mapping::{ModelMappingError, map_model};
-use impresario_policies::output_sanitizer::{SanitizerSettings, sanitize_output};
+use impresario_policies::output_sanitizer::{Keeps, SanitizerSettings, sanitize_output};
 use impresario_policies::redact::redact;
 use serde_json::json;
 
@@ -44,6 +44,7 @@ pub fn output_sanitizer(case: &Case) -> Answer {
             .get("final_output_max_chars")
             .and_then(Json::as_number)
             .unwrap_or(0.0) as usize,
+        keeps: Keeps::Beginning,
     };
     let ours = sanitize_output(case.text("text"), &settings);
     Answer::value(json!({

@@ -174,6 +174,7 @@ impl AgentLoop {
                 self.toolbox.definitions()
             },
             temperature: self.request.temperature,
+            reasoning_effort: self.request.reasoning_effort,
             json: false,
             tokens_max: self.parts.tokens_max,
         };

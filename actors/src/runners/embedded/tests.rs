@@ -9,7 +9,7 @@ use crate::models::OfflineModel;
 use crate::program::ProgramThreads;
 use async_trait::async_trait;
 use impresario_policies::attempt_ending::read_ending;
-use impresario_policies::domain::{AttemptEnding, AttemptNumber, Containment, Replay, RunId};
+use impresario_policies::domain::{AttemptEnding, AttemptNumber, Containment, PromptMode, Replay, RunId};
 use impresario_policies::sub_agent_prompt::RETRIEVAL_TOOL;
 use serde_json::{Value, json};
 use std::cell::RefCell;
@@ -200,6 +200,8 @@ impl Stage {
             session_file: place.join("session.jsonl"),
             resume: self.resume.clone(),
             temperature: None,
+            reasoning_effort: None,
+            prompt_mode: PromptMode::default(),
             environment: BTreeMap::new(),
             grace: Duration::from_millis(50),
         }

@@ -1,6 +1,7 @@
 //! How a nested Pi is called: what each version understands, and nothing a version does not.
 
 use crate::gateways::AttemptRequest;
+use impresario_policies::domain::PromptMode;
 use std::fmt;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
@@ -20,7 +21,7 @@ impl PiVersion {
     /// The oldest version that was driven in our tests.
     pub const OLDEST: Self = Self::of(0, 74, 0);
     /// Projects are trusted or not from here on, and `--no-approve` says not.
-    const PROJECT_TRUST: Self = Self::of(0, 79, 0);
+    pub(super) const PROJECT_TRUST: Self = Self::of(0, 79, 0);
 
     const fn of(major: u32, minor: u32, patch: u32) -> Self {
         Self { major, minor, patch }
@@ -59,6 +60,8 @@ fn version_in(word: &str) -> Option<PiVersion> {
 pub struct AttemptFiles {
     /// The system prompt, none when the agent has none.
     pub system_prompt: Option<PathBuf>,
+    /// Whether it takes the place of Pi's or stands behind it.
+    pub prompt_mode: PromptMode,
     pub extension: PathBuf,
 }
 
@@ -75,11 +78,19 @@ pub fn arguments(version: PiVersion, request: &AttemptRequest, files: &AttemptFi
     } else {
         arguments.pair("--tools", tools.join(","));
     }
-    if let Some(system_prompt) = &files.system_prompt {
-        arguments.pair("--system-prompt", path(system_prompt));
+    if let Some(effort) = request.reasoning_effort {
+        arguments.pair("--thinking", effort.word());
     }
+    let appended = match (&files.system_prompt, files.prompt_mode) {
+        (Some(system_prompt), PromptMode::Append) => path(system_prompt),
+        (Some(system_prompt), PromptMode::Static) => {
+            arguments.pair("--system-prompt", path(system_prompt));
+            String::new()
+        }
+        (None, _) => String::new(),
+    };
     // Without it Pi looks for such a file in the workspace, trusted or not.
-    arguments.pair("--append-system-prompt", "");
+    arguments.pair("--append-system-prompt", appended);
     arguments.flag("--no-extensions");
     arguments.pair("--extension", path(&files.extension));
     arguments.flag("--no-skills");
@@ -137,7 +148,7 @@ pub fn prompt_text(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use impresario_policies::domain::{AttemptNumber, RunId};
+    use impresario_policies::domain::{AttemptNumber, ReasoningEffort, RunId};
     use std::time::Duration;
 
     fn request(tools: &[&str]) -> AttemptRequest {
@@ -154,6 +165,8 @@ mod tests {
             session_file: PathBuf::from("/s/session.jsonl"),
             resume: None,
             temperature: None,
+            reasoning_effort: None,
+            prompt_mode: PromptMode::default(),
             environment: Default::default(),
             grace: Duration::from_secs(1),
         }
@@ -162,6 +175,7 @@ mod tests {
     fn called(version: PiVersion, tools: &[&str]) -> String {
         let files = AttemptFiles {
             system_prompt: Some(PathBuf::from("/s/system.md")),
+            prompt_mode: PromptMode::Static,
             extension: PathBuf::from("/x/child.js"),
         };
         arguments(version, &request(tools), &files).join(" ")
@@ -175,6 +189,23 @@ mod tests {
         assert_eq!(
             called(PiVersion::of(0, 87, 1), &["read", "grep"]),
             format!("{common} --no-approve")
+        );
+    }
+
+    #[test]
+    fn instructions_can_stand_behind_pis_own_and_a_model_can_be_told_to_think() {
+        let mut thinking = request(&["read"]);
+        thinking.reasoning_effort = Some(ReasoningEffort::Xhigh);
+        let files = AttemptFiles {
+            system_prompt: Some(PathBuf::from("/s/system.md")),
+            prompt_mode: PromptMode::Append,
+            extension: PathBuf::from("/x/child.js"),
+        };
+        let called = arguments(PiVersion::of(0, 74, 2), &thinking, &files).join(" ");
+        let says = "--tools read --thinking xhigh --append-system-prompt /s/system.md --no-extensions";
+        assert!(
+            called.contains(says) && !called.contains("--system-prompt /"),
+            "{called}"
         );
     }
 

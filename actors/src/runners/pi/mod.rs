@@ -20,11 +20,11 @@ pub mod wire;
 use crate::gateways::{AttemptHandle, AttemptRequest, RunnerEvents, SpawnError, SubAgentRunner, ToolGate};
 use crate::processes::{ContainedProcess, ContainmentSetting, Part, ProcessSpec, StartError, contain};
 use async_trait::async_trait;
-use command::AttemptFiles;
+use command::{AttemptFiles, PiVersion};
 use driver::{Assignment, Order};
 pub use environment::INSIDE_MARK;
 use impresario_policies::child_environment::ChildEnvironmentSettings;
-use impresario_policies::domain::{Containment, Proof, Reason, ReasonCode, RunId};
+use impresario_policies::domain::{Containment, PromptMode, Proof, Reason, ReasonCode, RunId};
 use installation::{Asking, Installation, PiCommand};
 use session::prepare_session;
 use std::cell::RefCell;
@@ -104,7 +104,7 @@ impl PiRunner {
     }
 
     fn spec(&self, request: &AttemptRequest, installation: &Installation) -> Result<ProcessSpec, SpawnError> {
-        let files = self.write_files(request)?;
+        let files = self.write_files(request, installation.version)?;
         let mut arguments = installation.command.first_arguments.clone();
         arguments.extend(command::arguments(installation.version, request, &files));
         let settings = ChildEnvironmentSettings {
@@ -130,7 +130,7 @@ impl PiRunner {
         })
     }
 
-    fn write_files(&self, request: &AttemptRequest) -> Result<AttemptFiles, SpawnError> {
+    fn write_files(&self, request: &AttemptRequest, version: PiVersion) -> Result<AttemptFiles, SpawnError> {
         let extension = self.settings.support_directory.join("pi-child.js");
         write_if_changed(&extension, CHILD_EXTENSION).map_err(|error| failed(&extension, &error))?;
         let system_prompt = match request.system_prompt.trim() {
@@ -145,8 +145,19 @@ impl PiRunner {
         prepare_session(request).map_err(|error| failed(session, &error))?;
         Ok(AttemptFiles {
             system_prompt,
+            prompt_mode: prompt_mode(request, version),
             extension,
         })
+    }
+}
+
+/// A Pi that knows nothing of trust takes its own system prompt from the workspace, if there is one. Then the agent's
+/// instructions stand alone.
+fn prompt_mode(request: &AttemptRequest, version: PiVersion) -> PromptMode {
+    let of_workspace = || request.workspace.join(".pi/SYSTEM.md").exists();
+    match version < PiVersion::PROJECT_TRUST && of_workspace() {
+        true => PromptMode::Static,
+        false => request.prompt_mode,
     }
 }
 
