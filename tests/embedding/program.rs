@@ -87,7 +87,7 @@ async fn a_program_defines_an_agent_of_its_own() {
     let (models, named) = accepted(SubAgent::new("scout", "Look.")).await;
     assert_eq!(models, ["house/full", "house/sure"]);
     assert_eq!(named.instructions, "Find it, and say where.");
-    assert_eq!(named.tools, ["read", "grep"]);
+    assert_eq!(named.tools, ["grep", "read"]);
     assert_eq!(named.clocks.total, Duration::from_secs(77));
     let (_, given) = accepted(SubAgent::defined(scout, "Look.")).await;
     assert_eq!(given, named);

@@ -3,6 +3,7 @@
 use super::defects;
 use super::judging::actor_judge;
 use super::scenario_defects::{part, same_but, text};
+use super::settings::config;
 use super::skills::{input_dispatch, skill_command};
 use crate::compare::{same, same_answer};
 use crate::json::Json;
@@ -30,7 +31,10 @@ pub fn ours(function: &str, case: &Case, ours: &Answer) -> Option<&'static str> 
                 a_silent_model_is_left,
             ),
         ],
-        "config" => &[("what is no JSON to serde is not read", no_json_of_ours)],
+        "config" => &[
+            ("what is no JSON to serde is not read", no_json_of_ours),
+            ("a mark of the byte order is no part of a file", mark_is_no_part),
+        ],
         "input_dispatch" => &[
             ("a command without its argument is explained", usage_is_explained),
             (
@@ -99,6 +103,25 @@ fn no_json_of_ours(case: &Case, ours: &Answer) -> bool {
         json!({"changed": {}, "removed": [], "warnings": [{"level": "warn", "kind": "parse-failed"}]});
     reasons.iter().any(|reason| error.to_string().contains(reason))
         && same(&Json::from(&refused), value(ours))
+}
+
+/// What follows the mark is read as it is without one.
+fn mark_is_no_part(case: &Case, ours: &Answer) -> bool {
+    let Some(rest) = case.text("file").strip_prefix('\u{FEFF}') else {
+        return false;
+    };
+    let mut input = case.input.clone();
+    if let Json::Object(entries) = &mut input {
+        entries.retain(|(key, _)| key != "file");
+        entries.push(("file".to_string(), Json::String(rest.to_string())));
+    }
+    let bare = Case {
+        name: case.name.clone(),
+        input,
+        expected: case.expected.clone(),
+        defects: Vec::new(),
+    };
+    same_answer(&config(&bare), ours)
 }
 
 /// Dates, numbers of other ages and parts of sixty stand there as written, without quotes.
