@@ -27,7 +27,7 @@ fn start_of_key(through_key: &str) -> (usize, usize) {
     let opening = |quote: &usize| {
         let before = &through_key[..*quote];
         let escapes = before.len() - before.trim_end_matches('\\').len();
-        escapes % 2 == 0
+        escapes.is_multiple_of(2)
     };
     let inside = &through_key[..through_key.len().saturating_sub(1)];
     let quote = inside
