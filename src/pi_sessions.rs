@@ -19,7 +19,7 @@ use impresario_actors::gateways::Host;
 use impresario_actors::journal::{RunFilter, RunSummary};
 use impresario_actors::messages::session::{ListedSkill, SkillOrder};
 use impresario_policies::cache_markers::{Lifetime, Marker, MarkerEdit as PlannedEdit, Section};
-use impresario_policies::domain::{Reason, ReasonCode, RunId, RunState, SessionId};
+use impresario_policies::domain::{Isolation, Reason, ReasonCode, RunId, RunState, SessionId};
 use impresario_policies::run_request::RunMeans;
 use impresario_policies::skill_command::{TypedInput as ReadInput, read_typed_input};
 use std::collections::{BTreeMap, BTreeSet};
@@ -256,6 +256,7 @@ impl HostEvents for PiSessions {
         let order = SkillOrder {
             agent: request.agent,
             context: request.context,
+            isolation: request.isolated.then_some(Isolation::Worktree),
             hosts_form: request.hosts_form,
             listed: request.listed.into_iter().take(LISTED_MAX).collect(),
             ..self.order(&request.session, request.name, request.task)

@@ -11,7 +11,7 @@ use impresario_actors::router::Resolve;
 use impresario_policies::agents::AgentDefinition;
 use impresario_policies::delegation_block::{context_label, task_with_context};
 use impresario_policies::domain::{Origin, Reason, ReasonCode, RunRequest};
-use impresario_policies::run_request::{PI_RUNNER, RunAsk, RunMeans, run_request};
+use impresario_policies::run_request::{PI_RUNNER, RunAsk, RunMeans, refuse_isolation, run_request};
 use impresario_policies::settings::{AgentSettings, Configured, RunSettings};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -129,7 +129,7 @@ pub fn resolve(settings: &SpawnSettings, host: &str, order: SkillOrder) -> Resul
         let places = SettingsPlaces::of(&order.workspace, order.workspace_trusted);
         settings.set(Settings::read(&places).configured());
     }
-    let definition = match order.agent {
+    let mut definition = match order.agent {
         true => {
             // Who delegates has written the task for somebody who does not see the conversation: there is no more to brief.
             settings.means.judged = false;
@@ -142,6 +142,10 @@ pub fn resolve(settings: &SpawnSettings, host: &str, order: SkillOrder) -> Resul
             AgentDefinition::of_skill(order.name, found.skill, found.directory)
         }
     };
+    definition.isolation = order.isolation.unwrap_or(definition.isolation);
+    if let Some(reason) = refuse_isolation(definition.isolation, order.workspace_trusted) {
+        return Err(reason);
+    }
     let context = context_label(definition.routing.as_ref()).zip(order.context.as_deref());
     let ask = RunAsk {
         task: task_with_context(&order.task, context),

@@ -19,7 +19,8 @@ use impresario_actors::attempt::{Attempt, AttemptPorts};
 use impresario_actors::cache_markers::CacheMarkers;
 use impresario_actors::event_feed::EventFeed;
 use impresario_actors::gateways::{
-    AttemptRequest, ContextEngine, Host, ModelClient, SubAgentRunner, TraceShelf, WallClock, session_file,
+    AttemptRequest, ContextEngine, Host, ModelClient, SubAgentRunner, TraceShelf, WallClock, Worktrees,
+    session_file,
 };
 use impresario_actors::host_port::HostPort;
 use impresario_actors::journal::{Journal, JournalAccess, RuntimeId};
@@ -46,7 +47,9 @@ use impresario_actors::supervision::{
 };
 use impresario_actors::trace_recorder::{TracePorts, TraceRecorder, TraceTools};
 use impresario_policies::admission::AdmissionSettings;
-use impresario_policies::domain::{Containment, Proof, Reason, ReasonCode, RunId, RunRequest, SessionId};
+use impresario_policies::domain::{
+    Containment, Isolation, Proof, Reason, ReasonCode, RunId, RunRequest, SessionId,
+};
 use impresario_policies::overflow_review::ResultLimits;
 use impresario_policies::parallel::worker_prompt;
 use impresario_policies::prompts::refuse_task;
@@ -78,6 +81,8 @@ pub struct Outside {
     pub clock: Rc<dyn WallClock>,
     /// Where traces are kept.
     pub traces: Rc<dyn TraceShelf>,
+    /// Makes git worktrees for runs that work in one of their own.
+    pub worktrees: Rc<dyn Worktrees>,
     /// Makes requests of orders: files and settings.
     pub resolve: Resolve,
     /// The kind of host, and the session it has open now.
@@ -413,6 +418,7 @@ impl RunGrower {
             grow_attempt,
             runner: Rc::new(move |name| runners.get(name).cloned()),
             contain: self.outside.contain.clone(),
+            worktrees: self.outside.worktrees.clone(),
             feed: self.feed.clone(),
             clock: self.outside.clock.clone(),
             host_is_here: Rc::new(move |run, request| {
@@ -472,6 +478,7 @@ impl RunGrower {
             let (clocks, limits) = (seed.request.clocks, Arc::new(ResultLimits::from(&seed.request)));
             let runner = runners.get(&seed.request.runner).cloned();
             let context = open_context(&seed);
+            let isolation = seed.request.terms.isolation;
             let leaves_trace = seed.request.trace_directory.is_some();
             let preview = leaves_trace.then_some(seed.request.terms.trace.preview_units_max);
             let request = attempt_request(seed, &settings);
@@ -489,6 +496,7 @@ impl RunGrower {
                         context.clone(),
                     )
                     .traced(preview)
+                    .isolated(isolation)
                 })
                 .restart(Restart::Temporary);
             GrownAttempt {
@@ -521,9 +529,28 @@ fn attempt_request(seed: AttemptSeed, settings: &TreeSettings) -> AttemptRequest
         temperature: seed.request.temperature,
         reasoning_effort: seed.request.terms.reasoning_effort,
         prompt_mode: seed.request.terms.prompt_mode,
-        environment: BTreeMap::new(),
+        environment: environment_of(seed.request.terms.isolation),
         grace: seed.request.clocks.grace,
     }
+}
+
+/// What git tidies up by itself, it tidies up in the repository that a worktree shares.
+fn environment_of(isolation: Isolation) -> BTreeMap<String, String> {
+    let settings = match isolation {
+        Isolation::None => return BTreeMap::new(),
+        Isolation::Worktree => [("gc.auto", "0"), ("maintenance.auto", "false")],
+    };
+    let count = ("GIT_CONFIG_COUNT".to_string(), settings.len().to_string());
+    let numbered = settings
+        .into_iter()
+        .enumerate()
+        .flat_map(|(number, (key, value))| {
+            [
+                (format!("GIT_CONFIG_KEY_{number}"), key.to_string()),
+                (format!("GIT_CONFIG_VALUE_{number}"), value.to_string()),
+            ]
+        });
+    numbered.chain([count]).collect()
 }
 
 /// The brief; for a member of a group its sub-task, which needs none.

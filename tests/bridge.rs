@@ -861,6 +861,7 @@ fn a_delivery_is_offered_for_its_session_and_answered_with_a_receipt() {
                 "reason": {"code": "total_timeout", "message": "too slow"},
                 "stopped_early": "[System]: Sub-agent stopped early (timeout).",
                 "earlier_session": false,
+                "changes": null,
                 "about": {
                     "skill": "look", "agent": null, "task": "Look.", "answers": [{"question": "Where?", "answer": "Here."}],
                     "model": "b/two", "left": ["On a/one, nobody answered."],
@@ -893,6 +894,7 @@ fn a_delivery_is_offered_for_its_session_and_answered_with_a_receipt() {
                         left: vec!["On a/one, nobody answered.".into()],
                     }),
                     sight: None,
+                    changes: None,
                 };
                 host.deliver(delivery).await
             }

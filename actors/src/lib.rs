@@ -33,3 +33,4 @@ mod shared_work;
 pub mod supervision;
 pub mod trace_files;
 pub mod trace_recorder;
+pub mod worktrees;

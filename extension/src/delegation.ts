@@ -99,6 +99,7 @@ export class Delegation {
           agent: agent !== null,
           task: String(given[task]),
           context: typeof given["context"] === "string" ? given["context"] : null,
+          isolated: given["isolation"] === "worktree",
         };
         // Without a screen Pi would exit before the answer comes.
         if (given["background"] === true && session.hasUI) {

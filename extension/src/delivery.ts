@@ -110,7 +110,7 @@ export class Deliveries {
     const posted = guarded(() => {
       if (offer.state === "cancelled") {
         session.pi.appendEntry(RESULT_TYPE, details);
-        session.notice("info", [titleLine(offer, shown), offer.stopped_early].filter(Boolean).join("\n"));
+        session.notice("info", [titleLine(offer, shown), offer.stopped_early, offer.changes?.text].filter(Boolean).join("\n"));
       } else {
         session.pi.sendMessage({ customType: RESULT_TYPE, content: textFor(offer, shown), display: true, details });
       }
@@ -192,8 +192,9 @@ function left({ about }: DeliveryOffer): string[] {
 
 function answered(offer: DeliveryOffer): string[] {
   const early = offer.stopped_early ? [offer.stopped_early] : [];
-  if (!offer.answer) return early;
-  return [offer.state === "succeeded" ? offer.answer : `What there was of an answer:\n\n${offer.answer}`, ...early];
+  const changes = offer.changes ? [offer.changes.text] : [];
+  if (!offer.answer) return [...early, ...changes];
+  return [offer.state === "succeeded" ? offer.answer : `What there was of an answer:\n\n${offer.answer}`, ...early, ...changes];
 }
 
 export function titleLine(offer: DeliveryOffer, shown: ShownRun | undefined): string {
@@ -212,5 +213,6 @@ function print(offer: DeliveryOffer, shown: ShownRun | undefined): void {
     if (offer.stopped_early) process.stderr.write(`impresario: ${offer.stopped_early}\n`);
     process.exitCode = 1;
   }
+  if (offer.changes) process.stderr.write(`impresario: ${offer.changes.text}\n`);
   if (offer.answer) writeAll(1, `${offer.answer}\n`);
 }

@@ -34,6 +34,7 @@ interface Wanted {
   agent: boolean;
   task: string;
   context: string | null;
+  isolated: boolean;
 }
 
 export class Impresario {
@@ -119,7 +120,7 @@ export class Impresario {
     try {
       const connection = await this.runtime.ready(READY_MS);
       if (!connection) return { is: "no runtime" };
-      const request = { ...wanted, agent: false, context: null, session: session.id, request: crypto.randomUUID(), listed: session.piSkills, delegated: false };
+      const request = { ...wanted, agent: false, context: null, isolated: false, session: session.id, request: crypto.randomUUID(), listed: session.piSkills, delegated: false };
       const accepted = await connection.ask("skill.run", request, { holds: true });
       if (!accepted.ok) return this.#refused(session, name, accepted);
       const { run } = accepted.result;

@@ -26,6 +26,10 @@ pub const DELEGATE_CONTEXT: &str =
 /// What the model is told of the argument `background`.
 pub const DELEGATE_BACKGROUND: &str = "Return at once; the answer comes as a message when it is there.";
 
+/// What the model is told of the argument `isolation`.
+pub const DELEGATE_ISOLATION: &str = "worktree: it works in a git worktree of its own, and what it changes comes back \
+    as a patch that changes no file until somebody applies it.";
+
 /// The name of the section, where a host's system prompt has sections.
 pub const DELEGATION_SECTION: &str = "delegation";
 

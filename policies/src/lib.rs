@@ -73,4 +73,6 @@ pub mod unwritable;
 pub mod user_lines;
 pub mod utc_date;
 pub mod workspace_trust;
+pub mod worktree;
+pub mod worktree_commands;
 pub mod yaml;

@@ -33,6 +33,10 @@ pub struct ActionFacts {
     pub can_resume: bool,
     /// What became of the result in this life; none before it was offered.
     pub delivery: Option<DeliveryState>,
+    /// There is no worktree to be had for the run.
+    pub worktree_refused: Option<Reason>,
+    /// Removing the worktree came to nothing in this life.
+    pub clearing_failed: bool,
     /// Looking at the trace came to nothing in this life.
     pub observation_failed: bool,
 }
@@ -88,6 +92,17 @@ pub enum Action {
         choice: Option<Box<ModelChoice>>,
     },
     AwaitRoom,
+    /// Make the git worktree that the run works in, or find the one that was made.
+    PrepareWorktree,
+    /// Keep what was changed in the worktree, now that nobody works there.
+    TakePatch {
+        /// How the run ends then.
+        state: TerminalState,
+        /// Why, when it does not succeed.
+        reason: Option<Reason>,
+    },
+    /// Remove the worktree.
+    ClearWorktree,
     StartAttempt {
         number: AttemptNumber,
         model: String,
@@ -125,6 +140,9 @@ impl Action {
             Self::Ask { .. } => "ask",
             Self::KeepBrief { .. } => "keep brief",
             Self::AwaitRoom => "await room",
+            Self::PrepareWorktree => "prepare worktree",
+            Self::TakePatch { .. } => "take patch",
+            Self::ClearWorktree => "clear worktree",
             Self::StartAttempt { .. } => "start attempt",
             Self::LetAttemptRun { .. } => "let attempt run",
             Self::SettleLostAttempt { .. } => "settle lost attempt",
@@ -137,8 +155,38 @@ impl Action {
     }
 }
 
-/// Decides what a run does next.
+/// Decides what a run does next. What it changed in a worktree of its own is kept before it ends, however it ends.
 pub fn decide_next_action(run: &RunProjection, facts: &ActionFacts) -> Action {
+    match decide(run, facts) {
+        Action::End { state, reason } => before_the_end(run, facts, state, reason),
+        action => action,
+    }
+}
+
+fn before_the_end(
+    run: &RunProjection,
+    facts: &ActionFacts,
+    state: TerminalState,
+    reason: Option<Reason>,
+) -> Action {
+    let Some(worktree) = &run.worktree else {
+        return Action::End { state, reason };
+    };
+    let Some(kept) = &worktree.kept else {
+        return Action::TakePatch { state, reason };
+    };
+    let may_go = match &kept.patch {
+        // Whoever goes on with the run works there again.
+        Ok(patch) => patch.complete && state != TerminalState::Parked,
+        Err(_) => false,
+    };
+    match may_go && !worktree.cleared && !facts.clearing_failed {
+        true => Action::ClearWorktree,
+        false => Action::End { state, reason },
+    }
+}
+
+fn decide(run: &RunProjection, facts: &ActionFacts) -> Action {
     if run.ended.is_some() {
         return after_the_end(run, facts);
     }
@@ -174,11 +222,24 @@ pub fn decide_next_action(run: &RunProjection, facts: &ActionFacts) -> Action {
     if !facts.has_room {
         return Action::AwaitRoom;
     }
+    if run.is_isolated() && run.worktree.is_none() {
+        return match &facts.worktree_refused {
+            None => Action::PrepareWorktree,
+            Some(reason) => Action::End {
+                state: TerminalState::Failed,
+                reason: Some(reason.clone()),
+            },
+        };
+    }
     towards_an_answer(run, request, facts)
 }
 
 /// How a run ends whatever else holds, and why: its steps say so already.
 pub(crate) fn settled_end(run: &RunProjection) -> Option<(TerminalState, Option<Reason>)> {
+    let kept = run.worktree.as_ref().and_then(|worktree| worktree.kept.as_ref());
+    if let Some(kept) = kept {
+        return Some((kept.state, kept.reason.clone()));
+    }
     if run.answer.is_some() {
         return Some((TerminalState::Succeeded, None));
     }

@@ -18,6 +18,9 @@ pub fn describe_step(step: &Step) -> Option<String> {
         Step::QuestionAsked { question } => Some(format!("asking: {question}")),
         Step::Briefed { .. } => Some("briefed".into()),
         Step::Admitted => Some("admitted".into()),
+        Step::WorktreePrepared { .. } => Some("has a worktree of its own".into()),
+        Step::PatchTaken { patch, .. } => Some(format!("patch taken ({} files)", patch.files_in_all)),
+        Step::PatchNotTaken { .. } => Some("patch not taken; the worktree stays".into()),
         Step::AttemptStarted {
             attempt,
             model,
@@ -39,6 +42,7 @@ pub fn describe_step(step: &Step) -> Option<String> {
         Step::Ended { state, .. } => Some(state.word().into()),
         Step::QuestionAnswered { .. }
         | Step::Routed { .. }
+        | Step::WorktreeCleared
         | Step::AttemptActive { .. }
         | Step::ToolEnded { .. }
         | Step::AttemptEnded { .. }

@@ -10,9 +10,11 @@
 mod contradiction;
 mod fold;
 mod tool_calls;
+mod worktree;
 
 pub use contradiction::{Contradiction, Impossible};
 pub use tool_calls::ToolCalls;
+pub use worktree::{KeptChanges, WorktreeProjection};
 
 use crate::domain::{
     AttemptEnding, AttemptNumber, Brief, JudgedPass, ModelChoice, ModelFault, ModelUsage, Proof, Question,
@@ -60,6 +62,8 @@ pub struct RunProjection {
     pub admitted_in: Option<u64>,
     /// When there was room for the run for the first time, in milliseconds since 1970; the total clock counts from here.
     pub admitted_at_ms: Option<u64>,
+    /// The git worktree it works in, once there is one.
+    pub worktree: Option<WorktreeProjection>,
     /// The attempts, in order of their beginning.
     pub attempts: Vec<AttemptProjection>,
     /// The reviewed answer.
@@ -253,6 +257,12 @@ impl RunProjection {
             (None, Some(accepted)) => accepted.request.overflow_ceiling_bytes,
             (None, None) => 0,
         }
+    }
+
+    /// It may change files in a git worktree of its own only.
+    pub fn is_isolated(&self) -> bool {
+        let accepted = self.accepted.as_ref();
+        accepted.is_some_and(|accepted| !accepted.request.terms.isolation.is_none())
     }
 
     /// The sequence the next step will have.

@@ -4,7 +4,8 @@
 
 use crate::agents::AgentDefinition;
 use crate::domain::{
-    Briefing, ModelNaming, Origin, Reason, RoutingTerms, RunRequest, RunTerms, Surroundings,
+    Briefing, Isolation, ModelNaming, Origin, Reason, ReasonCode, RoutingTerms, RunRequest, RunTerms,
+    Surroundings,
 };
 use crate::judge_models::who_judges;
 use crate::model_choice::refuse_models;
@@ -140,6 +141,7 @@ pub fn run_request(
             styles: definition.styles,
             reasoning_effort: definition.reasoning_effort,
             prompt_mode: definition.prompt_mode,
+            isolation: definition.isolation,
             ..settings.terms
         },
         retrieval: settings.retrieval,
@@ -147,6 +149,19 @@ pub fn run_request(
     match refuse_models(&request) {
         Some(reason) => Err(reason),
         None => Ok(request),
+    }
+}
+
+/// Git works by what a repository says: a worktree is made only where the person trusts it.
+pub fn refuse_isolation(isolation: Isolation, workspace_trusted: bool) -> Option<Reason> {
+    let message = "A worktree is made in trusted workspaces only. Trust this one: `impresario trust add`, or `--trust` \
+                   this once; in Pi, trust the project.";
+    match isolation {
+        Isolation::Worktree if !workspace_trusted => Some(Reason {
+            code: ReasonCode::WorktreeUnavailable,
+            message: message.to_string(),
+        }),
+        Isolation::Worktree | Isolation::None => None,
     }
 }
 
@@ -202,7 +217,7 @@ fn chain_asked_for(routing: &RoutingTerms) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::domain::{ReasonCode, WhatToRun};
+    use crate::domain::WhatToRun;
     use crate::skill_file::SkillFile;
     use crate::tool_policy::Mutability;
     use std::time::Duration;
@@ -330,6 +345,17 @@ mod tests {
             (None, Some("h/one"))
         );
         assert_eq!(by_hand.fallback, ["h/two", "c/three"]);
+    }
+
+    #[test]
+    fn a_worktree_is_made_where_the_person_trusts_the_workspace() {
+        for trusted in [true, false] {
+            assert_eq!(refuse_isolation(Isolation::None, trusted), None);
+        }
+        assert_eq!(refuse_isolation(Isolation::Worktree, true), None);
+        assert!(refuse_isolation(Isolation::Worktree, false).is_some());
+        let isolated = request_of(agent().isolation(Isolation::Worktree), RunSettings::default());
+        assert_eq!(isolated.terms.isolation, Isolation::Worktree);
     }
 
     #[test]

@@ -13,6 +13,12 @@ pub const RETRIEVAL_TOOL: &str = "codebase-retrieval";
 /// Points the sub-agent at the retrieval tool.
 pub const RETRIEVAL_DIRECTIVE: &str = "Use the `codebase-retrieval` MCP tool for workspace context.";
 
+/// What a sub-agent in a git worktree of its own is told of it.
+pub const IN_A_WORKTREE: &str = "Your working directory is a git worktree made for this task; it holds the person's \
+    files with what they have not committed. Change files there only, by relative paths. When you are done, what you \
+    changed becomes a patch that the person applies; files that git ignores are not in it. git stash, clean, worktree, \
+    gc, push and the like are refused.";
+
 /// The sub-agent can ask for retrieval.
 pub fn retrieves(request: &RunRequest) -> bool {
     request.tools.iter().any(|tool| tool == RETRIEVAL_TOOL)
@@ -37,6 +43,9 @@ pub fn system_prompt_of(request: &RunRequest, model: &str) -> String {
         None => request.instructions.clone(),
     };
     let surroundings = surroundings_prompt(&request.terms.surroundings);
+    let isolated = (!request.terms.isolation.is_none()).then(|| IN_A_WORKTREE.to_string());
+    let parts = surroundings.into_iter().chain(isolated).collect::<Vec<_>>();
+    let surroundings = (!parts.is_empty()).then(|| parts.join("\n\n"));
     match (retrieves(request), surroundings) {
         (true, surroundings) => system_prompt(&instructions, surroundings.as_deref()),
         (false, Some(surroundings)) => format!("{instructions}\n\n{surroundings}"),

@@ -191,6 +191,7 @@ impl Host for PiHost {
             stopped_early: delivery.stopped_early,
             about: delivery.about.map(Into::into),
             sight: delivery.sight,
+            changes: delivery.changes.map(|changes| (*changes).into()),
         };
         Ok(self.peer.ask(&offer).await.map_err(host_error)?.receipt)
     }

@@ -3,6 +3,7 @@
 use super::exit::EXIT_CODES;
 use clap::{Args, Parser, Subcommand};
 use impresario_actors::context::local::{INDEXES_BYTES_MAX, INDEXES_MAX};
+use impresario_policies::domain::Isolation;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -43,6 +44,8 @@ pub(super) enum Command {
     Parallel(ParallelArguments),
     /// List runs, show one, cancel, resume, prune
     Runs(RunsArguments),
+    /// Show, apply and discard what runs changed in git worktrees of their own
+    Worktrees(WorktreesArguments),
     /// Tell the story of a run, step by step; report on the runs of a skill
     Trace(TraceArguments),
     /// List the agents that can be asked here, and files that describe none
@@ -110,6 +113,9 @@ pub(super) struct HowArguments {
     /// Take the task as it stands: no brief, no judge
     #[arg(long)]
     pub(super) unjudged: bool,
+    /// Where it works: in a git worktree of its own, whose changes become a patch, or in your files [default: as its agent says]
+    #[arg(long, value_name = "HOW", value_parser = isolation)]
+    pub(super) isolation: Option<Isolation>,
 }
 
 /// Who runs sub-agents, on which models, and where.
@@ -364,6 +370,65 @@ pub(super) enum RunsAction {
 }
 
 #[derive(Debug, Args)]
+#[command(after_help = format!("\
+A run with `isolation: worktree` (its agent's file, or `--isolation worktree`) works in a git worktree of its own. What it
+changed is a patch that changes your files only with `apply`: all of it, or nothing where you changed one of them
+meanwhile. docs/worktrees.md says more.
+
+Examples:
+  impresario worktrees
+  impresario worktrees show 01kah3q
+  impresario worktrees show --patch 01kah3q | less
+  impresario worktrees apply --check 01kah3q
+  impresario worktrees apply 01kah3q
+  impresario worktrees discard 01kah3q
+
+Exit codes:
+  0  done, or nothing to do
+  1  failed; with `apply`: something stands in the way, and nothing was changed
+  2  usage: the command could not be understood, or there is no such worktree"))]
+pub(super) struct WorktreesArguments {
+    #[command(subcommand)]
+    pub(super) action: Option<WorktreesAction>,
+    /// One JSON object a line
+    #[arg(long, global = true)]
+    pub(super) json: bool,
+    #[command(flatten)]
+    pub(super) state: StateArguments,
+}
+
+#[derive(Debug, Subcommand)]
+pub(super) enum WorktreesAction {
+    /// List them, the newest first
+    #[command(after_help = "Example:\n  impresario worktrees list --json")]
+    List,
+    /// Show what a run changed, file by file
+    #[command(after_help = "Example:\n  impresario worktrees show --patch 01kah3q")]
+    Show {
+        /// The run's id, or as much of the beginning as makes it the only one
+        run: String,
+        /// Print the patch itself
+        #[arg(long)]
+        patch: bool,
+    },
+    /// Change your files as the run did: all of it or nothing
+    #[command(after_help = "Example:\n  impresario worktrees apply --check 01kah3q")]
+    Apply {
+        /// The run's id, or as much of the beginning as makes it the only one
+        run: String,
+        /// Only say what would happen
+        #[arg(long)]
+        check: bool,
+    },
+    /// Forget it: patch, ref and worktree
+    #[command(after_help = "Example:\n  impresario worktrees discard 01kah3q")]
+    Discard {
+        /// The run's id, or as much of the beginning as makes it the only one
+        run: String,
+    },
+}
+
+#[derive(Debug, Args)]
 #[command(subcommand_negates_reqs = true, after_help = format!("\
 Examples:
   impresario trace 01kah3q
@@ -532,6 +597,14 @@ pub(super) struct BridgeArguments {
     pub(super) pi: Option<PathBuf>,
     #[command(flatten)]
     pub(super) state: StateArguments,
+}
+
+fn isolation(text: &str) -> Result<Isolation, String> {
+    match text {
+        "worktree" => Ok(Isolation::Worktree),
+        "none" => Ok(Isolation::None),
+        other => Err(format!("expected worktree or none, got {other:?}")),
+    }
 }
 
 /// The longest duration that can be asked for.

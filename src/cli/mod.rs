@@ -15,6 +15,7 @@ mod trace;
 mod traces;
 mod trust;
 mod wire;
+mod worktrees;
 
 pub use arguments::Cli;
 
@@ -40,6 +41,7 @@ impl Cli {
                 Command::Parallel(arguments) => parallel::execute(arguments).await,
                 Command::Agents(arguments) => agents::list(&arguments),
                 Command::Runs(arguments) => runs::execute(arguments).await,
+                Command::Worktrees(arguments) => worktrees::execute(&arguments),
                 Command::Trace(arguments) => trace::execute(arguments).await,
                 Command::Trust(arguments) => trust::execute(&arguments),
                 Command::Config(arguments) => config::execute(arguments).await,

@@ -16,6 +16,7 @@ use impresario_policies::providers::find_target;
 use impresario_policies::resumption::{Reader, advise};
 use impresario_policies::run_request::RunMeans;
 use impresario_policies::settings::TotalChosen;
+use impresario_policies::worktree::describe_changes;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -30,11 +31,14 @@ pub(super) async fn run_agent(arguments: RunArguments) -> Result<ExitCode, Failu
         return Err(needs_model(&settings.means.runner));
     }
     let runtime = how.start(&workspace.directory, &settings).await?;
-    let sub_agent = SubAgent::new(arguments.agent, arguments.task).spawned_with(
+    let mut sub_agent = SubAgent::new(arguments.agent, arguments.task).spawned_with(
         &settings,
         &workspace.directory,
         workspace.trusted,
     );
+    if let Some(isolation) = how.isolation {
+        sub_agent = sub_agent.isolation(isolation);
+    }
     let spawned = runtime.spawn(sub_agent).await;
     watch(&runtime, spawned, how.json).await
 }
@@ -54,6 +58,7 @@ pub(super) async fn run_skill(arguments: SkillArguments) -> Result<ExitCode, Fai
         workspace: workspace.directory,
         workspace_trusted: workspace.trusted,
         model: None,
+        isolation: how.isolation,
         ..SkillOrder::default()
     };
     let spawned = runtime.spawn_skill(order).await;
@@ -130,6 +135,10 @@ async fn print_events(run: &Run) {
 fn say_how_it_ended(outcome: &Outcome) {
     if let Some(reason) = &outcome.reason {
         say(&format!("{}: {}", outcome.state.word(), reason.message));
+    }
+    let own = outcome.projection.worktree.as_ref();
+    if let Some(changes) = own.and_then(|own| describe_changes(&outcome.run, own)) {
+        say(&changes);
     }
     if let Some(advice) = advise(&outcome.run, outcome.state, Reader::CommandLine) {
         say(&advice);

@@ -12,6 +12,7 @@ use impresario_actors::journal::{Retention, RunFilter, RunProgress, RunSummary};
 use impresario_policies::domain::{RunId, RunState};
 use impresario_policies::projection::{RunProjection, RunUsage};
 use impresario_policies::resumption::{Reader, advise};
+use impresario_policies::worktree::describe_changes;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Duration;
@@ -175,6 +176,8 @@ fn story_in_words(run: &RunSummary, cut_off: bool, projection: &RunProjection) -
     }
     lines.extend(run.reason.as_ref().map(|reason| reason.message.clone()));
     lines.extend(used_in_words(&projection.used()));
+    let own = projection.worktree.as_ref();
+    lines.extend(own.and_then(|own| describe_changes(&run.run, own)));
     let ended = projection.ended.as_ref();
     lines.extend(ended.and_then(|ended| advise(&run.run, ended.state, Reader::CommandLine)));
     if let Some(answer) = projection.answer_or_partial() {

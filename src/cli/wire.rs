@@ -3,9 +3,10 @@
 use crate::agents::{FoundWrong, KnownAgent};
 use crate::traces::Reported;
 use impresario_actors::journal::RunSummary;
+use impresario_actors::worktrees::{Applied, WorktreeEntry};
 use impresario_policies::agents::Routing;
 use impresario_policies::domain::{
-    ModelUsage, Reason, ReasoningEffort, RunId, RunState, SessionId, Step, TraceVerdict, WhatToRun,
+    Isolation, ModelUsage, Reason, ReasoningEffort, RunId, RunState, SessionId, Step, TraceVerdict, WhatToRun,
 };
 use impresario_policies::execution_route::tier_word;
 use impresario_policies::projection::{RecordedStep, RunProjection};
@@ -60,6 +61,10 @@ fn event_type(step: &Step) -> &'static str {
         Step::Briefed { .. } => "run_briefed",
         Step::Routed { .. } => "run_routed",
         Step::Admitted => "run_admitted",
+        Step::WorktreePrepared { .. } => "worktree_prepared",
+        Step::PatchTaken { .. } => "patch_taken",
+        Step::PatchNotTaken { .. } => "patch_not_taken",
+        Step::WorktreeCleared => "worktree_cleared",
         Step::AttemptStarted { .. } => "attempt_started",
         Step::AttemptActive { .. } => "attempt_active",
         Step::ToolStarted { .. } => "tool_started",
@@ -231,6 +236,8 @@ pub(super) struct AgentLine<'a> {
     inactivity_timeout_ms: Option<u64>,
     prompt_mode: &'static str,
     execution_mode: &'static str,
+    #[serde(skip_serializing_if = "Isolation::is_none")]
+    isolation: Isolation,
     routing: Option<&'a Routing>,
     /// What the settings say of it, by field, and where.
     set: BTreeMap<&'static str, String>,
@@ -256,6 +263,7 @@ impl<'a> AgentLine<'a> {
             prompt_mode: definition.prompt_mode.word(),
             execution_mode: definition.execution_mode.word(),
             set: known.settings.values.iter().map(set_by).collect(),
+            isolation: definition.isolation,
             routing: definition.routing.as_ref(),
             notes: known.notes.iter().map(SkippedAgentLine::of).collect(),
         }
@@ -292,4 +300,25 @@ impl<'a> SkippedAgentLine<'a> {
     pub(super) fn to_json(&self) -> String {
         json!(self).to_string()
     }
+}
+
+/// A worktree in a list.
+pub(super) fn worktree_line(entry: &WorktreeEntry) -> String {
+    let mut line = Map::new();
+    if let Ok(Value::Object(fields)) = serde_json::to_value(entry) {
+        line.extend(fields);
+    }
+    line.insert("there".into(), json!(entry.directory.is_dir()));
+    Value::Object(line).to_string()
+}
+
+/// What became of an order to apply a patch.
+pub(super) fn applied_line(run: &RunId, applied: &Applied, only_looked: bool) -> String {
+    let (outcome, files, conflicts) = match applied {
+        Applied::Files(files) if only_looked => ("would_apply", *files, Vec::new()),
+        Applied::Files(files) => ("applied", *files, Vec::new()),
+        Applied::Already => ("applied_already", 0, Vec::new()),
+        Applied::Conflicts(conflicts) => ("conflicts", 0, conflicts.clone()),
+    };
+    json!({ "run": run, "outcome": outcome, "files": files, "conflicts": conflicts }).to_string()
 }

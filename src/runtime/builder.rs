@@ -4,8 +4,10 @@ use super::Runtime;
 use super::hosts::Program;
 use super::inside::{COMMANDS_AHEAD_MAX, Inside, Seen, Thread, lock, serve};
 use super::program::{ProgramHost, ProgramModel, SharedHost, SharedModel};
-use super::retention::{forget_old_files, forget_old_runs};
-use super::state_directory::{StateDirectoryError, cache_directory, make_private, state_directory};
+use super::retention::{forget_old_files, forget_old_runs, settle_worktrees};
+use super::state_directory::{
+    StateDirectoryError, cache_directory, make_private, state_directory, worktrees,
+};
 use super::sub_agent::{Defaults, EMBEDDED_RUNNER, PI_RUNNER};
 use super::unread::Acknowledgement;
 use super::wish::{self, wishes};
@@ -31,6 +33,7 @@ use impresario_actors::supervision::{
     Root, RootSettings, Stall, SupervisorSettings, Watchdog, WatchdogSettings, install_panic_hook,
 };
 use impresario_actors::trace_files::FileShelf;
+use impresario_actors::worktrees::GitWorktrees;
 use impresario_policies::admission::AdmissionSettings;
 use impresario_policies::agents::AgentDefinition;
 use impresario_policies::domain::{RunId, SessionId};
@@ -282,6 +285,7 @@ impl RuntimeBuilder {
             directory.clone(),
             directory.join("scratch"),
             directory.join("sessions"),
+            worktrees(&directory),
             wishes(&directory),
         ] {
             make_private(&private)?;
@@ -368,6 +372,8 @@ impl RuntimeBuilder {
             feed: tree.feed,
             line: tree.line,
         }));
+        let left_behind = GitWorktrees::new(worktrees(&directory));
+        tokio::task::spawn_local(settle_worktrees(inside.ports.clone(), left_behind));
         tokio::task::spawn_local(forget_old_runs(inside.ports.clone()));
         let old = [directory.join("sessions"), directory.join("scratch")];
         tokio::task::spawn_blocking(move || old.iter().for_each(|directory| forget_old_files(directory)));
@@ -447,6 +453,7 @@ impl RuntimeBuilder {
             runners,
             clock: Rc::new(SystemWallClock),
             traces: Rc::new(FileShelf),
+            worktrees: Rc::new(GitWorktrees::new(worktrees(directory))),
             open_context: open_context(engines.clone(), indexes),
             contain: Rc::new(|run, grace| contain(run, grace, None).boxed_local()),
             retrieval_is_ready: crate::preflight::checker(engines),

@@ -35,8 +35,8 @@ pub use events::{RunEvent, RunEvents};
 pub use group::{Group, GroupEvents, GroupOutcome, SubAgentGroup, member_requests};
 pub use resume::Resumable;
 pub use run::{Outcome, Run, RunError};
-pub(crate) use state_directory::make_private;
 pub use state_directory::{StateDirectoryError, state_directory};
+pub(crate) use state_directory::{make_private, worktrees};
 pub use sub_agent::{EMBEDDED_RUNNER, OFFLINE_MODEL, PI_RUNNER, SubAgent};
 pub use unread::{Acknowledgement, Unread};
 
@@ -53,8 +53,9 @@ pub use impresario_actors::models::ProviderModels;
 pub use impresario_actors::runners::embedded::{EmbeddedTool, ToolContext};
 pub use impresario_policies::agents::AgentDefinition;
 pub use impresario_policies::domain::{
-    AttemptEnding, CutTool, GroupId, GroupMember, ModelFault, OverflowSettings, Proof, Reason, ReasonCode,
-    Replay, Retrieval, RunId, RunRequest, RunState, SessionId, Step, Subtask, TerminalState, WhatToRun,
+    AttemptEnding, CutTool, FileChange, GroupId, GroupMember, Isolation, ModelFault, OverflowSettings, Patch,
+    PatchedFile, Proof, Reason, ReasonCode, Replay, Retrieval, RunId, RunRequest, RunState, SessionId, Step,
+    Subtask, TerminalState, WhatToRun, Worktree,
 };
 pub use impresario_policies::group::{MemberProjection, MemberResult};
 pub use impresario_policies::parallel::{ParallelRefusal, WorkerResult};

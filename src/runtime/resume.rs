@@ -148,6 +148,15 @@ impl Runtime {
             questions: projection.questions.clone(),
             brief: projection.brief.clone(),
             verdict: projection.verdict.clone(),
+            worktree: match &projection.worktree {
+                Some(own) => Some(own.worktree.clone()),
+                // It was parked before it went on there.
+                None => request
+                    .terms
+                    .inherited
+                    .as_ref()
+                    .and_then(|earlier| earlier.worktree.clone()),
+            },
         }));
         if let Some(routing) = &mut request.terms.routing {
             routing.kept = projection.choice.clone();

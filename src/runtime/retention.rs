@@ -3,7 +3,10 @@
 use crate::wiring::Ports;
 use impresario_actors::gateways::{SystemWallClock, UnixMillis, WallClock};
 use impresario_actors::journal::Retention;
-use impresario_actors::messages::journal::Prune;
+use impresario_actors::messages::journal::{Prune, ReadRun};
+use impresario_actors::worktrees::{GitWorktrees, RunStands};
+use impresario_policies::domain::RunState;
+use impresario_policies::projection::RunProjection;
 use std::path::Path;
 use std::time::Duration;
 
@@ -27,6 +30,37 @@ pub(super) async fn forget_old_runs(ports: Ports) {
         Ok(Ok(_)) => {}
         Ok(Err(error)) => tracing::warn!(%error, "old runs not forgotten"),
         Err(error) => tracing::debug!(%error, "old runs not forgotten"),
+    }
+}
+
+/// Brings the worktrees in order that dead runtimes left. Nothing is removed that is not kept as a patch.
+pub(super) async fn settle_worktrees(ports: Ports, worktrees: GitWorktrees) {
+    let listing = worktrees.clone();
+    let listed = tokio::task::spawn_blocking(move || listing.list()).await;
+    for entry in listed.unwrap_or_default().into_iter().flatten() {
+        let asked = ReadRun {
+            run: entry.run.clone(),
+            after: 0,
+        };
+        let Ok(Ok(steps)) = ports.read_run.ask_again(asked, ASK).await else {
+            continue;
+        };
+        let stands = match RunProjection::of(&steps).state() {
+            // The newest steps of a run that is forgotten are none.
+            _ if steps.is_empty() => RunStands::Over,
+            RunState::Parked => RunStands::Parked,
+            RunState::Succeeded | RunState::Failed | RunState::Cancelled => RunStands::Over,
+            RunState::Accepted
+            | RunState::Briefed
+            | RunState::Admitted
+            | RunState::Running
+            | RunState::Answered => RunStands::UnderWay,
+        };
+        let settling = worktrees.clone();
+        let settled = tokio::task::spawn_blocking(move || settling.settle(&entry.run, stands)).await;
+        if let Ok(Err(error)) = settled {
+            tracing::warn!(%error, "a worktree stays");
+        }
     }
 }
 

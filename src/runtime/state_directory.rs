@@ -25,6 +25,11 @@ pub fn state_directory() -> Result<PathBuf, StateDirectoryError> {
     Ok(base.ok_or(StateDirectoryError::Unknown)?.join("impresario"))
 }
 
+/// Where git worktrees, their patches and their entries are kept, in a state directory.
+pub(crate) fn worktrees(state_directory: &Path) -> PathBuf {
+    state_directory.join("worktrees")
+}
+
 /// Where indexes are kept, which can be made anew at any time: `$XDG_CACHE_HOME/impresario`, else
 /// `$HOME/.cache/impresario`. Beside the state, where that was put in a place of its own.
 pub(crate) fn cache_directory(state_directory: Option<&Path>) -> Option<PathBuf> {

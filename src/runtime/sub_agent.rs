@@ -5,11 +5,11 @@ use crate::skills::SpawnSettings;
 use impresario_actors::journal::RuntimeId;
 use impresario_policies::agents::AgentDefinition;
 use impresario_policies::domain::{
-    CutTool, Origin, OverflowSettings, Reason, Retrieval, RunId, RunRequest, SessionId, TraceTerms,
+    CutTool, Isolation, Origin, OverflowSettings, Reason, Retrieval, RunId, RunRequest, SessionId, TraceTerms,
 };
 pub use impresario_policies::offline::OFFLINE_MODEL;
 pub use impresario_policies::run_request::{EMBEDDED_RUNNER, PI_RUNNER};
-use impresario_policies::run_request::{RunAsk, run_request, runner_tools};
+use impresario_policies::run_request::{RunAsk, refuse_isolation, run_request, runner_tools};
 use impresario_policies::settings::RunSettings;
 use impresario_policies::tool_policy::Mutability;
 use std::collections::BTreeSet;
@@ -56,6 +56,8 @@ pub struct SubAgent {
     project_instructions: String,
     chain: Option<Vec<String>>,
     timeout: Option<Duration>,
+    isolation: Option<Isolation>,
+    trusted: bool,
     spawn: SpawnSettings,
 }
 
@@ -95,6 +97,8 @@ impl SubAgent {
             project_instructions: String::new(),
             chain: None,
             timeout: None,
+            isolation: None,
+            trusted: true,
             spawn: SpawnSettings {
                 run,
                 ..SpawnSettings::default()
@@ -153,6 +157,13 @@ impl SubAgent {
     /// From admission to the end.
     pub fn timeout(mut self, total: Duration) -> Self {
         self.timeout = Some(total);
+        self
+    }
+
+    /// Where it works, whatever its agent says. With [`Isolation::Worktree`] what it changes becomes a patch
+    /// ([`Outcome::projection`](super::Outcome), `impresario worktrees apply`).
+    pub fn isolation(mut self, isolation: Isolation) -> Self {
+        self.isolation = Some(isolation);
         self
     }
 
@@ -242,6 +253,7 @@ impl SubAgent {
         self.agents = Some(spawn.agent_places(workspace, AgentFiles::where_trusted(trusted)));
         self.chain = Some(spawn.means.chain.clone());
         self.spawn = spawn.clone();
+        self.trusted = trusted;
         self
     }
 
@@ -277,6 +289,10 @@ impl SubAgent {
         let tools = means.tools.take().or(definition.tools);
         let tools = tools.unwrap_or_else(|| runner_tools(&means.runner));
         definition.tools = Some([tools, self.more_tools].concat());
+        definition.isolation = self.isolation.unwrap_or(definition.isolation);
+        if let Some(reason) = refuse_isolation(definition.isolation, self.trusted) {
+            return Err(reason);
+        }
         definition.total_timeout = self.timeout.or(definition.total_timeout);
         let ask = RunAsk {
             task: self.task,

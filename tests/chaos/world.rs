@@ -13,6 +13,7 @@ use impresario_actors::gateways::*;
 use impresario_actors::journal::{JournalAccess, Row, RunFilter, RuntimeId, RuntimeIdentity, Store};
 use impresario_actors::messages::session::SkillOrder;
 use impresario_actors::supervision::{Event, Root, RootSettings, SupervisorSettings};
+use impresario_actors::worktrees::GitWorktrees;
 use impresario_policies::admission::AdmissionSettings;
 use impresario_policies::domain::*;
 use impresario_policies::domain::{
@@ -630,6 +631,7 @@ async fn perform_play(scenario: &Scenario, plan: Plan, seed: u64) -> Outcome {
         runners: BTreeMap::from([("nested".to_string(), nested)]),
         clock: Rc::new(SimulatedClock(Instant::now())),
         traces: Rc::new(Shelf),
+        worktrees: Rc::new(GitWorktrees::new(PathBuf::from("/nowhere/worktrees"))),
         open_context: Rc::new(|_| {
             Rc::new(LocalContextEngine::new(
                 SearchLimits::default(),

@@ -16,3 +16,4 @@ mod retrieval;
 mod settings;
 mod traces;
 mod trust;
+mod worktrees;

@@ -546,6 +546,7 @@ fn what_is_set_about_history_answers_budgets_and_logs_is_in_the_request() {
         prompt_mode: PromptMode::Static,
         surroundings: terms.surroundings.clone(),
         session_file: None,
+        isolation: terms.isolation,
         inherited: None,
     };
     assert_eq!(terms, expected);

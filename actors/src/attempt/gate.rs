@@ -4,16 +4,18 @@
 //! clocks only. A call that was never let in (an unknown tool, arguments that do not fit) has neither start nor end.
 
 use super::silence::JournalWait;
+use super::wire::command_in;
 use super::{ASK, AttemptPorts, Begun, Previews, WRITTEN_WITHIN};
 use crate::gateways::{ContextEngine, PASSAGES_MAX, RetrievalRequest, ToolGate, ToolVerdict};
 use crate::messages::run::{ReadOverflow, RecordStep, ReviewToolResult};
 use async_trait::async_trait;
-use impresario_policies::domain::{AttemptNumber, Replay, Step};
+use impresario_policies::domain::{AttemptNumber, Isolation, Replay, Step};
 use impresario_policies::overflow_review::{
     OverflowReview, ResultLimits, ToolResultFacts, review_tool_result,
 };
 use impresario_policies::redact::redact;
 use impresario_policies::trace_file::{kept_arguments, kept_preview};
+use impresario_policies::worktree_commands::refuse_command;
 use std::cell::Cell;
 use std::path::PathBuf;
 use std::rc::Rc;
@@ -41,6 +43,8 @@ pub(super) struct Gate {
     pub(super) previews: Previews,
     pub(super) begun: Begun,
     pub(super) journal_waits: Rc<Cell<u32>>,
+    /// It works in a git worktree of its own.
+    pub(super) isolation: Isolation,
 }
 
 /// So many passages where the sub-agent does not say.
@@ -84,6 +88,13 @@ impl ToolGate for Gate {
         match self.stopping.is_cancelled() {
             true => Err(STOPPED.to_string()),
             false => Ok(()),
+        }
+    }
+
+    fn forbids(&self, _: &str, arguments: &str) -> Option<String> {
+        match self.isolation {
+            Isolation::None => None,
+            Isolation::Worktree => refuse_command(&command_in(arguments)?),
         }
     }
 

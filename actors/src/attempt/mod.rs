@@ -7,6 +7,7 @@ mod gate;
 mod glimpses;
 mod said;
 mod silence;
+mod wire;
 
 use self::gate::Gate;
 use self::glimpses::Glimpses;
@@ -21,7 +22,7 @@ use crate::messages::run::{
 use crate::messages::session::ShowGlimpse;
 use crate::supervision::{Actor, Answer, Context, Handles, Port};
 use impresario_policies::attempt_ending::{describe_ending, read_ending};
-use impresario_policies::domain::{AttemptEnding, Clocks, EndFacts, Proof, Step};
+use impresario_policies::domain::{AttemptEnding, Clocks, EndFacts, Isolation, Proof, Step};
 use impresario_policies::overflow_review::ResultLimits;
 use impresario_policies::redact::redact;
 use std::cell::{Cell, RefCell};
@@ -75,6 +76,7 @@ pub struct Attempt {
     traced: Option<usize>,
     previews: Previews,
     begun: Begun,
+    isolation: Isolation,
 }
 
 /// What results began with, by call, until the runner says that the call ended.
@@ -149,7 +151,13 @@ impl Attempt {
             traced: None,
             previews: Previews::default(),
             begun: Begun::default(),
+            isolation: Isolation::None,
         }
+    }
+
+    /// It works in a git worktree of its own, or in the person's files.
+    pub fn isolated(self, isolation: Isolation) -> Self {
+        Self { isolation, ..self }
     }
 
     /// It leaves a trace: arguments are kept, and so much of every result, in UTF-16 units.
@@ -176,6 +184,7 @@ impl Handles<StartDue> for Attempt {
             previews: self.previews.clone(),
             begun: self.begun.clone(),
             journal_waits: self.silence.journal_waits.clone(),
+            isolation: self.isolation,
         });
         let request = self.request.clone();
         let Some(runner) = self.runner.clone() else {

@@ -4,7 +4,7 @@
 
 use super::UnixMillis;
 use async_trait::async_trait;
-use impresario_policies::domain::{Reason, RunId, SessionId, TerminalState, WhatToRun};
+use impresario_policies::domain::{Patch, Reason, RunId, SessionId, TerminalState, WhatToRun, Worktree};
 use impresario_policies::sight::RunSight;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -96,6 +96,22 @@ pub struct Delivery {
     /// What a person sees of the run now that it is over.
     #[serde(default)]
     pub sight: Option<RunSight>,
+    /// What it changed in a git worktree of its own; none where it had none.
+    #[serde(default)]
+    pub changes: Option<Box<DeliveredChanges>>,
+}
+
+/// What a run changed in a git worktree of its own.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct DeliveredChanges {
+    /// In words, with how to apply it.
+    pub text: String,
+    /// The worktree, and what it was made of.
+    pub worktree: Worktree,
+    /// The patch; none where it could not be made.
+    pub patch: Option<Patch>,
+    /// The worktree is gone.
+    pub cleared: bool,
 }
 
 /// What a result is a result of: whoever reads it may know nothing of the run.

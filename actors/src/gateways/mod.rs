@@ -8,13 +8,15 @@ mod host;
 mod model;
 mod runner;
 mod traces;
+mod worktrees;
 
 pub use clock::{Entropy, SeededEntropy, SystemEntropy, SystemWallClock, UnixMillis, WallClock};
 pub use context::{
     ContextEngine, PASSAGES_MAX, RetrievalError, RetrievalRequest, RetrievalResult, Retrieved,
 };
 pub use host::{
-    ChatMessage, ChatRole, DeliveredRun, Delivery, DeliveryReceipt, Glimpse, Host, HostError, Progress,
+    ChatMessage, ChatRole, DeliveredChanges, DeliveredRun, Delivery, DeliveryReceipt, Glimpse, Host,
+    HostError, Progress,
 };
 pub use model::{
     ModelClient, ModelError, ModelMessage, ModelReply, ModelRequest, ModelRole, ModelUsage, TextDeltas,
@@ -25,3 +27,4 @@ pub use runner::{
     ToolGate, ToolVerdict, ToolsLacking, session_file,
 };
 pub use traces::{TracePlace, TraceShelf};
+pub use worktrees::{WorktreeAsk, WorktreeError, Worktrees};

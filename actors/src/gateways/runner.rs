@@ -148,6 +148,11 @@ pub trait ToolGate {
         arguments: &str,
         replay: Replay,
     ) -> Result<(), String>;
+    /// Why this call may not run where the sub-agent works; none where it may. What is forbidden is told the model, and
+    /// nothing of it begins.
+    fn forbids(&self, _tool: &str, _arguments: &str) -> Option<String> {
+        None
+    }
     /// Reviews a result before the model sees it.
     async fn review(&self, call: &str, tool: &str, result: &str) -> ToolVerdict;
     /// Reads a kept result: `list` and `read` of the overflow memory.

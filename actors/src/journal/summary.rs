@@ -101,6 +101,10 @@ impl RunSummary {
             | Step::QuestionAsked { .. }
             | Step::QuestionAnswered { .. }
             | Step::Routed { .. }
+            | Step::WorktreePrepared { .. }
+            | Step::PatchTaken { .. }
+            | Step::PatchNotTaken { .. }
+            | Step::WorktreeCleared
             | Step::AttemptActive { .. }
             | Step::ToolStarted { .. }
             | Step::ToolEnded { .. }

@@ -6,7 +6,7 @@ use super::run::Refusal;
 use crate::gateways::{ChatMessage, Delivery, DeliveryReceipt, Glimpse, HostError, Progress};
 use crate::message;
 use impresario_policies::cache_markers::{Marker, MarkerEdit};
-use impresario_policies::domain::{Brief, HistoryTerms, ModelFault, RunId, SessionId, Verdict};
+use impresario_policies::domain::{Brief, HistoryTerms, Isolation, ModelFault, RunId, SessionId, Verdict};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
@@ -167,6 +167,8 @@ pub struct SkillOrder {
     pub workspace_trusted: bool,
     /// The session's own model, as `provider/id`.
     pub model: Option<String>,
+    /// Where it works, whatever its definition says; none for what that says.
+    pub isolation: Option<Isolation>,
     /// The skills that the host lists itself.
     pub listed: Vec<ListedSkill>,
     /// It was typed in the host's own form, which the host understands too.

@@ -30,7 +30,7 @@ impl Run {
     /// Something happened that may change what the run waits for: whatever effect is under way no longer counts.
     pub(super) fn interrupt(&mut self, ctx: &mut Context<Self>) {
         let delivering = self.projection.ended.is_some();
-        if !delivering {
+        if !delivering && !self.at_worktree {
             self.busy = None;
             self.judging = None;
         }
@@ -73,6 +73,9 @@ impl Run {
                 self.record([briefed].into_iter().chain(routed).collect(), ctx);
             }
             Action::AwaitRoom => self.await_room(ctx),
+            Action::PrepareWorktree => self.prepare_worktree(ctx),
+            Action::TakePatch { state, reason } => self.take_patch(state, reason, ctx),
+            Action::ClearWorktree => self.clear_worktree(ctx),
             Action::StartAttempt {
                 number,
                 model,
@@ -320,9 +323,12 @@ impl Run {
             }
             StartFrom::EarlierRun => self.request()?.continues.clone(),
         };
+        let request = self.request()?.clone();
+        let own = self.projection.worktree.as_ref();
         let request = RunRequest {
             overflow_ceiling_bytes: self.projection.overflow_ceiling_bytes(),
-            ..self.request()?.clone()
+            workspace: own.map_or(request.workspace, |own| own.worktree.workspace.clone()),
+            ..request
         };
         Some(AttemptSeed {
             run: self.id.clone(),
@@ -399,9 +405,10 @@ impl Run {
         let grace = self
             .request()
             .map_or(Duration::from_secs(2), |request| request.clocks.grace);
-        let programs = self
-            .request()
-            .is_some_and(|request| request.retrieval.is_a_program());
+        let programs = self.request().is_some_and(|request| {
+            // Git carries the mark of its run.
+            request.retrieval.is_a_program() || !request.terms.isolation.is_none()
+        });
         let contain = programs.then(|| self.tools.contain.clone());
         let run = self.id.clone();
         async move {
@@ -531,6 +538,7 @@ impl Run {
                 .map(|reason| user_lines::stopped_early(reason.word())),
             about: self.request().map(|request| self.about(request)),
             sight: Some(see_run(&self.projection, &LiveFacts::default())),
+            changes: self.delivered_changes().map(Box::new),
         })
     }
 

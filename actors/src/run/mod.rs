@@ -7,10 +7,11 @@
 mod actions;
 mod telling;
 mod unwritable;
+mod worktree;
 mod writing;
 
 use crate::event_feed::EventFeed;
-use crate::gateways::{SubAgentRunner, WallClock};
+use crate::gateways::{SubAgentRunner, WallClock, Worktrees};
 use crate::journal::Row;
 use crate::messages::journal::{Commit, ReadRun};
 use crate::messages::run::{
@@ -91,6 +92,8 @@ pub struct RunTools {
     pub runner: Rc<dyn Fn(&str) -> Option<Rc<dyn SubAgentRunner>>>,
     /// Makes sure that nothing carries the mark of a run any more: its runner knows only of what it started itself.
     pub contain: Contain,
+    /// Makes git worktrees, and patches of them.
+    pub worktrees: Rc<dyn Worktrees>,
     /// Where durable steps are announced.
     pub feed: EventFeed,
     /// For the `at` of steps.
@@ -127,6 +130,8 @@ pub struct Run {
     /// An effect is under way; its result carries the number it was begun with.
     busy: Option<u64>,
     effects_begun: u64,
+    /// Git is at work for this run: that is waited for, whatever is wished meanwhile.
+    at_worktree: bool,
     writes: VecDeque<Write>,
     writing: bool,
     /// The write under way fails again and again.
@@ -205,6 +210,7 @@ impl Run {
             loaded: false,
             busy: None,
             effects_begun: 0,
+            at_worktree: false,
             writes: VecDeque::new(),
             writing: false,
             trouble: None,

@@ -4,7 +4,7 @@
 //! text is the instructions (Claude Code, pi-subagents and others).
 
 use super::{AgentDefinition, READING_TOOLS, Routing};
-use crate::domain::{ExecutionMode, PromptMode, ReasoningEffort};
+use crate::domain::{ExecutionMode, Isolation, PromptMode, ReasoningEffort};
 use crate::sub_agent_prompt::RETRIEVAL_TOOL;
 use crate::tool_policy::{
     DELEGATE_PREFIX, Mutability, PI_TOOLS, UnknownTools, changes_something, finalise_tools, is_known,
@@ -67,6 +67,7 @@ struct YamlFields {
     execution_mode: Option<ExecutionMode>,
     timeout_ms: Option<Spanned<u64>>,
     mutability: Option<Mutability>,
+    isolation: Option<Spanned<String>>,
     routing: Option<Routing>,
     #[serde(flatten)]
     others: BTreeMap<String, serde::de::IgnoredAny>,
@@ -114,6 +115,7 @@ pub fn read_agent_yaml(text: &str) -> Result<AgentFile, FileNote> {
     definition.routing = fields.routing;
     definition.prompt_mode = fields.prompt_mode.unwrap_or_default();
     definition.execution_mode = fields.execution_mode.unwrap_or_default();
+    definition.isolation = isolation_of(fields.isolation.as_ref())?;
     if let Some(milliseconds) = &fields.timeout_ms {
         if !TIMEOUT_MS.contains(&milliseconds.value) {
             return Err(at(milliseconds, "timeout_ms: expected 1 to 3600000"));
@@ -170,6 +172,7 @@ struct MarkdownFields {
     prompt_mode: Option<PromptMode>,
     #[serde(alias = "executionMode")]
     execution_mode: Option<ExecutionMode>,
+    isolation: Option<Spanned<String>>,
 }
 
 /// `Read, Grep` or a list.
@@ -288,7 +291,9 @@ pub fn read_agent_markdown(stem: &str, text: &str) -> Result<AgentFile, FileNote
         )));
     }
     let description = fields.description.map(|text| text.value).unwrap_or_default();
+    let isolation = isolation_of(fields.isolation.as_ref()).map_err(below)?;
     let mut definition = AgentDefinition::new(name, body.trim())
+        .isolation(isolation)
         .description(description.trim())
         .tools(tools)
         .models(named.map(|model| model.value.clone()))
@@ -367,6 +372,15 @@ fn fallback_of(fallback: Option<&Spanned<Vec<String>>>) -> Result<Option<Vec<Str
         }
     }
     Ok(fallback.map(|fallback| fallback.value.clone()))
+}
+
+/// A file that asks for more than there is describes no agent: what it changes would land in the person's own files.
+fn isolation_of(said: Option<&Spanned<String>>) -> Result<Isolation, FileNote> {
+    match said.map(|said| (said, said.value.as_str())) {
+        None | Some((_, "none")) => Ok(Isolation::None),
+        Some((_, "worktree")) => Ok(Isolation::Worktree),
+        Some((said, _)) => Err(at(said, "isolation: expected worktree or none")),
+    }
 }
 
 fn wanted<'a>(field: &str, value: Option<&'a Spanned<String>>) -> Result<&'a Spanned<String>, FileNote> {
@@ -459,6 +473,28 @@ mod tests {
         let mut reading = READING_TOOLS.map(str::to_string);
         reading.sort_unstable();
         assert_eq!(scout.tools.unwrap(), reading);
+    }
+
+    #[test]
+    fn both_forms_can_ask_for_a_worktree_and_for_nothing_else() {
+        let asked = |how: &str| yaml(&format!("{SMALLEST}isolation: {how}\n")).isolation;
+        assert_eq!(
+            (asked("worktree"), asked("none")),
+            (Isolation::Worktree, Isolation::None)
+        );
+        assert_eq!(yaml(SMALLEST).isolation, Isolation::None);
+        let note = refused(&format!("{SMALLEST}isolation: container\n"));
+        assert_eq!(
+            (note.line, note.message.as_str()),
+            (4, "isolation: expected worktree or none")
+        );
+        let markdown =
+            |how: &str| read_agent_markdown("scout", &format!("---\nisolation: {how}\n---\nLook.\n"));
+        assert_eq!(
+            markdown("worktree").unwrap().definition.isolation,
+            Isolation::Worktree
+        );
+        assert_eq!(markdown("remote").unwrap_err().line, 2);
     }
 
     #[test]

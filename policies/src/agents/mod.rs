@@ -11,11 +11,13 @@ pub(crate) use file::is_agent_name;
 pub use file::{AGENT_FILE_BYTES_MAX, AgentFile, FileNote, read_agent_markdown, read_agent_yaml};
 pub use routing::{Category, RelativeCost, Routing, routing_matrix, routing_summary};
 
-use crate::domain::{ExecutionMode, ModelFamily, PromptMode, Reason, ReasonCode, ReasoningEffort, WhatToRun};
+use crate::domain::{
+    ExecutionMode, Isolation, ModelFamily, PromptMode, Reason, ReasonCode, ReasoningEffort, WhatToRun,
+};
 use crate::nearest::nearest_name;
 use crate::skill_file::SkillFile;
 use crate::sub_agent_prompt::RETRIEVAL_TOOL;
-use crate::tool_policy::Mutability;
+use crate::tool_policy::{Mutability, changes_something};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -64,6 +66,8 @@ pub struct AgentDefinition {
     pub total_set: bool,
     /// Between two events, at most; none for what is set for all.
     pub inactivity_timeout: Option<Duration>,
+    /// Where it works: in the person's own files, or in a git worktree of its own.
+    pub isolation: Isolation,
     /// What its instructions name relative to themselves is found there.
     pub directory: Option<PathBuf>,
 }
@@ -88,6 +92,7 @@ impl AgentDefinition {
             total_timeout: None,
             total_set: false,
             inactivity_timeout: None,
+            isolation: Isolation::None,
             directory: None,
         }
     }
@@ -150,6 +155,18 @@ impl AgentDefinition {
     pub fn total_timeout(mut self, total: Duration) -> Self {
         self.total_timeout = Some(total);
         self
+    }
+
+    /// Where it works. With [`Isolation::Worktree`] what it changes becomes a patch, which somebody applies.
+    pub fn isolation(mut self, isolation: Isolation) -> Self {
+        self.isolation = isolation;
+        self
+    }
+
+    /// It can change the workspace.
+    pub fn changes_files(&self) -> bool {
+        let tools = self.tools.iter().flatten();
+        self.mutability == Mutability::FullAccess && tools.map(String::as_str).any(changes_something)
     }
 
     /// By which it is asked for.

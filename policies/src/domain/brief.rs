@@ -1,5 +1,6 @@
 //! What the actor pass writes and the judge says of it.
 
+use super::Worktree;
 use serde::{Deserialize, Serialize};
 
 /// The structured task the sub-agent receives. Wire names as the peer writes them in its traces.
@@ -75,6 +76,9 @@ pub struct Inherited {
     pub brief: Option<Brief>,
     /// The verdict it passed with.
     pub verdict: Option<Verdict>,
+    /// The git worktree it worked in.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub worktree: Option<Worktree>,
 }
 
 /// How demanding the work looks, and how sure the judge is.

@@ -15,6 +15,7 @@ mod run;
 mod terms;
 mod trace;
 mod usage;
+mod worktree;
 
 pub use brief::{
     Brief, Complexity, Inherited, JudgedPass, Question, ROUTE_UNAVAILABLE, Risk, Route, Tier, Verdict,
@@ -39,3 +40,4 @@ pub use terms::{
 };
 pub use trace::{TraceOutcome, TraceVerdict};
 pub use usage::ModelUsage;
+pub use worktree::{FileChange, Isolation, Patch, PatchedFile, Worktree};

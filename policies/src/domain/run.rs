@@ -1,8 +1,8 @@
 //! A run and the steps it takes. The journal holds these; everything else is a projection of them.
 
 use super::{
-    AttemptEnding, AttemptNumber, Brief, ModelChoice, ModelFault, ModelUsage, RunId, RunRequest, SessionId,
-    TraceVerdict, Verdict,
+    AttemptEnding, AttemptNumber, Brief, ModelChoice, ModelFault, ModelUsage, Patch, RunId, RunRequest,
+    SessionId, TraceVerdict, Verdict, Worktree,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -158,6 +158,8 @@ pub enum ReasonCode {
     JournalUnwritable,
     /// The journal is not as it was written.
     JournalDamaged,
+    /// There is no git worktree to be had for the run.
+    WorktreeUnavailable,
     /// Something else was accepted under this id before.
     IdTaken,
     /// Something of ours broke; the message says where.
@@ -313,6 +315,32 @@ pub enum Step {
     },
     /// There was room.
     Admitted,
+    /// The run has a git worktree of its own to work in.
+    WorktreePrepared {
+        /// What it was made of, and where it is.
+        worktree: Box<Worktree>,
+    },
+    /// What was changed in the worktree is kept for good. The end of the run is settled with it: nothing works there
+    /// any more.
+    PatchTaken {
+        /// What was changed.
+        patch: Box<Patch>,
+        /// How the run ends.
+        state: TerminalState,
+        /// Why, when it does not succeed.
+        reason: Option<Reason>,
+    },
+    /// What was changed in the worktree could not be kept: it stays where it is. The end of the run is settled with it.
+    PatchNotTaken {
+        /// Why.
+        why: String,
+        /// How the run ends.
+        state: TerminalState,
+        /// Why, when it does not succeed.
+        reason: Option<Reason>,
+    },
+    /// The worktree is gone; what was changed in it is kept.
+    WorktreeCleared,
     /// An attempt begins; written before anything is started.
     AttemptStarted {
         /// From 1.

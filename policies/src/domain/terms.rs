@@ -2,7 +2,9 @@
 //!
 //! Every group has the default that holds where nobody said anything, so that a request of an older journal is read.
 
-use super::{Inherited, ModelFamily, PromptMode, ReasoningEffort, RouteDecision, RouteSettings, Tier};
+use super::{
+    Inherited, Isolation, ModelFamily, PromptMode, ReasoningEffort, RouteDecision, RouteSettings, Tier,
+};
 
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -42,6 +44,9 @@ pub struct RunTerms {
     pub prompt_mode: PromptMode,
     /// Where the host keeps the session that asked. One that was never written cannot come back.
     pub session_file: Option<PathBuf>,
+    /// Where it works: in the person's own files, or in a worktree of its own.
+    #[serde(skip_serializing_if = "Isolation::is_none")]
+    pub isolation: Isolation,
 }
 
 fn is_default<T: Default + PartialEq>(value: &T) -> bool {

@@ -866,3 +866,178 @@ fn without_a_judge_the_task_is_the_goal_where_no_model_writes_a_brief() {
     };
     check(steps, ActionFacts::default(), kept);
 }
+
+fn worktree() -> Worktree {
+    Worktree {
+        repository: "/r".into(),
+        git_directory: "/r/.git".into(),
+        directory: "/s/x".into(),
+        workspace: "/s/x".into(),
+        base: None,
+        snapshot: "1".into(),
+        reference: "refs/impresario/x".into(),
+        notes: Vec::new(),
+    }
+}
+
+fn patch(complete: bool) -> Patch {
+    Patch {
+        file: "/s/x.patch".into(),
+        sha256: String::new(),
+        bytes: 1,
+        result: "2".into(),
+        files_in_all: 1,
+        files: Vec::new(),
+        notes: Vec::new(),
+        complete,
+    }
+}
+
+fn isolated(steps: Vec<Step>) -> Vec<Step> {
+    let mut request = request();
+    request.terms.isolation = Isolation::Worktree;
+    request.briefing = Briefing::Direct;
+    let accepted = Step::Accepted {
+        request: Box::new(request),
+    };
+    [accepted, briefed(), Step::Admitted]
+        .into_iter()
+        .chain(steps)
+        .collect()
+}
+
+fn prepared() -> Step {
+    Step::WorktreePrepared {
+        worktree: Box::new(worktree()),
+    }
+}
+
+fn taken(complete: bool, state: TerminalState) -> Step {
+    Step::PatchTaken {
+        patch: Box::new(patch(complete)),
+        state,
+        reason: None,
+    }
+}
+
+fn decide_isolated(steps: Vec<Step>, facts: &ActionFacts) -> Action {
+    let steps = isolated(steps)
+        .into_iter()
+        .zip(1..)
+        .map(|(step, sequence)| RecordedStep {
+            sequence,
+            generation: 1,
+            at_ms: 0,
+            step,
+        });
+    let run = RunProjection::of(&steps.collect::<Vec<_>>());
+    assert_eq!(run.contradictions, []);
+    decide_next_action(&run, facts)
+}
+
+#[test]
+fn a_worktree_is_there_before_anything_is_tried_and_its_changes_are_kept_before_the_end() {
+    assert_eq!(decide_isolated(vec![], &with_room()), Action::PrepareWorktree);
+    let first = decide_isolated(vec![prepared()], &with_room());
+    assert!(matches!(first, Action::StartAttempt { .. }), "{first:?}");
+    let cancelled = Step::CancelRequested { by: "me".into() };
+    let ends = decide_isolated(vec![prepared(), cancelled.clone()], &with_room());
+    assert!(
+        matches!(
+            ends,
+            Action::TakePatch {
+                state: TerminalState::Cancelled,
+                ..
+            }
+        ),
+        "{ends:?}"
+    );
+    let kept = vec![prepared(), taken(true, TerminalState::Succeeded)];
+    assert_eq!(decide_isolated(kept.clone(), &with_room()), Action::ClearWorktree);
+    let cleared = [kept, vec![Step::WorktreeCleared]].concat();
+    let ended = Action::End {
+        state: TerminalState::Succeeded,
+        reason: None,
+    };
+    assert_eq!(decide_isolated(cleared, &with_room()), ended);
+    let unprepared = decide_isolated(vec![cancelled], &with_room());
+    assert!(
+        matches!(
+            unprepared,
+            Action::End {
+                state: TerminalState::Cancelled,
+                ..
+            }
+        ),
+        "{unprepared:?}"
+    );
+}
+
+#[test]
+fn how_a_run_ends_is_settled_with_its_patch_whatever_is_found_out_later() {
+    let steps = vec![
+        prepared(),
+        taken(true, TerminalState::Cancelled),
+        Step::WorktreeCleared,
+    ];
+    let facts = ActionFacts {
+        total_over: true,
+        must_park: Some(Reason {
+            code: ReasonCode::NoProgress,
+            message: "again and again".into(),
+        }),
+        ..with_room()
+    };
+    let ends = decide_isolated(steps, &facts);
+    assert!(
+        matches!(
+            ends,
+            Action::End {
+                state: TerminalState::Cancelled,
+                ..
+            }
+        ),
+        "{ends:?}"
+    );
+}
+
+#[test]
+fn a_worktree_stays_where_somebody_goes_on_or_something_would_be_lost() {
+    let ends_at_once = |steps: Vec<Step>, facts: &ActionFacts| {
+        let action = decide_isolated(steps, facts);
+        assert!(matches!(action, Action::End { .. }), "{action:?}");
+    };
+    ends_at_once(vec![prepared(), taken(true, TerminalState::Parked)], &with_room());
+    ends_at_once(
+        vec![prepared(), taken(false, TerminalState::Succeeded)],
+        &with_room(),
+    );
+    let not_taken = Step::PatchNotTaken {
+        why: "no room".into(),
+        state: TerminalState::Succeeded,
+        reason: None,
+    };
+    ends_at_once(vec![prepared(), not_taken], &with_room());
+    let facts = ActionFacts {
+        clearing_failed: true,
+        ..with_room()
+    };
+    ends_at_once(vec![prepared(), taken(true, TerminalState::Succeeded)], &facts);
+}
+
+#[test]
+fn without_a_worktree_nothing_is_tried_and_the_reason_is_told() {
+    let reason = Reason {
+        code: ReasonCode::WorktreeUnavailable,
+        message: "it is not in a git repository".into(),
+    };
+    let facts = ActionFacts {
+        worktree_refused: Some(reason.clone()),
+        ..with_room()
+    };
+    let ended = Action::End {
+        state: TerminalState::Failed,
+        reason: Some(reason),
+    };
+    assert_eq!(decide_isolated(vec![], &facts), ended);
+}

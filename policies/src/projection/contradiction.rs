@@ -47,6 +47,20 @@ pub enum Impossible {
     AdmittedWithoutBrief,
     /// Admitted twice by one runtime.
     AdmittedTwice,
+    /// A second worktree.
+    WorktreeTwice,
+    /// A worktree after an attempt that worked elsewhere.
+    WorktreeAfterAttempt,
+    /// A patch while an attempt is under way.
+    PatchDuringAttempt,
+    /// A patch of nothing.
+    PatchWithoutWorktree,
+    /// What was changed was kept before.
+    PatchTwice,
+    /// A worktree was removed whose changes are not kept.
+    ClearedWithoutPatch,
+    /// An attempt that has to work in a worktree, and there is none, or none any more.
+    AttemptWithoutWorktree,
     /// An attempt without admission.
     AttemptNotAdmitted,
     /// An attempt while another one is under way.
@@ -122,6 +136,13 @@ impl fmt::Display for Impossible {
             Self::RoutedAfterAttempt => f.write_str("a model was chosen after an attempt had begun"),
             Self::AdmittedWithoutBrief => f.write_str("admitted without a brief"),
             Self::AdmittedTwice => f.write_str("admitted a second time by one runtime"),
+            Self::WorktreeTwice => f.write_str("a worktree was prepared a second time"),
+            Self::WorktreeAfterAttempt => f.write_str("a worktree was prepared after an attempt had begun"),
+            Self::PatchDuringAttempt => f.write_str("the patch was taken while an attempt was under way"),
+            Self::PatchWithoutWorktree => f.write_str("a patch, but there is no worktree"),
+            Self::PatchTwice => f.write_str("the patch was taken a second time"),
+            Self::ClearedWithoutPatch => f.write_str("the worktree was removed without a patch of it"),
+            Self::AttemptWithoutWorktree => f.write_str("an attempt began outside of the run's worktree"),
             Self::AttemptNotAdmitted => f.write_str("an attempt without admission"),
             Self::AttemptsOverlap => f.write_str("an attempt began while another was under way"),
             Self::AttemptOutOfOrder { expected } => write!(f, "attempt {expected} should have come here"),

@@ -1,8 +1,8 @@
 //! How one step changes a projection.
 
 use super::{
-    Acceptance, AttemptEnd, AttemptProjection, Contradiction, FailedPass, Impossible, RecordedStep, RunEnd,
-    RunProjection, ToolCallProjection, ToolCalls, ToolFate,
+    Acceptance, AttemptEnd, AttemptProjection, Contradiction, FailedPass, Impossible, KeptChanges,
+    RecordedStep, RunEnd, RunProjection, ToolCallProjection, ToolCalls, ToolFate,
 };
 use crate::domain::{AttemptNumber, JudgedPass, ModelChoice, Question, Step, TerminalState};
 
@@ -51,6 +51,18 @@ impl RunProjection {
             }
             Step::Routed { choice } => self.route(choice),
             Step::Admitted => self.admit(recorded.at_ms),
+            Step::WorktreePrepared { worktree } => self.prepare_worktree(worktree),
+            Step::PatchTaken { patch, state, reason } => self.keep_changes(KeptChanges {
+                patch: Ok((**patch).clone()),
+                state: *state,
+                reason: reason.clone(),
+            }),
+            Step::PatchNotTaken { why, state, reason } => self.keep_changes(KeptChanges {
+                patch: Err(why.clone()),
+                state: *state,
+                reason: reason.clone(),
+            }),
+            Step::WorktreeCleared => self.clear_worktree(),
             Step::AttemptStarted {
                 attempt,
                 model,
@@ -264,6 +276,11 @@ impl RunProjection {
             Impossible::AttemptOutOfOrder { expected },
         );
         self.check(self.answer.is_none(), Impossible::AttemptAfterAnswer);
+        let place = self.worktree.as_ref().map(|worktree| worktree.kept.is_none());
+        self.check(
+            place.unwrap_or(!self.is_isolated()),
+            Impossible::AttemptWithoutWorktree,
+        );
         self.attempts.push(attempt);
     }
 
@@ -347,13 +364,13 @@ impl RunProjection {
             .find(|attempt| attempt.number == number)
     }
 
-    fn check(&mut self, holds: bool, otherwise: Impossible) {
+    pub(super) fn check(&mut self, holds: bool, otherwise: Impossible) {
         if !holds {
             self.object(otherwise);
         }
     }
 
-    fn object(&mut self, why: Impossible) {
+    pub(super) fn object(&mut self, why: Impossible) {
         self.contradictions.push(Contradiction {
             sequence: self.steps,
             why,

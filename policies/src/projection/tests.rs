@@ -1,7 +1,7 @@
 use super::*;
 use crate::domain::{
     Briefing, Clocks, Containment, Origin, Persistence, ReasonCode, RouteDecision, RouteSource, RunId,
-    RunTerms, SessionId, Tier, WhatToRun,
+    RunTerms, SessionId, Tier, WhatToRun, Worktree,
 };
 
 use proptest::prelude::*;
@@ -594,4 +594,57 @@ fn a_hundred_thousand_calls_at_once_are_found_again() {
     let projection = project(with(with(up_to_admission(), vec![started(1)]), calls.collect()));
     assert_eq!(projection.contradictions, []);
     assert_eq!(projection.attempts[0].tools_finished().count(), 100_000);
+}
+
+#[test]
+fn what_cannot_have_happened_with_a_worktree_is_named() {
+    let worktree = Worktree {
+        repository: "/r".into(),
+        git_directory: "/r/.git".into(),
+        directory: "/s/x".into(),
+        workspace: "/s/x".into(),
+        base: None,
+        snapshot: "1".into(),
+        reference: "refs/impresario/x".into(),
+        notes: Vec::new(),
+    };
+    let prepared = || Step::WorktreePrepared {
+        worktree: Box::new(worktree.clone()),
+    };
+    let not_taken = || Step::PatchNotTaken {
+        why: "no room".into(),
+        state: TerminalState::Cancelled,
+        reason: None,
+    };
+    let isolated = |steps: Vec<Step>| {
+        let Step::Accepted { mut request } = accepted() else {
+            panic!("not accepted")
+        };
+        request.terms.isolation = crate::domain::Isolation::Worktree;
+        let begins = [Step::Accepted { request }, briefed(), Step::Admitted];
+        begins.into_iter().chain(steps).collect::<Vec<_>>()
+    };
+    check_impossible(isolated(vec![started(1)]), Impossible::AttemptWithoutWorktree);
+    check_impossible(
+        isolated(vec![prepared(), not_taken(), started(1)]),
+        Impossible::AttemptWithoutWorktree,
+    );
+    check_impossible(isolated(vec![prepared(), prepared()]), Impossible::WorktreeTwice);
+    check_impossible(
+        isolated(vec![prepared(), not_taken(), not_taken()]),
+        Impossible::PatchTwice,
+    );
+    check_impossible(isolated(vec![not_taken()]), Impossible::PatchWithoutWorktree);
+    check_impossible(
+        isolated(vec![prepared(), Step::WorktreeCleared]),
+        Impossible::ClearedWithoutPatch,
+    );
+    check_impossible(
+        isolated(vec![prepared(), not_taken(), Step::WorktreeCleared]),
+        Impossible::ClearedWithoutPatch,
+    );
+    check_impossible(
+        isolated(vec![prepared(), started(1), not_taken()]),
+        Impossible::PatchDuringAttempt,
+    );
 }

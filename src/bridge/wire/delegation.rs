@@ -3,9 +3,9 @@
 use impresario_actors::gateways::ToolDefinition;
 use impresario_policies::agents::AgentDefinition;
 use impresario_policies::delegation_block::{
-    DELEGATE_BACKGROUND, DELEGATE_CONTEXT, DELEGATE_DESCRIPTION, DELEGATE_SKILL, DELEGATE_TASK,
-    DELEGATE_TOOL, DELEGATION_SECTION, context_label, delegate_argument, delegate_tool_description,
-    delegate_tool_name, delegation_block,
+    DELEGATE_BACKGROUND, DELEGATE_CONTEXT, DELEGATE_DESCRIPTION, DELEGATE_ISOLATION, DELEGATE_SKILL,
+    DELEGATE_TASK, DELEGATE_TOOL, DELEGATION_SECTION, context_label, delegate_argument,
+    delegate_tool_description, delegate_tool_name, delegation_block,
 };
 use impresario_policies::domain::{ExecutionMode, SessionId};
 use schemars::JsonSchema;
@@ -90,6 +90,10 @@ fn agent_tool(agent: &AgentDefinition) -> DelegateTool {
     let mut properties = json!({ wanted.name: text(wanted.about) });
     if context_label(agent.routing.as_ref()).is_some() {
         properties["context"] = text(DELEGATE_CONTEXT);
+    }
+    if agent.changes_files() {
+        properties["isolation"] =
+            json!({ "type": "string", "enum": ["worktree"], "description": DELEGATE_ISOLATION });
     }
     properties["background"] = json!({ "type": "boolean", "description": DELEGATE_BACKGROUND });
     DelegateTool {

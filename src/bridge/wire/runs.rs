@@ -1,8 +1,10 @@
 //! Runs: asked for, cancelled, asked back about, delivered.
 
-use impresario_actors::gateways::{DeliveredRun, DeliveryReceipt};
+use impresario_actors::gateways::{DeliveredChanges, DeliveredRun, DeliveryReceipt};
 use impresario_actors::messages::session::ListedSkill;
-use impresario_policies::domain::{Reason, RunId, SessionId, TerminalState, WhatToRun};
+use impresario_policies::domain::{
+    FileChange, PatchedFile, Reason, RunId, SessionId, TerminalState, WhatToRun,
+};
 use impresario_policies::sight::RunSight;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -32,6 +34,9 @@ pub struct SkillRun {
     /// The skills that the host lists itself.
     #[serde(default)]
     pub listed: Vec<ListedSkill>,
+    /// It works in a git worktree of its own, whatever its definition says.
+    #[serde(default)]
+    pub isolated: bool,
     /// The main agent delegated it and waits: it runs beside what else the session has in flight.
     #[serde(default)]
     pub delegated: bool,
@@ -180,6 +185,98 @@ pub struct DeliveryOffer {
     /// What a person sees of the run, now that it is over.
     #[serde(default)]
     pub sight: Option<RunSight>,
+    /// What it changed in a git worktree of its own.
+    #[serde(default)]
+    pub changes: Option<OfferedChanges>,
+}
+
+/// What a run changed in a git worktree of its own; the person's files are as they were.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema, TS)]
+pub struct OfferedChanges {
+    /// In words, with how to apply it.
+    pub text: String,
+    /// The worktree, while it is there.
+    pub worktree: Option<String>,
+    /// The commit it was made of; none before the first one.
+    pub base: Option<String>,
+    /// What keeps the commits of what it began with and of what it left.
+    pub reference: String,
+    /// The patch; none where it could not be made, and the worktree stays.
+    pub patch: Option<OfferedPatch>,
+}
+
+/// A patch that can be applied.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema, TS)]
+pub struct OfferedPatch {
+    /// Where it lies.
+    pub file: String,
+    /// Of the file.
+    pub sha256: String,
+    /// How many files it changes.
+    pub files_in_all: u32,
+    /// The first of them.
+    pub files: Vec<OfferedFile>,
+}
+
+/// What became of one file.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema, TS)]
+pub struct OfferedFile {
+    /// Below the top of the repository.
+    pub path: String,
+    /// What it was called before.
+    pub from: Option<String>,
+    /// What was done to it.
+    pub change: FileChange,
+    /// Lines; none where it is no text.
+    #[ts(type = "number | null")]
+    pub added: Option<u64>,
+    /// Lines; none where it is no text.
+    #[ts(type = "number | null")]
+    pub removed: Option<u64>,
+    /// Git's hash of it before.
+    pub before: Option<String>,
+    /// Git's hash of it now.
+    pub after: Option<String>,
+}
+
+/// So many files are named one by one.
+const OFFERED_FILES_MAX: usize = 100;
+
+impl From<DeliveredChanges> for OfferedChanges {
+    fn from(changes: DeliveredChanges) -> Self {
+        let worktree = changes.worktree;
+        Self {
+            text: changes.text,
+            worktree: (!changes.cleared).then(|| worktree.directory.display().to_string()),
+            base: worktree.base,
+            reference: worktree.reference,
+            patch: changes.patch.map(|patch| OfferedPatch {
+                file: patch.file.display().to_string(),
+                sha256: patch.sha256,
+                files_in_all: patch.files_in_all,
+                files: patch
+                    .files
+                    .into_iter()
+                    .take(OFFERED_FILES_MAX)
+                    .map(Into::into)
+                    .collect(),
+            }),
+        }
+    }
+}
+
+impl From<PatchedFile> for OfferedFile {
+    fn from(file: PatchedFile) -> Self {
+        Self {
+            path: file.path,
+            from: file.from,
+            change: file.change,
+            added: file.added,
+            removed: file.removed,
+            before: file.before,
+            after: file.after,
+        }
+    }
 }
 
 /// A question of a run, and what the person answered.

@@ -14,6 +14,7 @@ use impresario_actors::journal::{JournalAccess, RuntimeId, RuntimeIdentity, Stor
 use impresario_actors::messages::session::SkillOrder;
 use impresario_actors::supervision::{Root, RootSettings, SupervisorSettings};
 use impresario_actors::trace_files::FileShelf;
+use impresario_actors::worktrees::GitWorktrees;
 use impresario_policies::admission::AdmissionSettings;
 use impresario_policies::domain::*;
 use impresario_policies::preflight::preflight_failed_line;
@@ -173,6 +174,7 @@ fn outside(world: &Rc<World>) -> Outside {
         runners: BTreeMap::from([(RUNNER.to_string(), runner)]),
         clock: Rc::new(Clock(world.clone())),
         traces: Rc::new(FileShelf),
+        worktrees: Rc::new(GitWorktrees::new(world.directory.path().join("worktrees"))),
         open_context: Rc::new(|_| {
             Rc::new(LocalContextEngine::new(
                 SearchLimits::default(),

@@ -219,6 +219,9 @@ impl AgentLoop {
         let summary = summarise(&call.arguments);
         let gate = Rc::clone(&self.gate);
         let arguments = call.arguments.to_string();
+        if let Some(why) = gate.forbids(&call.tool, &arguments) {
+            return self.remember(tool_message(&call, why), Care::Written).await;
+        }
         let starting = gate.starting(&name, &call.tool, &summary, &arguments, replay);
         self.unless_cancelled(starting).await?.map_err(Stop::Broken)?;
         let started = RunnerEvent::ToolStarted {

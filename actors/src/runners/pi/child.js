@@ -43,7 +43,9 @@ export default function impresarioChild(api) {
   api.on("tool_call", async (event, ctx) => {
     const asked = JSON.stringify({ call: event.toolCallId, tool: event.toolName, input: event.input });
     const allowed = await ctx.ui.confirm("impresario:tool_start", asked);
-    return allowed ? undefined : { block: true, reason: "the run is being stopped" };
+    if (allowed) return undefined;
+    const why = await ctx.ui.input("impresario:why_not", asked);
+    return { block: true, reason: why || "the run is being stopped" };
   });
 
   // What the model sees of a result is reviewed. No answer means: as it is.

@@ -462,6 +462,7 @@ impl Driver {
             Question::Result(Some(asked)) => asked.call = self.calls.shown(&asked.call),
             Question::Start(None)
             | Question::Result(None)
+            | Question::WhyNot(_)
             | Question::OwnTool
             | Question::Foreign
             | Question::Notice => {}

@@ -16,6 +16,8 @@ use std::rc::Rc;
 const TOOL_START: &str = "impresario:tool_start";
 const TOOL_RESULT: &str = "impresario:tool_result ";
 const OWN_TOOL: &str = "impresario:tool";
+const WHY_NOT: &str = "impresario:why_not";
+const STOPPING: &str = "the run is being stopped";
 
 /// What came of a dialog.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -33,6 +35,8 @@ pub(super) enum Question {
     Start(Option<ToolStartAsked>),
     /// Does the model see this result as it is?
     Result(Option<ToolResultAsked>),
+    /// Why may this call not begin?
+    WhyNot(Option<ToolStartAsked>),
     /// A call of one of the runtime's own tools.
     OwnTool,
     /// A dialog of somebody else's, for which Pi waits.
@@ -50,6 +54,7 @@ pub(super) fn read(dialog: &Dialog) -> Question {
             Question::Result(serde_json::from_str(asked).ok())
         }
         ("input", OWN_TOOL) => Question::OwnTool,
+        ("input", WHY_NOT) => Question::WhyNot(serde_json::from_str(&dialog.prefill).ok()),
         ("confirm" | "input" | "editor" | "select", _) => Question::Foreign,
         _ => Question::Notice,
     }
@@ -72,6 +77,15 @@ pub(super) async fn answer(
                 id: &dialog.id,
                 confirmed: Some(allowed),
                 value: None,
+                cancelled: None,
+            })
+        }
+        Question::WhyNot(asked) => {
+            let why = asked.and_then(|asked| forbids(&asked, &*gate));
+            line(Command::ExtensionUiResponse {
+                id: &dialog.id,
+                confirmed: None,
+                value: Some(why.as_deref().unwrap_or(STOPPING)),
                 cancelled: None,
             })
         }
@@ -107,7 +121,14 @@ fn cancelled(id: &str) -> Command<'_> {
     }
 }
 
+fn forbids(asked: &ToolStartAsked, gate: &dyn ToolGate) -> Option<String> {
+    gate.forbids(&asked.tool, asked.input.as_deref().map_or("", RawValue::get))
+}
+
 async fn may_start(asked: ToolStartAsked, gate: Rc<dyn ToolGate>) -> bool {
+    if forbids(&asked, &*gate).is_some() {
+        return false;
+    }
     let said = summary::summarize_arguments(asked.input.as_deref());
     let replay = summary::replay_of(&asked.tool);
     let arguments = asked.input.as_deref().map_or("", RawValue::get);
