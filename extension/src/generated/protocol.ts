@@ -91,10 +91,15 @@ export type DeliveryOffer = {
   about: OfferedRun | null,
   /** What a person sees of the run, now that it is over. */
   sight: RunSight | null,
+  /** What it changed in a git worktree of its own. */
+  changes: OfferedChanges | null,
 };
 
 /** What the host says to a delivery. */
 export type DeliveryReceipt = "kept" | "shown";
+
+/** What was done to a file. */
+export type FileChange = "added" | "modified" | "deleted" | "renamed" | "retyped";
 
 /** The answer to [`SessionHasRun`]. */
 export type HasRun = {
@@ -309,6 +314,50 @@ export type OfferedAnswer = {
   answer: string,
 };
 
+/** What a run changed in a git worktree of its own; the person's files are as they were. */
+export type OfferedChanges = {
+  /** In words, with how to apply it. */
+  text: string,
+  /** The worktree, while it is there. */
+  worktree: string | null,
+  /** The commit it was made of; none before the first one. */
+  base: string | null,
+  /** What keeps the commits of what it began with and of what it left. */
+  reference: string,
+  /** The patch; none where it could not be made, and the worktree stays. */
+  patch: OfferedPatch | null,
+};
+
+/** What became of one file. */
+export type OfferedFile = {
+  /** Below the top of the repository. */
+  path: string,
+  /** What it was called before. */
+  from: string | null,
+  /** What was done to it. */
+  change: FileChange,
+  /** Lines; none where it is no text. */
+  added: number | null,
+  /** Lines; none where it is no text. */
+  removed: number | null,
+  /** Git's hash of it before. */
+  before: string | null,
+  /** Git's hash of it now. */
+  after: string | null,
+};
+
+/** A patch that can be applied. */
+export type OfferedPatch = {
+  /** Where it lies. */
+  file: string,
+  /** Of the file. */
+  sha256: string,
+  /** How many files it changes. */
+  files_in_all: number,
+  /** The first of them. */
+  files: Array<OfferedFile>,
+};
+
 /** What a result is a result of: the session may know nothing of the run. */
 export type OfferedRun = {
   /** The skill; none for an agent. */
@@ -376,7 +425,7 @@ export type Reason = {
 };
 
 /** The codes a [`Reason`] can carry. */
-export type ReasonCode = "busy" | "needs_clarification" | "unknown_agent" | "unknown_skill" | "broken_skill" | "disallowed_provider" | "unknown_model" | "start_up_timeout" | "inactivity_timeout" | "total_timeout" | "unavailable" | "rate_limited" | "authentication" | "context_overflow" | "refused" | "retrieval_unavailable" | "spawn_failed" | "protocol_error" | "crashed" | "empty_answer" | "too_many_calls" | "too_many_processes" | "cancelled" | "tool_indeterminate" | "no_progress" | "host_gone" | "runtime_gone" | "not_resumable" | "journal_unwritable" | "journal_damaged" | "id_taken" | "internal";
+export type ReasonCode = "busy" | "needs_clarification" | "unknown_agent" | "unknown_skill" | "broken_skill" | "disallowed_provider" | "unknown_model" | "start_up_timeout" | "inactivity_timeout" | "total_timeout" | "unavailable" | "rate_limited" | "authentication" | "context_overflow" | "refused" | "retrieval_unavailable" | "spawn_failed" | "protocol_error" | "crashed" | "empty_answer" | "too_many_calls" | "too_many_processes" | "cancelled" | "tool_indeterminate" | "no_progress" | "host_gone" | "runtime_gone" | "not_resumable" | "journal_unwritable" | "journal_damaged" | "worktree_unavailable" | "id_taken" | "internal";
 
 /** Nobody waits for this request any more; no answer is needed. */
 export type RequestCancel = {
@@ -563,6 +612,8 @@ export type SkillRun = {
   hosts_form: boolean,
   /** The skills that the host lists itself. */
   listed: Array<ListedSkill>,
+  /** It works in a git worktree of its own, whatever its definition says. */
+  isolated: boolean,
   /** The main agent delegated it and waits: it runs beside what else the session has in flight. */
   delegated: boolean,
 };
