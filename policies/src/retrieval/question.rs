@@ -32,6 +32,8 @@ pub struct Question {
     pub asks_for_definition: bool,
     /// Texts that may stand somewhere letter for letter, the longest first.
     pub literals: Vec<String>,
+    /// It spells out names or quotes texts: its words are those of the code.
+    pub is_literal: bool,
     /// Kinds of files it asks for by name.
     pub kinds: BTreeSet<FileKind>,
 }
@@ -51,7 +53,9 @@ const FURTHER_WORDS_MAX: usize = 3;
 
 pub fn read_question(text: &str) -> Question {
     let mut stems = Stems::default();
-    let literals = quoted_texts(text);
+    let in_quotes = texts_in_quotes(text);
+    let is_literal = !in_quotes.is_empty();
+    let literals = texts_to_look_for(in_quotes, text);
     let asks_for_definition = asks_for_definition(text, &mut stems);
     let mut names = spelled_names(text);
     if asks_for_definition && names.is_empty() {
@@ -61,8 +65,9 @@ pub fn read_question(text: &str) -> Question {
     let kinds = kinds_asked_for(terms.iter().map(|term| term.stem.as_str()));
     Question {
         terms,
-        names,
         asks_for_definition,
+        is_literal: is_literal || !names.is_empty(),
+        names,
         literals,
         kinds,
     }
@@ -200,8 +205,8 @@ fn plain_names(text: &str, stems: &mut Stems) -> Vec<Name> {
     names
 }
 
-/// Texts in quotes of any kind, after a colon, or a whole line that may have been pasted.
-fn quoted_texts(text: &str) -> Vec<String> {
+/// Texts in quotes of any kind.
+fn texts_in_quotes(text: &str) -> Vec<&str> {
     let mut found: Vec<&str> = Vec::new();
     for (open, close) in [
         ('"', '"'),
@@ -220,6 +225,12 @@ fn quoted_texts(text: &str) -> Vec<String> {
             found.extend(after.first().map(|end| &text[inner..*end]));
         }
     }
+    found.retain(|literal| is_looked_for(literal));
+    found
+}
+
+/// Those in quotes, and a whole line, or what follows its colon: it may have been pasted.
+fn texts_to_look_for<'a>(mut found: Vec<&'a str>, text: &'a str) -> Vec<String> {
     let pasted = text.lines().map(str::trim).filter(|line| !line.ends_with('?'));
     found.extend(pasted.clone().take(LITERALS_MAX / 2));
     found.extend(
@@ -227,14 +238,16 @@ fn quoted_texts(text: &str) -> Vec<String> {
             .filter_map(|line| Some(line.split_once(": ")?.1))
             .take(LITERALS_MAX / 2),
     );
-    found.retain(|literal| {
-        (LITERAL_BYTES_MIN..=LITERAL_BYTES_MAX).contains(&literal.len()) && says_more_than_a_name(literal)
-    });
+    found.retain(|literal| is_looked_for(literal));
     let mut literals: Vec<String> = found.into_iter().map(str::to_string).collect();
     literals.sort_by_key(|literal| std::cmp::Reverse(literal.len()));
     literals.dedup();
     literals.truncate(LITERALS_MAX);
     literals
+}
+
+fn is_looked_for(literal: &str) -> bool {
+    (LITERAL_BYTES_MIN..=LITERAL_BYTES_MAX).contains(&literal.len()) && says_more_than_a_name(literal)
 }
 
 fn says_more_than_a_name(literal: &str) -> bool {
@@ -319,6 +332,16 @@ mod tests {
             "{two:?}"
         );
         assert!(read_question("What is `open`?").literals.is_empty());
+    }
+
+    #[test]
+    fn a_question_in_plain_words_is_told_from_one_with_words_of_the_code() {
+        for literal in ["Who calls read_all?", "Where does 'no such way' come from?"] {
+            assert!(read_question(literal).is_literal, "{literal}");
+        }
+        for plain in ["How isn't it lost?", "note: find out how a user's file is kept."] {
+            assert!(!read_question(plain).is_literal, "{plain}");
+        }
     }
 
     #[test]

@@ -51,14 +51,23 @@ pub struct WeighedTerm {
 }
 
 /// The weight of a term that stands in `having` of `all` passages.
-pub fn weigh_term(term: &Term, having: u64, all: u64) -> f64 {
+pub fn weigh_term(term: &Term, having: u64, all: u64, settings: &RankingSettings) -> f64 {
     let (having, all) = (having as f64, all.max(having) as f64);
-    term.weight * (1.0 + (all - having + 0.5) / (having + 0.5)).ln()
+    let rarity = (1.0 + (all - having + 0.5) / (having + 0.5)).ln();
+    term.weight * rarity.powf(settings.rarity)
+}
+
+/// How well a whole file answers, from 0 to 1: the share of the question that it says, and plain BM25 of it against the best of
+/// all files. The two miss different files.
+pub fn weigh_file(said: f64, plain: f64) -> f64 {
+    0.75 * said + 0.25 * plain
 }
 
 /// What counts how much, against a word that a passage says again and again.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RankingSettings {
+    /// The power to which it counts how rare a word is.
+    pub rarity: f64,
     /// A word in the line that begins a definition.
     pub heading: f64,
     /// A word in the name of the file.
@@ -67,7 +76,7 @@ pub struct RankingSettings {
     pub directories: f64,
     /// A word in the name of what holds the passage.
     pub within: f64,
-    /// The best of all files, against a passage that says everything.
+    /// A file that says everything, against a passage that does.
     pub file: f64,
     /// From here on a further mention counts half.
     pub saturation: f64,
@@ -81,19 +90,31 @@ pub struct RankingSettings {
     pub inner_test: f64,
 }
 
-impl Default for RankingSettings {
-    fn default() -> Self {
-        Self {
-            heading: 1.0,
+impl RankingSettings {
+    pub fn for_question(question: &Question) -> Self {
+        let plain = Self {
+            // A word of everyday speech that is rare in code is no more telling for it.
+            rarity: 0.5,
+            heading: 0.5,
             file_name: 1.0,
             directories: 0.5,
-            within: 0.4,
-            file: 0.3,
+            within: 0.2,
+            file: 0.8,
             saturation: 2.0,
             length: 0.5,
             members: 0.2,
             further: 0.7,
             inner_test: 0.4,
+        };
+        match question.is_literal {
+            false => plain,
+            true => Self {
+                rarity: 1.0,
+                heading: 1.0,
+                within: 0.4,
+                file: 0.3,
+                ..plain
+            },
         }
     }
 }
@@ -314,15 +335,16 @@ mod tests {
 
     fn first(candidates: &[Candidate], question: &str) -> String {
         let question = read_question(question);
+        let settings = RankingSettings::for_question(&question);
         let terms: Vec<WeighedTerm> = question
             .terms
             .iter()
             .map(|term| WeighedTerm {
                 stems: vec![(term.stem.clone(), 1.0)],
-                weight: weigh_term(term, 1, 10),
+                weight: weigh_term(term, 1, 10, &settings),
             })
             .collect();
-        let ranked = rank_passages(candidates, &terms, &question, &RankingSettings::default());
+        let ranked = rank_passages(candidates, &terms, &question, &settings);
         candidates[ranked[0].0].path.clone()
     }
 
@@ -371,7 +393,7 @@ mod tests {
             stems: vec![("pool".to_string(), 1.0)],
             weight: 1.0,
         }];
-        let ranked = rank_passages(&all, &terms, &question, &RankingSettings::default());
+        let ranked = rank_passages(&all, &terms, &question, &RankingSettings::for_question(&question));
         assert_eq!(
             ranked.iter().map(|(number, _)| *number).collect::<Vec<_>>(),
             [0, 2, 1]
@@ -379,12 +401,23 @@ mod tests {
     }
 
     #[test]
-    fn rare_words_weigh_more() {
+    fn rare_words_weigh_more_and_in_plain_words_a_little_only() {
         let term = Term {
             stem: "a".to_string(),
             weight: 1.0,
         };
-        assert!(weigh_term(&term, 1, 100) > weigh_term(&term, 50, 100));
-        assert!(weigh_term(&term, 100, 100) > 0.0);
+        let times = |question: &str| {
+            let settings = RankingSettings::for_question(&read_question(question));
+            weigh_term(&term, 1, 100, &settings) / weigh_term(&term, 50, 100, &settings)
+        };
+        assert!(times("How is it kept?") > 1.0);
+        assert!(times("How does `read_all` keep it?") > 2.0 * times("How is it kept?"));
+    }
+
+    #[test]
+    fn a_file_is_better_the_more_it_says_and_the_better_bm25_finds_it() {
+        assert!(weigh_file(0.5, 1.0) > weigh_file(0.5, 0.2));
+        assert!(weigh_file(0.6, 0.5) > weigh_file(0.5, 0.5));
+        assert_eq!(weigh_file(1.0, 1.0), 1.0);
     }
 }

@@ -8,20 +8,19 @@ use impresario_policies::retrieval::outline::{Definition, read_outline};
 use impresario_policies::retrieval::passages::{cut_file, widen};
 use impresario_policies::retrieval::question::{Name, Question, Term, read_question};
 use impresario_policies::retrieval::ranking::{
-    Candidate, Exact, RankingSettings, WeighedTerm, rank_passages, weigh_term,
+    Candidate, Exact, RankingSettings, WeighedTerm, rank_passages, weigh_file, weigh_term,
 };
 use impresario_policies::retrieval::words::{Stems, Token, for_each_token, other_forms, relatives, whole};
 use rusqlite::{Connection, OptionalExtension, params};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fs::File;
 use std::io::{Read, Seek, SeekFrom};
 use std::path::Path;
 
 /// So many passages are read and ranked for the words of a question.
 const CANDIDATES_MAX: usize = 300;
-/// So many whole files are ranked; passages of those that are this near to the best one join the others.
-const FILES_MAX: usize = 60;
-const GOOD_FILE: f64 = 0.5;
+/// Passages of so many of the best files join the others.
+const GOOD_FILES: usize = 20;
 const PASSAGES_OF_A_FILE: usize = 4;
 /// The words that are looked for stand in so many passages together; the most telling ones are looked for in any case.
 const ROWS_MAX: u64 = 60_000;
@@ -68,11 +67,13 @@ pub(super) fn search(
         connection,
         root,
         candidates: BTreeMap::new(),
-        files: BTreeMap::new(),
+        files: HashMap::new(),
     };
     let all: Option<u64> = connection.query_row("SELECT max(id) FROM passages", [], |row| row.get(0))?;
     let all = all.unwrap_or(0);
-    let mut terms = weigh(connection, &question.terms, all)?;
+    let settings = RankingSettings::for_question(&question);
+    let mut terms = weigh(connection, &question.terms, all, &settings)?;
+    terms.retain(|(_, count)| *count > 0);
     let mut answer = Answer::default();
     if terms.len() > TERMS_MAX {
         answer.remarks.push(format!(
@@ -90,12 +91,9 @@ pub(super) fn search(
             break;
         }
     }
-    let mut candidates: Vec<Candidate> = searcher.candidates.into_values().collect();
-    for candidate in &mut candidates {
-        candidate.file = searcher.files.get(&candidate.path).copied().unwrap_or(0.0);
-    }
+    let candidates: Vec<Candidate> = searcher.candidates.into_values().collect();
     let terms: Vec<WeighedTerm> = terms.into_iter().map(|(term, _)| term).collect();
-    let ranked = rank_passages(&candidates, &terms, &question, &RankingSettings::default());
+    let ranked = rank_passages(&candidates, &terms, &question, &settings);
     for (number, score) in ranked.into_iter().take(passages_max * LOOKED_AT) {
         answer.add(root, &candidates[number], score, passages_max);
     }
@@ -176,7 +174,12 @@ fn read_lines(path: &Path, first: u32, last: u32) -> String {
 /// A term with the number of passages that have it.
 type Weighed = (WeighedTerm, u64);
 
-fn weigh(connection: &Connection, terms: &[Term], all: u64) -> Result<Vec<Weighed>, rusqlite::Error> {
+fn weigh(
+    connection: &Connection,
+    terms: &[Term],
+    all: u64,
+    settings: &RankingSettings,
+) -> Result<Vec<Weighed>, rusqlite::Error> {
     let mut weighed = Vec::new();
     for term in terms {
         let mut count = passages_with(connection, &term.stem)?;
@@ -192,7 +195,7 @@ fn weigh(connection: &Connection, terms: &[Term], all: u64) -> Result<Vec<Weighe
                 stems.push((stem, share));
             }
         }
-        let weight = weigh_term(term, count, all);
+        let weight = weigh_term(term, count, all, settings);
         weighed.push((WeighedTerm { stems, weight }, count));
     }
     Ok(weighed)
@@ -204,13 +207,9 @@ fn passages_with(connection: &Connection, stem: &str) -> Result<u64, rusqlite::E
     Ok(found.unwrap_or(0))
 }
 
-/// The most telling terms that stand somewhere, in the order of the question.
+/// The most telling terms, in the order of the question.
 fn most_telling(terms: Vec<Weighed>) -> Vec<Weighed> {
-    let mut ranked: Vec<(usize, Weighed)> = terms
-        .into_iter()
-        .enumerate()
-        .filter(|(_, (_, count))| *count > 0)
-        .collect();
+    let mut ranked: Vec<(usize, Weighed)> = terms.into_iter().enumerate().collect();
     ranked.sort_by(|(_, (one, _)), (_, (other, _))| other.weight.total_cmp(&one.weight));
     ranked.truncate(TERMS_MAX);
     ranked.sort_by_key(|(order, _)| *order);
@@ -220,6 +219,7 @@ fn most_telling(terms: Vec<Weighed>) -> Vec<Weighed> {
 /// A row of the index.
 struct Row {
     id: i64,
+    file: i64,
     path: String,
     line: usize,
     start: u64,
@@ -229,38 +229,59 @@ struct Row {
     within: String,
 }
 
+/// What a file says of a question.
+#[derive(Debug, Default)]
+struct FileScore {
+    /// The weights of the terms, each as far as the file says it.
+    said: f64,
+    /// As SQLite ranks files.
+    plain: f64,
+}
+
+/// What a term that stands in `having` of `all` rows weighs in the `bm25` of SQLite: a word of every second row nothing, nearly.
+fn weight_in_bm25(having: f64, all: f64) -> f64 {
+    ((all - having + 0.5) / (having + 0.5)).ln().max(1e-6)
+}
+
+/// How often a word stands in a text, against what its length makes likely, from its share of BM25 without the weight: with
+/// k1 = 1.2 that is 2.2 times m / (1 + m).
+fn mentions(score: f64) -> f64 {
+    let said = (score / 2.2).clamp(0.0, 0.99);
+    said / (1.0 - said)
+}
+
 struct Searcher<'a> {
     connection: &'a Connection,
     root: &'a Path,
     /// By file and line, so that the order is the same however the index was made.
     candidates: BTreeMap<(String, usize), Candidate>,
-    /// How well whole files answer.
-    files: BTreeMap<String, f64>,
+    /// How well whole files answer, by their numbers.
+    files: HashMap<i64, f64>,
 }
 
 impl Searcher<'_> {
     /// What the words of the question propose.
     fn propose(&mut self, terms: &[Weighed]) -> Result<(), rusqlite::Error> {
-        let mut telling: Vec<&Weighed> = terms.iter().filter(|(_, count)| *count > 0).collect();
+        let mut telling: Vec<&Weighed> = terms.iter().collect();
         telling.sort_by_key(|(_, count)| *count);
         let mut rows = 0;
-        let mut words: Vec<String> = Vec::new();
-        for (term, count) in telling {
+        let within = |(number, (_, count)): &(usize, &&Weighed)| {
             rows += count;
-            if rows > ROWS_MAX && words.len() >= 2 {
-                break;
-            }
-            words.extend(term.stems.iter().map(|(stem, _)| quoted(stem)));
-        }
+            rows <= ROWS_MAX || *number < 2
+        };
+        let few = telling.iter().enumerate().take_while(within).count();
+        telling.truncate(few);
+        self.files = self.whole_files(&telling)?;
+        let stems = telling.iter().flat_map(|(term, _)| &term.stems);
+        let words: Vec<String> = stems.map(|(stem, _)| quoted(stem)).collect();
         let expression = words.join(" OR ");
         for row in self.rows(&expression, None, CANDIDATES_MAX)? {
             self.add_row(&row);
         }
-        self.files = self.whole_files(&expression)?;
-        let best = self.files.iter().filter(|(_, share)| **share > GOOD_FILE);
-        let best: Vec<String> = best.map(|(path, _)| path.clone()).collect();
-        for path in best {
-            for row in self.rows(&expression, Some(&path), PASSAGES_OF_A_FILE)? {
+        let mut best: Vec<(i64, f64)> = self.files.iter().map(|(file, share)| (*file, *share)).collect();
+        best.sort_by(|one, other| other.1.total_cmp(&one.1).then(one.0.cmp(&other.0)));
+        for (file, _) in best.into_iter().take(GOOD_FILES) {
+            for row in self.rows(&expression, Some(file), PASSAGES_OF_A_FILE)? {
                 self.add_row(&row);
             }
         }
@@ -273,24 +294,42 @@ impl Searcher<'_> {
         }
     }
 
-    /// How well whole files answer, the best one 1.
-    fn whole_files(&self, expression: &str) -> Result<BTreeMap<String, f64>, rusqlite::Error> {
-        let mut files = BTreeMap::new();
-        if expression.is_empty() {
-            return Ok(files);
+    /// How well whole files answer, from 0 to 1.
+    fn whole_files(&self, terms: &[&Weighed]) -> Result<HashMap<i64, f64>, rusqlite::Error> {
+        let all: f64 =
+            self.connection
+                .query_row("SELECT count(*) FROM files WHERE left_out = 0", [], |row| {
+                    row.get(0)
+                })?;
+        let mut statement = self
+            .connection
+            .prepare_cached("SELECT rowid, -bm25(file_words) FROM file_words WHERE file_words MATCH ?1")?;
+        let mut files: HashMap<i64, FileScore> = HashMap::new();
+        for (term, _) in terms {
+            let mut said: HashMap<i64, f64> = HashMap::new();
+            for (stem, share) in &term.stems {
+                let found: Vec<(i64, f64)> = statement
+                    .query_map([quoted(stem)], |row| Ok((row.get(0)?, row.get(1)?)))?
+                    .collect::<Result<_, _>>()?;
+                let weight = weight_in_bm25(found.len() as f64, all);
+                for (file, score) in found {
+                    *said.entry(file).or_default() += share * mentions(score / weight);
+                    files.entry(file).or_default().plain += score;
+                }
+            }
+            for (file, mentions) in said {
+                files.entry(file).or_default().said += term.weight * mentions / (1.0 + mentions);
+            }
         }
-        let mut statement = self.connection.prepare_cached(
-            "SELECT path, score FROM (SELECT rowid AS file, bm25(file_words) AS score FROM file_words
-             WHERE file_words MATCH ?1 ORDER BY 2, 1 LIMIT ?2) JOIN files ON files.id = file ORDER BY score, path",
-        )?;
-        let mut rows = statement.query(params![expression, FILES_MAX as i64])?;
-        let mut best = None;
-        while let Some(row) = rows.next()? {
-            let score: f64 = -row.get::<_, f64>(1)?;
-            let best = *best.get_or_insert(score.max(f64::MIN_POSITIVE));
-            files.insert(row.get(0)?, score / best);
-        }
-        Ok(files)
+        let asked: f64 = terms.iter().map(|(term, _)| term.weight).sum();
+        let best = files
+            .values()
+            .map(|file| file.plain)
+            .fold(f64::MIN_POSITIVE, f64::max);
+        let shares = files
+            .into_iter()
+            .map(|(file, score)| (file, weigh_file(score.said / asked, score.plain / best)));
+        Ok(shares.collect())
     }
 
     fn add(&mut self, row: &Row, text: String, exact: Exact) {
@@ -303,9 +342,13 @@ impl Searcher<'_> {
             within: row.within.clone(),
             is_test: row.is_test,
             exact,
-            file: 0.0,
+            file: self.file_share(row),
         };
         self.add_candidate(candidate);
+    }
+
+    fn file_share(&self, row: &Row) -> f64 {
+        self.files.get(&row.file).copied().unwrap_or(0.0)
     }
 
     fn add_candidate(&mut self, candidate: Candidate) {
@@ -375,7 +418,7 @@ impl Searcher<'_> {
                 within: within.iter().map(|each| each.name).collect::<Vec<_>>().join(" "),
                 is_test: row.is_test,
                 exact,
-                file: 0.0,
+                file: self.file_share(row),
             });
         }
     }
@@ -404,7 +447,7 @@ impl Searcher<'_> {
     fn rows(
         &self,
         expression: &str,
-        file: Option<&str>,
+        file: Option<i64>,
         rows_max: usize,
     ) -> Result<Vec<Row>, rusqlite::Error> {
         if expression.is_empty() {
@@ -412,9 +455,9 @@ impl Searcher<'_> {
         }
         let (first, last) = match file {
             None => (0, i64::MAX),
-            Some(path) => self.connection.query_row(
-                "SELECT min(passages.id), max(passages.id) FROM passages JOIN files ON files.id = file WHERE path = ?1",
-                [path],
+            Some(file) => self.connection.query_row(
+                "SELECT min(id), max(id) FROM passages WHERE file = ?1",
+                [file],
                 |row| Ok((row.get(0)?, row.get(1)?)),
             )?,
         };
@@ -429,7 +472,7 @@ impl Searcher<'_> {
             })?
             .collect::<Result<_, _>>()?;
         let mut statement = self.connection.prepare_cached(
-            "SELECT passages.id, path, line, start, end, is_test, names, within
+            "SELECT passages.id, path, line, start, end, is_test, names, within, file
              FROM passages JOIN files ON files.id = passages.file WHERE passages.id = ?1",
         )?;
         let mut rows = Vec::new();
@@ -444,6 +487,7 @@ impl Searcher<'_> {
                     is_test: row.get(5)?,
                     names: row.get(6)?,
                     within: row.get(7)?,
+                    file: row.get(8)?,
                 })
             });
             rows.extend(row.optional()?);
