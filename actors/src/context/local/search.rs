@@ -541,3 +541,72 @@ fn read_part(path: &Path, start: u64, end: u64) -> Option<String> {
         .ok()?;
     Some(as_text(bytes))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::context::local::index::LAYOUT;
+    use crate::derived::open_in_memory;
+
+    fn shares(files: &[&str], terms: &[(&str, f64)]) -> Vec<f64> {
+        let connection = open_in_memory(&LAYOUT).expect("an index");
+        for (number, words) in files.iter().enumerate() {
+            let number = number as i64 + 1;
+            connection
+                .execute("INSERT INTO files VALUES (?1, ?1, 0, 0, x'', 0)", [number])
+                .expect("a file");
+            connection
+                .execute(
+                    "INSERT INTO file_words (rowid, body) VALUES (?1, ?2)",
+                    params![number, words],
+                )
+                .expect("its words");
+        }
+        let searcher = Searcher {
+            connection: &connection,
+            root: Path::new(""),
+            candidates: BTreeMap::new(),
+            files: HashMap::new(),
+        };
+        let term = |(stem, weight): &(&str, f64)| WeighedTerm {
+            stems: vec![(stem.to_string(), 1.0)],
+            weight: *weight,
+        };
+        let terms: Vec<Weighed> = terms.iter().map(|each| (term(each), 1)).collect();
+        let found = searcher
+            .whole_files(&terms.iter().collect::<Vec<_>>())
+            .expect("shares");
+        let share = |number: usize| found.get(&(number as i64 + 1)).copied().unwrap_or(0.0);
+        (0..files.len()).map(share).collect()
+    }
+
+    fn is_near(share: f64, expected: f64) {
+        assert!((share - expected).abs() < 1e-4, "{share} instead of {expected}");
+    }
+
+    /// SQLite weighs such a word as nothing, so that what files say of it has to be told from its score.
+    #[test]
+    fn a_word_of_every_file_has_its_say() {
+        let found = shares(
+            &["kettle kettle", "kettle other", "other other"],
+            &[("kettle", 1.0)],
+        );
+        is_near(found[0], weigh_file(2.0 / 3.2, 1.0));
+        is_near(found[1], weigh_file(1.0 / 2.2, 1.375f64.recip()));
+        is_near(found[2], 0.0);
+    }
+
+    #[test]
+    fn what_a_file_says_counts_as_the_words_weigh() {
+        let files = [
+            "kettle other",
+            "boil other",
+            "other other",
+            "other other",
+            "other other",
+        ];
+        let found = shares(&files, &[("kettle", 3.0), ("boil", 1.0)]);
+        is_near(found[0], weigh_file(0.75 / 2.2, 1.0));
+        is_near(found[1], weigh_file(0.25 / 2.2, 1.0));
+    }
+}
