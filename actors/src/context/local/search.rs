@@ -12,7 +12,7 @@ use impresario_policies::retrieval::ranking::{
 };
 use impresario_policies::retrieval::words::{Stems, Token, for_each_token, other_forms, relatives, whole};
 use rusqlite::{Connection, OptionalExtension, params};
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
 use std::io::{Read, Seek, SeekFrom};
 use std::path::Path;
@@ -67,7 +67,7 @@ pub(super) fn search(
         connection,
         root,
         candidates: BTreeMap::new(),
-        files: HashMap::new(),
+        files: BTreeMap::new(),
     };
     let all: Option<u64> = connection.query_row("SELECT max(id) FROM passages", [], |row| row.get(0))?;
     let all = all.unwrap_or(0);
@@ -256,7 +256,7 @@ struct Searcher<'a> {
     /// By file and line, so that the order is the same however the index was made.
     candidates: BTreeMap<(String, usize), Candidate>,
     /// How well whole files answer, by their numbers.
-    files: HashMap<i64, f64>,
+    files: BTreeMap<i64, f64>,
 }
 
 impl Searcher<'_> {
@@ -295,7 +295,7 @@ impl Searcher<'_> {
     }
 
     /// How well whole files answer, from 0 to 1.
-    fn whole_files(&self, terms: &[&Weighed]) -> Result<HashMap<i64, f64>, rusqlite::Error> {
+    fn whole_files(&self, terms: &[&Weighed]) -> Result<BTreeMap<i64, f64>, rusqlite::Error> {
         let all: f64 =
             self.connection
                 .query_row("SELECT count(*) FROM files WHERE left_out = 0", [], |row| {
@@ -304,9 +304,9 @@ impl Searcher<'_> {
         let mut statement = self
             .connection
             .prepare_cached("SELECT rowid, -bm25(file_words) FROM file_words WHERE file_words MATCH ?1")?;
-        let mut files: HashMap<i64, FileScore> = HashMap::new();
+        let mut files: BTreeMap<i64, FileScore> = BTreeMap::new();
         for (term, _) in terms {
-            let mut said: HashMap<i64, f64> = HashMap::new();
+            let mut said: BTreeMap<i64, f64> = BTreeMap::new();
             for (stem, share) in &term.stems {
                 let found: Vec<(i64, f64)> = statement
                     .query_map([quoted(stem)], |row| Ok((row.get(0)?, row.get(1)?)))?
@@ -566,7 +566,7 @@ mod tests {
             connection: &connection,
             root: Path::new(""),
             candidates: BTreeMap::new(),
-            files: HashMap::new(),
+            files: BTreeMap::new(),
         };
         let term = |(stem, weight): &(&str, f64)| WeighedTerm {
             stems: vec![(stem.to_string(), 1.0)],
