@@ -218,8 +218,8 @@ fn newcomers_questions_are_answered_with_the_right_file() {
     // Past the capture of the test harness: the score is worth seeing when it is good, too.
     let _ = std::io::stderr().write_all(report.as_bytes());
     assert_eq!(total, 30);
-    // What the search reaches without knowing the questions: measured, 17. Not a target, a floor.
-    assert!(found >= 16, "{report}");
+    // What the search reaches without knowing the questions: measured, 20. Not a target, a floor.
+    assert!(found >= 19, "{report}");
     assert!(
         found * 4 >= found_by_counting * 5,
         "not clearly better than counting keywords: {report}"
