@@ -7,6 +7,8 @@
 
 #[path = "conformance/auggie/mod.rs"]
 mod auggie;
+#[path = "conformance/blackbytes/mod.rs"]
+mod blackbytes;
 #[path = "conformance/compare.rs"]
 mod compare;
 #[path = "../actors/src/journal/tests/disk.rs"]
@@ -117,6 +119,7 @@ fn peer_and_function(directory: &Path, file: &Path) -> (String, String) {
 fn find_function(peer: &str, name: &str) -> Option<Function> {
     let functions = match peer {
         "auggie" => auggie::functions(),
+        "blackbytes" => blackbytes::functions(),
         _ => Vec::new(),
     };
     functions.into_iter().find(|function| function.name == name)

@@ -31,6 +31,11 @@ pub fn same(expected: &Json, ours: &Json) -> bool {
 }
 
 fn same_digest(expected: &Json, text: &str) -> bool {
+    if let Some(digest) = expected.get("$digest") {
+        let length = digest.get("utf16_len").and_then(Json::as_number);
+        let hash = digest.get("sha256").and_then(Json::as_str);
+        return length == Some(compat::units(text) as f64) && hash == Some(sha256(text).as_str());
+    }
     let length = expected.get("$len").and_then(Json::as_number);
     let digest = expected.get("$sha256").and_then(Json::as_str);
     length == Some(compat::units(text) as f64) && digest == Some(sha256(text).as_str())

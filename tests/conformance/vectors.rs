@@ -177,8 +177,8 @@ fn defects_of(line: &Json) -> Vec<String> {
 /// Writes out every text that is given as a rule.
 pub fn written_out(value: &Json) -> Json {
     match value {
-        Json::Object(entries) => match text_of(value) {
-            Some(text) => Json::String(text),
+        Json::Object(entries) => match text_of(value).map(Json::String).or_else(|| other_value_of(value)) {
+            Some(value) => value,
             None => Json::Object(
                 entries
                     .iter()
@@ -189,6 +189,37 @@ pub fn written_out(value: &Json) -> Json {
         Json::Array(items) => Json::Array(items.iter().map(written_out).collect()),
         other => other.clone(),
     }
+}
+
+/// `{"$num":"NaN"}` is no number of JSON, so it is null; `{"$linearr":[T,n]}` is a list of texts.
+fn other_value_of(value: &Json) -> Option<Json> {
+    match value.as_object()? {
+        [(key, Json::String(_))] if key == "$num" => Some(Json::Null),
+        [(key, Json::Array(items))] if key == "$linearr" => {
+            let lines = numbered(items)?.into_iter().map(Json::String);
+            Some(Json::Array(lines.collect()))
+        }
+        _ => None,
+    }
+}
+
+/// A text for each number from 1, which stands for `{i}`.
+fn numbered(items: &[Json]) -> Option<Vec<String>> {
+    let [text, Json::Number(times)] = items else {
+        return None;
+    };
+    let text = text_of(text)?;
+    Some(
+        (1..=*times as usize)
+            .map(|number| text.replace("{i}", &number.to_string()))
+            .collect(),
+    )
+}
+
+/// Code units as hexadecimal digits, four each; halves of pairs become U+FFFD.
+pub fn text_of_hex(hex: &str) -> Option<String> {
+    let units = (0..hex.len() / 4).map(|at| u16::from_str_radix(hex.get(at * 4..at * 4 + 4)?, 16).ok());
+    Some(String::from_utf16_lossy(&units.collect::<Option<Vec<u16>>>()?))
 }
 
 /// `{"$rep":[S,n]}`, `{"$cat":[S,…]}`, `{"$utf16":[u,…]}`; halves of pairs become U+FFFD.
@@ -203,6 +234,8 @@ fn text_of(value: &Json) -> Option<String> {
                 Some(text_of(text)?.repeat(*times as usize))
             }
             [(key, Json::Array(items))] if key == "$cat" => items.iter().map(text_of).collect(),
+            [(key, Json::Array(items))] if key == "$lines" => Some(numbered(items)?.join("\n")),
+            [(key, Json::String(hex))] if key == "$utf16" => text_of_hex(hex),
             [(key, Json::Array(items)), ..] if key == "$utf16" => {
                 let units: Vec<u16> = items
                     .iter()

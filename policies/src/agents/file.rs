@@ -112,6 +112,13 @@ pub fn read_agent_yaml(text: &str) -> Result<AgentFile, FileNote> {
         .models(model_of(fields.model.as_ref()))
         .mutability(mutability);
     definition.fallback_models = fallback_of(fields.fallback_models.as_ref())?;
+    if let Some(message) = fields.routing.as_ref().and_then(Routing::too_long) {
+        return Err(FileNote {
+            line: line_of_key(text, "routing"),
+            column: 1,
+            message: format!("routing.{message}"),
+        });
+    }
     definition.routing = fields.routing;
     definition.prompt_mode = fields.prompt_mode.unwrap_or_default();
     definition.execution_mode = fields.execution_mode.unwrap_or_default();
@@ -542,6 +549,12 @@ mod tests {
                 "mine",
             ),
             ("model: [\n", 4, 8, "string"),
+            (
+                "routing: {category: review, cost: low, use_when: [a, b, c, d, e, f, g], avoid_when: []}\n",
+                4,
+                1,
+                "6 entries at most, got 7",
+            ),
         ] {
             let note = refused(&format!("{SMALLEST}{more}"));
             assert_eq!((note.line, note.column), (line, column), "{more}: {note:?}");

@@ -1,7 +1,12 @@
 //! When is an agent worth asking? What models that delegate, and people, are told of it.
 
 use super::AgentDefinition;
+use crate::compat::units;
 use serde::{Deserialize, Serialize};
+
+/// Every turn of the main agent carries what is said of every agent.
+const ENTRIES_MAX: usize = 6;
+const ENTRY_UNITS_MAX: usize = 60;
 
 /// What kind of work it does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -75,9 +80,33 @@ pub struct Routing {
 impl Routing {
     /// The sign that it is wanted, in a few words.
     fn trigger(&self) -> String {
-        let first = || self.use_when.first().cloned();
-        let trigger = self.key_trigger.clone().or_else(first);
-        trigger.unwrap_or_else(|| self.category.word().to_string())
+        let first = || self.use_when.first().map(String::as_str);
+        let trigger = self.key_trigger().or_else(first);
+        trigger.unwrap_or_else(|| self.category.word()).to_string()
+    }
+
+    /// One that is blank is none.
+    fn key_trigger(&self) -> Option<&str> {
+        let trigger = self.key_trigger.as_deref();
+        trigger.filter(|trigger| !trigger.trim().is_empty())
+    }
+
+    /// Why it is too long for the prompt of the main agent, if it is.
+    pub(super) fn too_long(&self) -> Option<String> {
+        for (name, entries) in [("use_when", &self.use_when), ("avoid_when", &self.avoid_when)] {
+            if entries.len() > ENTRIES_MAX {
+                return Some(format!(
+                    "{name}: expected {ENTRIES_MAX} entries at most, got {}",
+                    entries.len()
+                ));
+            }
+            if entries.iter().any(|entry| units(entry) > ENTRY_UNITS_MAX) {
+                return Some(format!(
+                    "{name}: expected entries of {ENTRY_UNITS_MAX} characters at most"
+                ));
+            }
+        }
+        None
     }
 }
 
@@ -102,10 +131,7 @@ pub fn routing_summary<'a>(agents: impl IntoIterator<Item = &'a AgentDefinition>
             lines.push(format!("- **{}** — —", agent.name()));
             continue;
         };
-        let trigger = routing
-            .key_trigger
-            .as_ref()
-            .map(|trigger| format!(" — {trigger}"));
+        let trigger = routing.key_trigger().map(|trigger| format!(" — {trigger}"));
         lines.push(format!(
             "- **{}** [{}, {} cost]{}",
             agent.name(),
@@ -138,4 +164,35 @@ fn in_order<'a>(agents: impl IntoIterator<Item = &'a AgentDefinition>) -> Vec<&'
         agent.name().chars().map(weight).collect::<String>()
     });
     agents
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn agent(name: &str, key_trigger: Option<&str>, use_when: &[&str]) -> AgentDefinition {
+        AgentDefinition::new(name, "i").routing(Routing {
+            category: Category::Review,
+            cost: RelativeCost::Low,
+            use_when: use_when.iter().map(ToString::to_string).collect(),
+            avoid_when: vec!["Not now".to_string()],
+            key_trigger: key_trigger.map(str::to_string),
+        })
+    }
+
+    #[test]
+    fn a_person_reads_more_than_a_model() {
+        let agents = [
+            agent("b", Some(""), &["Now"]),
+            agent("a", Some("Is it right"), &[]),
+            AgentDefinition::new("c", "i"),
+        ];
+        assert_eq!(
+            routing_matrix(&agents),
+            ["`a` — Is it right", "`b` — Now", "`c` — custom agent"]
+        );
+        let summary = "- **a** [review, low cost] — Is it right\n  Avoid when:\n  - Not now\n\
+                       - **b** [review, low cost]\n  Use when:\n  - Now\n  Avoid when:\n  - Not now\n- **c** — —";
+        assert_eq!(routing_summary(&agents), summary);
+    }
 }

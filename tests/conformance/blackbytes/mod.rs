@@ -1,0 +1,85 @@
+//! The functions of pi-blackbytes 2.20.1.
+
+mod agents;
+mod differences;
+mod runner;
+mod settings;
+mod texts;
+
+use crate::Function;
+use crate::json::Json;
+use crate::vectors::{Answer, Case};
+
+/// Every function of it that we have a counterpart of.
+pub fn functions() -> Vec<Function> {
+    let table: Vec<(&'static str, fn(&Case) -> Answer, fn(&Json) -> Json)> = vec![
+        ("agent_snapshot", agents::agent_snapshot, agents::snapshot_covered),
+        ("bound_return", texts::bound_return, Json::clone),
+        ("builtin_agents", agents::builtin_agents, agents::builtin_covered),
+        ("enabled_set", agents::enabled_set, agents::enabled_covered),
+        (
+            "failure_stderr_class",
+            runner::failure_stderr_class,
+            runner::class_covered,
+        ),
+        ("model_family", texts::model_family_of, Json::clone),
+        ("nested_argv", runner::nested_argv, runner::argv_covered),
+        ("nested_run", runner::nested_run, runner::run_covered),
+        ("nested_tools", agents::nested_tools, Json::clone),
+        (
+            "persona_variant",
+            agents::persona_variant,
+            agents::variant_covered,
+        ),
+        ("reasoning_effort", texts::reasoning_effort, Json::clone),
+        ("routing", agents::routing, Json::clone),
+        ("settings_load", settings::settings_load, settings::load_covered),
+        (
+            "settings_parse",
+            settings::settings_parse,
+            settings::parse_covered,
+        ),
+        ("user_prompt", texts::user_prompt, Json::clone),
+        ("validate_tool_names", agents::validate_tool_names, Json::clone),
+        ("yaml_agents", agents::yaml_agents, agents::yaml_covered),
+    ];
+    table
+        .into_iter()
+        .map(|(name, replay, covered)| Function {
+            name,
+            replay,
+            accepts: differences::accepts,
+            differs: differences::ours,
+            covered,
+        })
+        .collect()
+}
+
+/// An object with these entries.
+fn object(entries: Vec<(&str, Json)>) -> Json {
+    let entries = entries.into_iter().map(|(key, value)| (key.to_string(), value));
+    Json::Object(entries.collect())
+}
+
+/// The named members of a value, null where it has none.
+fn only(value: &Json, keys: &[&str]) -> Json {
+    let member = |key: &&str| ((*key).to_string(), value.get(key).cloned().unwrap_or(Json::Null));
+    Json::Object(keys.iter().map(member).collect())
+}
+
+fn text(value: &Json, key: &str) -> String {
+    value
+        .get(key)
+        .and_then(Json::as_str)
+        .unwrap_or_default()
+        .to_string()
+}
+
+fn texts(value: &Json, key: &str) -> Vec<String> {
+    let items = value.get(key).and_then(Json::as_array).unwrap_or_default();
+    items
+        .iter()
+        .filter_map(Json::as_str)
+        .map(str::to_string)
+        .collect()
+}
