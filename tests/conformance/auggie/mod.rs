@@ -12,7 +12,7 @@ mod scenario;
 mod scenario_defects;
 mod settings;
 mod skills;
-mod stage;
+pub mod stage;
 mod texts;
 mod traces;
 

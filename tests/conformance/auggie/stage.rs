@@ -551,6 +551,16 @@ async fn perform(
         };
         return say(RunnerEvent::Ended(facts)).await;
     }
+    let code = |key: &str| script.get(key).and_then(Json::as_number).map(|code| code as i32);
+    if code("exit_code").or(code("exit_signal")).is_some() {
+        let facts = EndFacts {
+            exit_code: code("exit_code"),
+            exit_signal: code("exit_signal"),
+            stderr_tail: word("stderr").unwrap_or_default(),
+            ..EndFacts::default()
+        };
+        return say(RunnerEvent::Ended(facts)).await;
+    }
     let reason = word("stopped_reason").unwrap_or_else(|| "completed".into());
     if reason == "completed" {
         let facts = EndFacts {

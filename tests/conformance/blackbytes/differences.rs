@@ -1,5 +1,6 @@
 //! Where we differ on purpose. Each difference is recognised by what it is, never by a record's name.
 
+use super::fallback::TIMEOUT_MS;
 use super::{text, texts};
 use crate::compare::same;
 use crate::json::Json;
@@ -54,6 +55,30 @@ pub fn ours(function: &str, case: &Case, ours: &Answer) -> Option<&'static str> 
                     && ours.get("another_model") == &Json::Bool(true)
             },
         )],
+        "fallback_plan" => &[
+            ("an agent that changes something goes on too", |case, ours| {
+                case.get("snapshot").get("fallbackEligible") == Some(&Json::Bool(false))
+                    && tries_more(case, ours)
+            }),
+            (
+                "a sub-agent that somebody killed is begun again on its model",
+                |case, ours| last_kind(case).as_deref() == Some("killed") && tries_more(case, ours),
+            ),
+            ("what failed on one model is tried on the next", |case, ours| {
+                last_kind(case).is_some_and(|kind| kind != "provider_or_model_unavailable")
+                    && tries_more(case, ours)
+            }),
+            ("while there is time, the next model is tried", |case, ours| {
+                spent_ms(case) < time_ms(case) && tries_more(case, ours)
+            }),
+            ("a model that stands twice is tried once", tried_once),
+            ("the time of a run holds", |case, ours| {
+                spent_ms(case) > time_ms(case) && ours.get("success") == &Json::Bool(false)
+            }),
+            ("a runner that breaks is an attempt that failed", |case, ours| {
+                matches!(case.expected, Answer::Error { .. }) && matches!(ours, Answer::Value(_))
+            }),
+        ],
         "nested_run" => &[
             (
                 "an answer that is whole is one, however its process ended",
@@ -170,6 +195,49 @@ fn any_file(case: &Case, pattern: &str) -> bool {
 fn loads(case: &Case, ours: &Answer) -> bool {
     value(&case.expected).get("loaded").and_then(Json::as_array) == Some(&[])
         && ours.get("skipped").as_array() == Some(&[])
+}
+
+/// How many attempts the peer made.
+fn made(case: &Case) -> usize {
+    texts(value(&case.expected), "models").len()
+}
+
+fn last_kind(case: &Case) -> Option<String> {
+    let last = case.list("attempts").get(made(case).checked_sub(1)?)?;
+    Some(text(last.get("result")?, "failureKind")).filter(|kind| !kind.is_empty())
+}
+
+/// What the attempts that the peer made took together.
+fn spent_ms(case: &Case) -> f64 {
+    let attempts = case.list("attempts").iter().take(made(case));
+    attempts
+        .filter_map(|attempt| attempt.get("ms")?.as_number())
+        .sum()
+}
+
+fn time_ms(case: &Case) -> f64 {
+    case.get("timeout_ms").as_number().unwrap_or(TIMEOUT_MS)
+}
+
+/// Ours begins as the record does and goes on where that stops without an answer.
+fn tries_more(case: &Case, ours: &Answer) -> bool {
+    let (theirs, own) = (
+        texts(value(&case.expected), "models"),
+        texts(value(ours), "models"),
+    );
+    value(&case.expected).get("success") == Some(&Json::Bool(false))
+        && own.len() > theirs.len()
+        && own.starts_with(&theirs)
+}
+
+fn tried_once(case: &Case, ours: &Answer) -> bool {
+    let (mut theirs, own) = (
+        texts(value(&case.expected), "models"),
+        texts(value(ours), "models"),
+    );
+    let tried = theirs.len();
+    theirs.dedup();
+    theirs.len() < tried && theirs == own
 }
 
 /// Everything is equal but this member, which is that in the record and this in ours.

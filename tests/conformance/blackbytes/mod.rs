@@ -2,6 +2,7 @@
 
 mod agents;
 mod differences;
+mod fallback;
 mod runner;
 mod settings;
 mod texts;
@@ -10,9 +11,14 @@ use crate::Function;
 use crate::json::Json;
 use crate::vectors::{Answer, Case};
 
+/// Runs our counterpart.
+type Replay = fn(&Case) -> Answer;
+/// The part of a recorded answer that ours has, too.
+type Covered = fn(&Json) -> Json;
+
 /// Every function of it that we have a counterpart of.
 pub fn functions() -> Vec<Function> {
-    let table: Vec<(&'static str, fn(&Case) -> Answer, fn(&Json) -> Json)> = vec![
+    let table: Vec<(&'static str, Replay, Covered)> = vec![
         ("agent_snapshot", agents::agent_snapshot, agents::snapshot_covered),
         ("bound_return", texts::bound_return, Json::clone),
         ("builtin_agents", agents::builtin_agents, agents::builtin_covered),
@@ -22,6 +28,7 @@ pub fn functions() -> Vec<Function> {
             runner::failure_stderr_class,
             runner::class_covered,
         ),
+        ("fallback_plan", fallback::fallback_plan, fallback::plan_covered),
         ("model_family", texts::model_family_of, Json::clone),
         ("nested_argv", runner::nested_argv, runner::argv_covered),
         ("nested_run", runner::nested_run, runner::run_covered),
