@@ -61,6 +61,7 @@ pub mod runtime;
 pub mod settings;
 mod skill_files;
 pub mod skills;
+mod status;
 pub mod traces;
 mod trust;
 pub mod wiring;

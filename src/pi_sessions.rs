@@ -4,7 +4,7 @@ use crate::agents::AgentFiles;
 use crate::bridge::wire::{
     Delegation, InputReading, MarkerEdit, MarkerPlan, MarkerSkeleton, MarkerTtl, ModelStanding,
     ObservedEvent, ResumableRun, RunResume, RunResumed, SessionEnd, SessionStart, SkillCancel, SkillRun,
-    SkillSummary, TraceName, TypedInput,
+    SkillSummary, TraceName, TranscriptAsk, TranscriptPage, TypedInput,
 };
 use crate::bridge::{Bridge, BridgeError, BridgeSettings, HostEvents, PiHost, Refused, log_to_file};
 use crate::models::OfflineOr;
@@ -13,6 +13,7 @@ use crate::pi_sights::show_sights;
 use crate::runtime::{PI_RUNNER, Resumable, Run, Runtime, RuntimeError, StartError, lock, state_directory};
 use crate::settings::{Settings, SettingsPlaces};
 use crate::skills::{SpawnSettings, list_skills};
+use crate::status::{StatusFacts, status_text};
 use crate::traces::{Traces, viewed};
 use async_trait::async_trait;
 use impresario_actors::gateways::Host;
@@ -22,7 +23,9 @@ use impresario_policies::cache_markers::{Lifetime, Marker, MarkerEdit as Planned
 use impresario_policies::domain::{Isolation, Reason, ReasonCode, RunId, RunState, SessionId};
 use impresario_policies::run_request::RunMeans;
 use impresario_policies::skill_command::{TypedInput as ReadInput, read_typed_input};
+use impresario_policies::transcript::Transcript;
 use std::collections::{BTreeMap, BTreeSet};
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use std::sync::{Arc, Mutex};
@@ -176,6 +179,18 @@ impl PiSessions {
 }
 
 impl PiSessions {
+    /// The runs of a session, those that work before those that are over, the newest first.
+    async fn newest_of(&self, session: &SessionId) -> Vec<RunSummary> {
+        let filter = RunFilter {
+            session: Some(session.clone()),
+            ..RunFilter::default()
+        };
+        let mut runs = self.runtime.runs(filter).await.unwrap_or_default();
+        // Stable, so the newest stay first.
+        runs.sort_by_key(|run| run.ended_at.is_some());
+        runs
+    }
+
     async fn resume_found(&self, request: &RunResume) -> Result<RunResumed, RuntimeError> {
         let found = self.runtime.find_run(&request.run).await?;
         let as_run = self.run_id_of(&request.request);
@@ -194,6 +209,33 @@ fn internal(error: &RuntimeError) -> Reason {
         code: ReasonCode::Internal,
         message: in_words(error),
     }
+}
+
+fn no_run() -> Refused {
+    Refused {
+        reason: Reason {
+            code: ReasonCode::NotResumable,
+            message: "There is no run in this session yet.".to_string(),
+        },
+        hint: None,
+    }
+}
+
+fn refused_by(error: RuntimeError) -> Refused {
+    match error {
+        RuntimeError::Refused(reason) => Refused { reason, hint: None },
+        error => Refused {
+            reason: internal(&error),
+            hint: None,
+        },
+    }
+}
+
+fn mark_of(transcript: &Transcript) -> String {
+    let mut hasher = DefaultHasher::new();
+    transcript.title.hash(&mut hasher);
+    transcript.lines.hash(&mut hasher);
+    format!("{:x}", hasher.finish())
 }
 
 fn resumable_run(found: Resumable, here: &Path) -> ResumableRun {
@@ -405,6 +447,44 @@ impl HostEvents for PiSessions {
         view_text(self.places(session), file).await
     }
 
+    async fn recent(&self, session: &SessionId) -> Vec<ResumableRun> {
+        let here = self.order(session, String::new(), String::new()).workspace;
+        let runs = self.newest_of(session).await.into_iter().take(RESUMABLE_MAX);
+        let shown = runs.map(|run| Resumable { run, cut_off: false });
+        shown.map(|found| resumable_run(found, &here)).collect()
+    }
+
+    async fn transcript(&self, asked: TranscriptAsk) -> Result<TranscriptPage, Refused> {
+        let found = match asked.run.is_empty() {
+            true => self.newest_of(&asked.session).await.into_iter().next().ok_or_else(no_run),
+            false => self.runtime.find_run(&asked.run).await.map_err(refused_by),
+        };
+        let run = found?.run;
+        let words = self.host.words_of(&run);
+        let transcript = self.runtime.transcript(&run, words).await.map_err(refused_by)?;
+        let mark = mark_of(&transcript);
+        let is_seen = asked.seen.as_ref() == Some(&mark);
+        Ok(TranscriptPage {
+            run,
+            title: transcript.title,
+            lines: (!is_seen).then_some(transcript.lines),
+            is_over: transcript.is_over,
+            mark,
+        })
+    }
+
+    async fn status(&self, session: &SessionId, section: String) -> String {
+        let places = self.places(session);
+        let host_version = lock(&self.known).get(session).and_then(|start| start.host_version.clone());
+        let facts = StatusFacts {
+            runtime: self.runtime.clone(),
+            skills: self.skills.clone(),
+            places,
+            host_version,
+        };
+        status_text(facts, &section).await
+    }
+
     async fn traces(&self, session: &SessionId) -> Vec<TraceName> {
         let places = self.places(session);
         let listed = tokio::task::spawn_blocking(move || Traces::of(&places).list()).await;
@@ -430,6 +510,8 @@ fn reading_of(text: &str) -> InputReading {
         ReadInput::Resume { run } => InputReading::Resume { run },
         ReadInput::TraceReport { skill } => InputReading::TraceReport { skill },
         ReadInput::TraceView { file } => InputReading::TraceView { file },
+        ReadInput::Transcript { run } => InputReading::Transcript { run },
+        ReadInput::Status { section } => InputReading::Status { section },
         // As the host completes it.
         ReadInput::Usage { usage } => InputReading::Usage {
             usage: usage.replacen("/skill ", "/skill:", 1),

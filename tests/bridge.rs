@@ -141,6 +141,24 @@ impl HostEvents for RecordingEvents {
         format!("{session} views {file}")
     }
 
+    async fn recent(&self, _: &SessionId) -> Vec<wire::ResumableRun> {
+        Vec::new()
+    }
+
+    async fn transcript(&self, asked: wire::TranscriptAsk) -> Result<wire::TranscriptPage, Refused> {
+        Ok(wire::TranscriptPage {
+            run: run_id(),
+            title: format!("{} reads {:?}", asked.session, asked.run),
+            lines: asked.seen.is_none().then(|| vec!["told:".into()]),
+            is_over: true,
+            mark: "m".into(),
+        })
+    }
+
+    async fn status(&self, session: &SessionId, section: String) -> String {
+        format!("{session} looks at {section:?}")
+    }
+
     async fn traces(&self, _session: &SessionId) -> Vec<TraceName> {
         vec![TraceName {
             file: "demo_1.json".into(),
@@ -309,7 +327,7 @@ fn check_example(example: &Value, asked: &mut String) {
         };
     }
     check_each!(
-        requests: Hello, Ping, TypedInput, SkillRun, RunsResumable, RunResume, SkillCancel, QuestionAnswer, MarkerSkeleton, Completions, DelegationAsk,
+        requests: Hello, Ping, TypedInput, SkillRun, RunsResumable, RunResume, SkillCancel, QuestionAnswer, MarkerSkeleton, Completions, DelegationAsk, RunsRecent, TranscriptAsk, StatusAsk,
             TraceReport, TraceView, TraceList, QuestionAsk, ModelRequest, ModelsCheck, DeliveryOffer, SessionHistory, SessionHasRun;
         notifications: RequestCancel, SessionStart, SessionEnd, ObservedEvents, DeliveryAcknowledged,
             UiProgress, UiSight, UiNotice

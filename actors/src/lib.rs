@@ -33,4 +33,5 @@ mod shared_work;
 pub mod supervision;
 pub mod trace_files;
 pub mod trace_recorder;
+pub mod transcripts;
 pub mod worktrees;

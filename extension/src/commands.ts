@@ -11,7 +11,10 @@ import type { Impresario, SkillOutcome } from "./impresario.ts";
 import { oneLine } from "./progress.ts";
 
 /** Whether the runtime has to be asked at all; everything else that is typed never leaves Pi. */
-const MAY_BE_OURS = /^\s*\/skill(?![^\s:])/;
+const MAY_BE_OURS = /^\s*\/(skill(?![^\s:])|impresario(?!\S))/;
+
+/** What `/impresario` shows, beside everything. */
+const SECTIONS = ["agents", "routing", "runs", "statistics", "settings", "runtime", "transcript"];
 const DESCRIPTION_CHARS_MAX = 80;
 
 interface Command {
@@ -43,6 +46,11 @@ export function registerCommands(pi: Pi, impresario: Impresario, session: HostSe
     getArgumentCompletions: (prefix) => completeArgument(prefix, () => impresario.skills()),
     handler: (typed, ctx) => carryOut(`/skill ${typed}`, ctx),
   });
+  pi.registerCommand("impresario", {
+    description: "How things stand; /impresario transcript [run] shows the conversation of a run",
+    getArgumentCompletions: (prefix) => completeLook(impresario, prefix),
+    handler: (typed, ctx) => carryOut(`/impresario ${typed}`, ctx),
+  });
   for (const [name, command] of Object.entries(COMMANDS)) {
     pi.registerCommand(`skill:${name}`, {
       description: command.description,
@@ -55,6 +63,14 @@ export function registerCommands(pi: Pi, impresario: Impresario, session: HostSe
 /** Something was typed that is no command of Pi's. True when it was dealt with; everything else is Pi's. */
 export async function runTyped(impresario: Impresario, session: HostSession, ctx: Context, text: string): Promise<boolean> {
   return MAY_BE_OURS.test(text) && (await carryOut(impresario, session, ctx, text));
+}
+
+/** `/impresario <section>` and `/impresario transcript <run>`, while they are typed. */
+async function completeLook(impresario: Impresario, typed: string): Promise<{ value: string; label: string; description: string }[] | null> {
+  const [, of] = /^\s*transcript\s+(\S*)$/.exec(typed) ?? [];
+  if (of !== undefined) return await impresario.completeRecent(of);
+  const fitting = SECTIONS.filter((section) => section.startsWith(typed.trimStart()));
+  return fitting.length > 0 ? fitting.map((section) => ({ value: section, label: section, description: "" })) : null;
 }
 
 async function handled(session: HostSession, ctx: Context, run: () => Promise<void>): Promise<void> {
@@ -102,6 +118,12 @@ async function carryOut(impresario: Impresario, session: HostSession, ctx: Conte
       return true;
     case "trace_view":
       await impresario.tellTrace(session, "trace.view", { session: session.id, file: reading.file });
+      return true;
+    case "transcript":
+      await impresario.showTranscript(session, reading.run);
+      return true;
+    case "status":
+      await impresario.tellStatus(session, reading.section);
       return true;
     case "usage":
       session.complain(`Usage: ${reading.usage}`);

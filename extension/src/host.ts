@@ -5,8 +5,17 @@ import { existsSync, readFileSync, realpathSync, writeSync } from "node:fs";
 import { dirname, join } from "node:path";
 import type { ExtensionAPI, ExtensionContext } from "@earendil-works/pi-coding-agent";
 import type { ListedSkill, NoticeLevel, SessionMode, SessionStart } from "./generated/protocol.ts";
+import type { Screen } from "./transcript.ts";
 
 const SAME_NOTICE_MS = 2000;
+
+/** What Pi draws over its screen, and gives its keys. */
+export interface Overlay {
+  render(width: number): string[];
+  handleInput(data: string): void;
+  invalidate(): void;
+  dispose(): void;
+}
 
 export type Pi = ExtensionAPI;
 export type Context = ExtensionContext;
@@ -100,6 +109,26 @@ export class HostSession {
   complain(words: string): void {
     this.#show("error", words);
     if (!this.hasUI) process.exitCode = 1;
+  }
+
+  /** Draws over the whole screen until it is closed; false where there is no screen to draw on. */
+  async overlay(open: (screen: Screen) => Overlay): Promise<boolean> {
+    if (this.mode !== "tui") return false;
+    const options = { overlay: true, overlayOptions: { width: "100%", maxHeight: "100%", anchor: "top-left" } } as const;
+    const shown = this.read<Promise<boolean> | undefined>((ctx) => {
+      if (typeof ctx.ui.custom !== "function") return undefined;
+      return ctx.ui.custom<boolean>((tui, theme, _keys, done) => {
+        return open({
+          get rows() {
+            return tui.terminal.rows;
+          },
+          redraw: () => tui.requestRender(),
+          paint: theme,
+          close: () => done(true),
+        });
+      }, options);
+    }, undefined);
+    return (await shown) ?? false;
   }
 
   /** Lets the person choose; undefined when nothing was chosen. */

@@ -19,6 +19,7 @@ import type { ShownRun } from "./progress.ts";
 import { Questions } from "./questions.ts";
 import { RuntimeProcess } from "./runtime-process.ts";
 import type { RuntimeSettings } from "./runtime-process.ts";
+import { TranscriptView } from "./transcript.ts";
 
 const READY_MS = 10_000;
 const SCREEN_CLEARED_MS = 300;
@@ -47,6 +48,8 @@ export class Impresario {
   readonly delegation = new Delegation(this);
   readonly #leftBehind = new LeftBehind(() => this.progress.runs);
   #session: HostSession | undefined;
+  /** Something of ours is over the screen, and the keys are its. */
+  #looksAway = false;
   #skills: SkillSummary[] = [];
   #ends = new Map<string, () => void>();
   #calls = new Map<string, WaitingCall>();
@@ -240,6 +243,40 @@ export class Impresario {
     else session.complain(`The traces could not be read: ${sentence(wordsFor(outcome))}`);
   }
 
+  /** Shows the person how things stand: one section, or all. */
+  async tellStatus(session: HostSession, section: string): Promise<void> {
+    const connection = await this.reach();
+    if (!connection) return session.complain(this.runtime.offBecause ?? NOT_READY);
+    const outcome = await connection.ask("status", { session: session.id, section }, { holds: true });
+    if (outcome.ok) session.tell(outcome.result.text);
+    else session.complain(`How things stand could not be read: ${sentence(wordsFor(outcome))}`);
+  }
+
+  /** Shows the conversation of a run: on a terminal over its screen, elsewhere as text. */
+  async showTranscript(session: HostSession, run: string): Promise<void> {
+    const connection = await this.reach();
+    if (!connection) return session.complain(this.runtime.offBecause ?? NOT_READY);
+    const first = await connection.ask("run.transcript", { session: session.id, run, seen: null }, { holds: true });
+    if (!first.ok) return session.complain(wordsFor(first));
+    const page = first.result;
+    const more = async (seen: string) => {
+      const outcome = await this.runtime.connection?.ask("run.transcript", { session: session.id, run: page.run, seen });
+      return outcome?.ok ? outcome.result : undefined;
+    };
+    this.#looksAway = true;
+    const shown = await session.overlay((screen) => new TranscriptView(page, screen, more)).finally(() => (this.#looksAway = false));
+    if (!shown) session.tell([page.title, "", ...(page.lines ?? [])].join("\n"));
+  }
+
+  /** The runs of this session whose id begins so. */
+  async completeRecent(typed: string): Promise<{ value: string; label: string; description: string }[] | null> {
+    const session = this.#session;
+    const outcome = await (session && this.runtime.connection?.ask("runs.recent", { session: session.id }));
+    const runs = outcome?.ok ? outcome.result.runs : [];
+    const fitting = runs.filter(({ run }) => run.startsWith(typed));
+    return fitting.length > 0 ? fitting.map(({ run, name, task }) => ({ value: `transcript ${run}`, label: run, description: `${name}: ${task}` })) : null;
+  }
+
   /** The traces whose file begins so, the newest first. */
   async completeTraces(typed: string): Promise<{ value: string; label: string; description: string }[] | null> {
     const session = this.#session;
@@ -369,7 +406,7 @@ export class Impresario {
 
   #escape(): boolean {
     const session = this.#session;
-    if (!session || this.questions.isOpen || this.progress.runs.length === 0) return false;
+    if (!session || this.#looksAway || this.questions.isOpen || this.progress.runs.length === 0) return false;
     void this.cancel(session, "escape");
     return true;
   }

@@ -25,6 +25,16 @@ pub enum TypedInput {
         /// How its id begins; empty to let the user pick one.
         run: String,
     },
+    /// Show the conversation of a run.
+    Transcript {
+        /// How its id begins; empty for the newest of the session.
+        run: String,
+    },
+    /// Show how things stand.
+    Status {
+        /// One section by its name; empty for all.
+        section: String,
+    },
     /// One of our commands with an argument that is missing or cannot be meant.
     Usage {
         usage: &'static str,
@@ -55,6 +65,9 @@ pub fn read_typed_input(text: &str) -> TypedInput {
     if let Some(rest) = text.strip_prefix("/skill:") {
         return read_words(rest).unwrap_or(TypedInput::Pass);
     }
+    if let Some(rest) = text.strip_prefix("/impresario") {
+        return read_look(rest);
+    }
     let Some(rest) = text.strip_prefix("/skill") else {
         return TypedInput::Pass;
     };
@@ -67,6 +80,20 @@ pub fn read_typed_input(text: &str) -> TypedInput {
         return TypedInput::PickSkill;
     }
     read_words(rest).unwrap_or_else(|| TypedInput::Skill(unnamed(rest)))
+}
+
+/// `/impresario`, and what is to be looked at.
+fn read_look(rest: &str) -> TypedInput {
+    if !rest.is_empty() && !rest.starts_with(is_space) {
+        return TypedInput::Pass;
+    }
+    let mut words = rest.split(is_space).filter(|word| !word.is_empty());
+    let (first, second) = (words.next().unwrap_or(""), words.next().unwrap_or(""));
+    match first {
+        "transcript" => TypedInput::Transcript { run: second.into() },
+        "status" => TypedInput::Status { section: second.into() },
+        section => TypedInput::Status { section: section.into() },
+    }
 }
 
 fn read_words(rest: &str) -> Option<TypedInput> {
@@ -212,6 +239,19 @@ mod tests {
                 usage: "/skill trace-view <file>.json",
             },
         );
+    }
+
+    #[test]
+    fn what_can_be_looked_at_has_a_command_of_its_own() {
+        let status = |section: &str| TypedInput::Status { section: section.into() };
+        let transcript = |run: &str| TypedInput::Transcript { run: run.into() };
+        check("/impresario", status(""));
+        check("/impresario status", status(""));
+        check("/impresario status agents", status("agents"));
+        check(" /impresario  runs ", status("runs"));
+        check("/impresario transcript", transcript(""));
+        check("/impresario transcript 01kah", transcript("01kah"));
+        check("/impresarios", TypedInput::Pass);
     }
 
     #[test]

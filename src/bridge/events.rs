@@ -2,7 +2,7 @@
 
 use super::wire::{
     Delegation, InputReading, MarkerPlan, MarkerSkeleton, ObservedEvent, ResumableRun, RunResume, RunResumed,
-    SessionEnd, SessionStart, SkillCancel, SkillRun, SkillSummary, TraceName, TypedInput,
+    SessionEnd, SessionStart, SkillCancel, SkillRun, SkillSummary, TraceName, TranscriptAsk, TranscriptPage, TypedInput,
 };
 use async_trait::async_trait;
 use impresario_actors::messages::session::ListedSkill;
@@ -55,6 +55,12 @@ pub trait HostEvents: Send + Sync {
     async fn trace_report(&self, session: &SessionId, skill: String) -> String;
     /// One trace, for the person. What went wrong stands in the text too.
     async fn trace_view(&self, session: &SessionId, file: String) -> String;
+    /// The newest runs of a session.
+    async fn recent(&self, session: &SessionId) -> Vec<ResumableRun>;
+    /// What the sub-agent of a run and its model said to each other.
+    async fn transcript(&self, asked: TranscriptAsk) -> Result<TranscriptPage, Refused>;
+    /// How things stand, for the person. What went wrong stands in the text too.
+    async fn status(&self, session: &SessionId, section: String) -> String;
     /// The traces a person can choose from, the newest first.
     async fn traces(&self, session: &SessionId) -> Vec<TraceName>;
 }

@@ -85,6 +85,11 @@ impl PiHost {
         Self { peer, runs, live }
     }
 
+    /// What the sub-agent of a run said last, as far as it was heard here.
+    pub fn words_of(&self, run: &RunId) -> String {
+        self.live.words_of(run)
+    }
+
     /// Shows a run in the session that asked for it.
     pub fn show_sight(&self, run: RunId, sight: RunSight) {
         self.peer.notify(&UiSight {

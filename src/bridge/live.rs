@@ -98,8 +98,17 @@ impl LiveBook {
         });
     }
 
+    pub(super) fn words_of(&self, run: &RunId) -> String {
+        let known = self.book().runs.get(run).cloned();
+        known.map_or_else(String::new, |live| live.now().words)
+    }
+
+    fn book(&self) -> MutexGuard<'_, Book> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     fn change(&self, run: &RunId, change: impl FnOnce(&mut LiveFacts)) {
-        let mut book = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut book = self.book();
         if let Some(known) = book.runs.get(run) {
             return known.change(change);
         }

@@ -11,8 +11,8 @@ use super::wire::{
     Completions, DelegationAsk, DeliveryAcknowledged, Envelope, ErrorCode, ErrorObject, Hello, KNOWN_EVENTS,
     LINE_BYTES_MAX, MarkerSkeleton, MessageId, Notification, ObservedEvents, PROTOCOL_VERSION,
     PROTOCOL_VERSION_OLDEST, Ping, QuestionAnswer, QuestionAnswered, Request, RequestCancel, ResumableRuns,
-    RunResume, RunsResumable, SessionEnd, SessionStart, SkillCancel, SkillCancelled, SkillNames, SkillRun,
-    SkillRunAccepted, TraceList, TraceNames, TraceReport, TraceText, TraceView, TypedInput, Welcome,
+    RunResume, RunsRecent, RunsResumable, SessionEnd, SessionStart, SkillCancel, SkillCancelled, SkillNames, SkillRun,
+    SkillRunAccepted, StatusAsk, StatusText, TraceList, TraceNames, TraceReport, TraceText, TraceView, TranscriptAsk, TypedInput, Welcome,
     read_envelope,
 };
 use futures_util::FutureExt;
@@ -480,6 +480,17 @@ async fn answer_call(
         let TraceList { session } = parse(&params)?;
         let traces = events.traces(&session).await;
         Ok(AnswerLine::done(id, &TraceNames { traces }))
+    } else if method == <RunsRecent as Request>::METHOD.name {
+        let RunsRecent { session } = parse(&params)?;
+        let runs = events.recent(&session).await;
+        Ok(AnswerLine::done(id, &ResumableRuns { runs }))
+    } else if method == <TranscriptAsk as Request>::METHOD.name {
+        let page = events.transcript(parse(&params)?).await.map_err(refusal)?;
+        Ok(AnswerLine::done(id, &page))
+    } else if method == <StatusAsk as Request>::METHOD.name {
+        let StatusAsk { session, section } = parse(&params)?;
+        let text = events.status(&session, section).await;
+        Ok(AnswerLine::done(id, &StatusText { text }))
     } else if method == <DelegationAsk as Request>::METHOD.name {
         let DelegationAsk { session } = parse(&params)?;
         Ok(AnswerLine::done(id, &events.delegation(&session).await))

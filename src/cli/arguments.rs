@@ -50,6 +50,8 @@ pub(super) enum Command {
     Trace(TraceArguments),
     /// List the agents that can be asked here, and files that describe none
     Agents(AgentsArguments),
+    /// Say how each agent did so far: calls, successes, times, costs
+    Stats(StatsArguments),
     /// Say which workspaces you trust, and take it back
     Trust(TrustArguments),
     /// Show and check the settings
@@ -183,6 +185,29 @@ pub(super) struct AgentsArguments {
     pub(super) workspace: Option<PathBuf>,
     #[command(flatten)]
     pub(super) trust: TrustFlags,
+    #[command(flatten)]
+    pub(super) state: StateArguments,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = format!("\
+It is added up from the runs that the journal still has: it survives every restart, and goes with them.
+
+Examples:
+  impresario stats
+  impresario stats --here --json
+
+{EXIT_CODES}"))]
+pub(super) struct StatsArguments {
+    /// One JSON object a line: the agents, then what failed
+    #[arg(long)]
+    pub(super) json: bool,
+    /// At most so many runs, the newest
+    #[arg(long, default_value_t = 1000, value_name = "COUNT")]
+    pub(super) newest: usize,
+    /// Only the runs of the current directory
+    #[arg(long)]
+    pub(super) here: bool,
     #[command(flatten)]
     pub(super) state: StateArguments,
 }
@@ -344,6 +369,21 @@ pub(super) enum RunsAction {
     Show {
         /// Its id, or as much of the beginning as makes it the only one
         run: String,
+    },
+    /// Show what a sub-agent and its model said to each other
+    #[command(after_help = format!("\
+The nested session is kept with its run: `impresario runs prune` and the 30 days of `impresario runs` end both.
+
+Example:
+  impresario runs transcript 01kah3q --follow
+
+{EXIT_CODES}"))]
+    Transcript {
+        /// Its id, or as much of the beginning as makes it the only one
+        run: String,
+        /// Go on until the run is over
+        #[arg(long)]
+        follow: bool,
     },
     /// Cancel a run that another process drives
     #[command(after_help = format!("Example:\n  impresario runs cancel 01kah3q\n\n{EXIT_CODES}"))]

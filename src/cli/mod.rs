@@ -10,6 +10,7 @@ mod output;
 mod parallel;
 mod run;
 mod runs;
+mod stats;
 mod terminal;
 mod trace;
 mod traces;
@@ -42,6 +43,7 @@ impl Cli {
                 Command::Agents(arguments) => agents::list(&arguments),
                 Command::Runs(arguments) => runs::execute(arguments).await,
                 Command::Worktrees(arguments) => worktrees::execute(&arguments),
+                Command::Stats(arguments) => stats::execute(arguments).await,
                 Command::Trace(arguments) => trace::execute(arguments).await,
                 Command::Trust(arguments) => trust::execute(&arguments),
                 Command::Config(arguments) => config::execute(arguments).await,

@@ -5,15 +5,16 @@ use super::exit::Failure;
 use super::output::{print, print_json};
 use super::run::{existing_workspace, watch};
 use super::terminal::TerminalHost;
-use super::wire::{RunLine, json_line};
+use super::wire::{RunLine, TranscriptLine, json_line};
 use crate::runtime::{Runtime, RuntimeError};
+use crate::status::below_home;
 use impresario_actors::gateways::{SystemWallClock, UnixMillis, WallClock};
 use impresario_actors::journal::{Retention, RunFilter, RunProgress, RunSummary};
 use impresario_policies::domain::{RunId, RunState};
 use impresario_policies::projection::{RunProjection, RunUsage};
 use impresario_policies::resumption::{Reader, advise};
 use impresario_policies::worktree::describe_changes;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Duration;
 
@@ -21,6 +22,8 @@ use std::time::Duration;
 const SETTLED_WITHIN: Duration = Duration::from_secs(10);
 /// Another process looks for the wish, gives the sub-agent its grace and kills what is left.
 const CANCELLED_WITHIN: Duration = Duration::from_secs(30);
+/// How often whoever follows a transcript is told more.
+const FOLLOWED_EVERY: Duration = Duration::from_millis(500);
 /// How often the journal is asked whether it did.
 const LOOKED_EVERY: Duration = Duration::from_millis(100);
 
@@ -29,6 +32,9 @@ pub(super) async fn execute(arguments: RunsArguments) -> Result<ExitCode, Failur
     let done = match &arguments.action {
         None => list(&runtime, &arguments).await,
         Some(RunsAction::Show { run }) => show(&runtime, run, arguments.json).await,
+        Some(RunsAction::Transcript { run, follow }) => {
+            transcript(&runtime, run, *follow, arguments.json).await
+        }
         Some(RunsAction::Cancel { run }) => cancel(&runtime, run).await,
         Some(RunsAction::Resume { run }) => return resume(runtime, run, arguments.json).await,
         Some(RunsAction::Prune { older_than, keep }) => prune(&runtime, *older_than, *keep).await,
@@ -135,17 +141,6 @@ fn what_it_waits_for(run: &RunSummary) -> String {
     )
 }
 
-/// As a person knows the directory.
-fn below_home(directory: &Path) -> String {
-    let home = std::env::var_os("HOME").map(PathBuf::from);
-    let below = home.as_ref().and_then(|home| directory.strip_prefix(home).ok());
-    match below {
-        Some(below) if below.as_os_str().is_empty() => "~".to_string(),
-        Some(below) => format!("~/{}", below.display()),
-        None => directory.display().to_string(),
-    }
-}
-
 fn ago(now: UnixMillis, then: UnixMillis) -> String {
     let seconds = now.0.saturating_sub(then.0) / 1000;
     match seconds {
@@ -196,6 +191,38 @@ fn used_in_words(used: &RunUsage) -> Option<String> {
     };
     let said = counted.into_iter().chain(uncounted).collect::<Vec<_>>();
     (!said.is_empty()).then(|| format!("used: {}", said.join("; ")))
+}
+
+/// What comes later is printed behind what was printed already.
+async fn transcript(runtime: &Runtime, prefix: &str, follow: bool, json: bool) -> Result<ExitCode, Failure> {
+    let run = find(runtime, prefix).await?.run;
+    let mut printed = Vec::new();
+    loop {
+        let written = runtime.transcript(&run, String::new()).await?;
+        if json {
+            let _ = print_json(&json_line(&TranscriptLine::of(&run, &written)));
+            return Ok(ExitCode::SUCCESS);
+        }
+        let head = [written.title.clone(), String::new()];
+        let lines = head.into_iter().filter(|_| printed.is_empty());
+        let seen = printed.iter().zip(&written.lines).take_while(|(one, other)| one == other).count();
+        let lines = lines.chain(written.lines.iter().skip(seen).cloned());
+        let gone = print_each(lines).is_err();
+        if gone || written.is_over || !follow {
+            return Ok(ExitCode::SUCCESS);
+        }
+        printed = written.lines;
+        tokio::time::sleep(FOLLOWED_EVERY).await;
+    }
+}
+
+/// An empty line is one too.
+fn print_each(lines: impl Iterator<Item = String>) -> std::io::Result<()> {
+    let text = lines.fold(String::new(), |text, line| text + &line + "\n");
+    match text.is_empty() {
+        true => Ok(()),
+        false => print(&text),
+    }
 }
 
 async fn cancel(runtime: &Runtime, prefix: &str) -> Result<ExitCode, Failure> {

@@ -11,9 +11,11 @@ use impresario_policies::domain::{
 use impresario_policies::execution_route::tier_word;
 use impresario_policies::projection::{RecordedStep, RunProjection};
 use impresario_policies::settings::ResolvedValue;
+use impresario_policies::statistics::{AgentTally, FailureTally};
 use impresario_policies::tool_policy::Mutability;
 use impresario_policies::trace_file::Trace;
 use impresario_policies::trace_text::duration_ms;
+use impresario_policies::transcript::Transcript;
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
@@ -126,6 +128,72 @@ impl<'a> RunLine<'a> {
             answer: story.and_then(RunProjection::answer_or_partial),
             used: used.map(|used| used.counted),
             attempts_uncounted: used.map(|used| used.attempts_uncounted),
+        }
+    }
+}
+
+#[derive(Debug, Serialize)]
+pub(super) struct TranscriptLine<'a> {
+    run: &'a RunId,
+    title: &'a str,
+    lines: &'a [String],
+    is_over: bool,
+}
+
+impl<'a> TranscriptLine<'a> {
+    pub(super) fn of(run: &'a RunId, transcript: &'a Transcript) -> Self {
+        Self {
+            run,
+            title: &transcript.title,
+            lines: &transcript.lines,
+            is_over: transcript.is_over,
+        }
+    }
+}
+
+/// How one agent did.
+#[derive(Debug, Serialize)]
+pub(super) struct AgentTallyLine<'a> {
+    agent: &'a str,
+    runs: u64,
+    succeeded: u64,
+    average_ms: f64,
+    calls: u64,
+    tokens: u64,
+    /// Of the runs whose cost is known.
+    cost_usd: f64,
+    cost_unknown_of: u64,
+}
+
+impl<'a> AgentTallyLine<'a> {
+    pub(super) fn of(tally: &'a AgentTally) -> Self {
+        Self {
+            agent: &tally.name,
+            runs: tally.runs,
+            succeeded: tally.succeeded,
+            average_ms: tally.average_ms(),
+            calls: tally.calls,
+            tokens: tally.tokens,
+            cost_usd: tally.cost_usd,
+            cost_unknown_of: tally.unpriced,
+        }
+    }
+}
+
+/// What failed.
+#[derive(Debug, Serialize)]
+pub(super) struct FailureTallyLine<'a> {
+    failure: &'a str,
+    count: u64,
+    newest: &'a [String],
+}
+
+impl<'a> FailureTallyLine<'a> {
+    pub(super) fn of(tally: &'a FailureTally) -> Self {
+        Self {
+            failure: &tally.kind,
+            count: tally.count,
+            newest: &tally.hints,
         }
     }
 }

@@ -4,7 +4,7 @@ use super::Runtime;
 use super::hosts::Program;
 use super::inside::{COMMANDS_AHEAD_MAX, Inside, Seen, Thread, lock, serve};
 use super::program::{ProgramHost, ProgramModel, SharedHost, SharedModel};
-use super::retention::{forget_old_files, forget_old_runs, settle_worktrees};
+use super::retention::{forget_old_files, forget_old_runs, forget_sessions, settle_worktrees};
 use super::state_directory::{
     StateDirectoryError, cache_directory, make_private, state_directory, worktrees,
 };
@@ -374,7 +374,11 @@ impl RuntimeBuilder {
         }));
         let left_behind = GitWorktrees::new(worktrees(&directory));
         tokio::task::spawn_local(settle_worktrees(inside.ports.clone(), left_behind));
-        tokio::task::spawn_local(forget_old_runs(inside.ports.clone()));
+        let (ports, sessions) = (inside.ports.clone(), directory.join("sessions"));
+        tokio::task::spawn_local(async move {
+            forget_old_runs(ports.clone()).await;
+            forget_sessions(ports, sessions).await;
+        });
         let old = [directory.join("sessions"), directory.join("scratch")];
         tokio::task::spawn_blocking(move || old.iter().for_each(|directory| forget_old_files(directory)));
         serve(root, inside, commands).await;

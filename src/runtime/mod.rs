@@ -26,7 +26,9 @@ mod resume;
 mod retention;
 mod run;
 mod state_directory;
+mod statistics;
 mod sub_agent;
+mod transcript;
 mod unread;
 mod wish;
 
@@ -204,6 +206,16 @@ impl Runtime {
     /// A handle on a run that is in the journal.
     pub fn run(&self, run: RunId) -> Run {
         Run::new(self.clone(), run)
+    }
+
+    /// Where nested sessions are kept.
+    pub(crate) fn sessions_directory(&self) -> std::path::PathBuf {
+        self.0.defaults.sessions.clone()
+    }
+
+    /// Where the journal is.
+    pub(crate) fn journal_file(&self) -> std::path::PathBuf {
+        self.0.defaults.sessions.with_file_name(impresario_actors::journal::JOURNAL_FILE)
     }
 
     /// How many stand before this run in the line for room; none where it does not wait here.

@@ -2,18 +2,23 @@
 
 use crate::wiring::Ports;
 use impresario_actors::gateways::{SystemWallClock, UnixMillis, WallClock};
-use impresario_actors::journal::Retention;
-use impresario_actors::messages::journal::{Prune, ReadRun};
+use impresario_actors::journal::{Retention, RunFilter, RunSummary};
+use impresario_actors::messages::journal::{Prune, ReadRun, ReadRuns};
 use impresario_actors::worktrees::{GitWorktrees, RunStands};
 use impresario_policies::domain::RunState;
 use impresario_policies::projection::RunProjection;
-use std::path::Path;
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 /// Runs that ended longer ago than this are forgotten, with their nested sessions.
 pub(super) const FORGOTTEN_AFTER: Duration = Duration::from_secs(30 * 24 * 3600);
 /// So many of the newest runs stay, whatever their age.
 pub(super) const NEWEST_KEPT: usize = 200;
+/// Nested sessions together; those that can be gone on with stay whatever they take.
+const SESSIONS_BYTES_MAX: u64 = 512 * 1024 * 1024;
+/// A session of a run that nobody knows is left alone so long.
+const UNKNOWN_KEPT_FOR: Duration = Duration::from_secs(24 * 3600);
 const ASK: Duration = Duration::from_secs(60);
 
 /// Forgets old runs. What cannot be done now is done at another start.
@@ -64,6 +69,56 @@ pub(super) async fn settle_worktrees(ports: Ports, worktrees: GitWorktrees) {
     }
 }
 
+/// Removes nested sessions whose run the journal does not know any more, and the oldest of those that nobody can go on with
+/// while all of them together are too large.
+pub(super) async fn forget_sessions(ports: Ports, directory: PathBuf) {
+    let filter = RunFilter::default();
+    let Ok(Ok(runs)) = ports.read_runs.ask_again(ReadRuns { filter }, ASK).await else {
+        return;
+    };
+    let resumable = |run: &RunSummary| run.ended_at.is_none() || run.state == RunState::Parked;
+    let known = runs.iter().map(|run| (run.run.to_string(), resumable(run)));
+    let known = known.collect::<BTreeMap<_, _>>();
+    let removed = tokio::task::spawn_blocking(move || remove_sessions(&directory, &known, SESSIONS_BYTES_MAX));
+    if let Ok(count @ 1..) = removed.await {
+        tracing::info!(count, "nested sessions forgotten");
+    }
+}
+
+/// `known` says of each run whether somebody can go on with it.
+fn remove_sessions(directory: &Path, known: &BTreeMap<String, bool>, bytes_max: u64) -> usize {
+    let entries = std::fs::read_dir(directory).into_iter().flatten().flatten();
+    let mut kept = Vec::new();
+    let mut removed = 0;
+    for entry in entries {
+        let (Ok(metadata), name) = (entry.metadata(), entry.file_name()) else {
+            continue;
+        };
+        let name = name.to_string_lossy().into_owned();
+        let run = name.split('.').next().unwrap_or_default();
+        // One that is being written may be of a run that was accepted after the list was read.
+        let age = metadata.modified().ok().and_then(|modified| modified.elapsed().ok());
+        let is_old = age.is_some_and(|age| age > UNKNOWN_KEPT_FOR);
+        match known.get(run) {
+            None if is_old => removed += usize::from(std::fs::remove_file(entry.path()).is_ok()),
+            None => {}
+            Some(is_resumable) => kept.push((metadata.modified().ok(), metadata.len(), *is_resumable, entry.path())),
+        }
+    }
+    let mut bytes = kept.iter().map(|(_, bytes, _, _)| *bytes).sum::<u64>();
+    kept.sort();
+    for (_, length, is_resumable, path) in kept {
+        if bytes <= bytes_max {
+            break;
+        }
+        if !is_resumable && std::fs::remove_file(path).is_ok() {
+            bytes -= length;
+            removed += 1;
+        }
+    }
+    removed
+}
+
 /// Removes what nobody has touched for so long from a directory of nested sessions or scratch.
 pub(super) fn forget_old_files(directory: &Path) {
     let Ok(entries) = std::fs::read_dir(directory) else {
@@ -90,6 +145,32 @@ pub(super) fn forget_old_files(directory: &Path) {
 mod tests {
     use super::*;
     use std::time::SystemTime;
+
+    #[test]
+    fn sessions_go_with_their_runs_and_the_oldest_when_there_are_too_many() {
+        let directory = tempfile::TempDir::new().unwrap();
+        let file = |name: &str, seconds: u64| {
+            let path = directory.path().join(name);
+            std::fs::write(&path, "0123456789").unwrap();
+            let written = std::fs::File::options().write(true).open(path).unwrap();
+            written.set_modified(SystemTime::UNIX_EPOCH + Duration::from_secs(seconds)).unwrap();
+        };
+        file("gone.jsonl", 1);
+        file("parked.jsonl", 2);
+        file("old.before-2.jsonl", 3);
+        file("old.jsonl", 4);
+        file("new.jsonl", 5);
+        std::fs::write(directory.path().join("just-begun.jsonl"), "").unwrap();
+        let known = [("parked", true), ("old", false), ("new", false)];
+        let known = known.map(|(run, resumable)| (run.to_string(), resumable)).into();
+        assert_eq!(remove_sessions(directory.path(), &known, 25), 3);
+        let mut left = std::fs::read_dir(directory.path())
+            .unwrap()
+            .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+            .collect::<Vec<_>>();
+        left.sort();
+        assert_eq!(left, ["just-begun.jsonl", "new.jsonl", "parked.jsonl"]);
+    }
 
     #[test]
     fn only_what_is_old_goes() {

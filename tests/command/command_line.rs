@@ -639,6 +639,8 @@ fn the_help_teaches() {
         &["runs", "cancel", "--help"],
         &["runs", "resume", "--help"],
         &["runs", "prune", "--help"],
+        &["runs", "transcript", "--help"],
+        &["stats", "--help"],
         &["trace", "--help"],
         &["bridge", "--help"],
     ];

@@ -15,6 +15,7 @@ use impresario_policies::fallback::{StartFrom, describe_next_attempt, models_lef
 use impresario_policies::interruption::{Interruption, describe_interruption};
 use impresario_policies::judge_models::describe_next_try;
 use impresario_policies::next_action::{Action, DeliveryState, QuestionFailure, decide_next_action};
+use impresario_policies::session_retention::keeps_session;
 use impresario_policies::sight::{LiveFacts, see_run};
 use impresario_policies::stopped::stopped_early;
 use impresario_policies::user_lines;
@@ -559,8 +560,12 @@ impl Run {
     /// Nothing more can be done here: says so, and is gone.
     pub(super) fn rest(&mut self, ctx: &mut Context<Self>) {
         if let Some(end) = &self.projection.ended {
-            let parked = end.state == TerminalState::Parked;
-            (self.tools.clear_away)(&self.id, if parked { KeepSession::Yes } else { KeepSession::No });
+            let host = self.request().map_or("", |request| request.origin.host.as_str());
+            let keep = match keeps_session(end.state, host) {
+                true => KeepSession::Yes,
+                false => KeepSession::No,
+            };
+            (self.tools.clear_away)(&self.id, keep);
         }
         let (closed, run) = (self.ports.closed.clone(), self.id.clone());
         let work = async move { closed.ask_again(RunClosed { run, told: None }, ASK).await };

@@ -100,7 +100,7 @@ pub struct RunTools {
     pub clock: Rc<dyn WallClock>,
     /// Whether the host that asked for this run is the one we have.
     pub host_is_here: Rc<dyn Fn(&RunId, &RunRequest) -> bool>,
-    /// Removes the files of a run that is over; its nested session stays while somebody may go on with it.
+    /// Removes the files of a run that is over; its nested session stays where somebody may want it.
     pub clear_away: Rc<dyn Fn(&RunId, KeepSession)>,
     /// The directory for nested sessions, below the state directory.
     pub sessions: std::path::PathBuf,
@@ -109,9 +109,9 @@ pub struct RunTools {
 /// Whether a nested session outlives its run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum KeepSession {
-    /// The run is parked: it can be resumed.
+    /// Somebody may go on with it, or read it.
     Yes,
-    /// Nobody can go on with it.
+    /// Nobody will look at it.
     No,
 }
 

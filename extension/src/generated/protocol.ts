@@ -138,7 +138,11 @@ export type InputReading = { "is": "pass" } | { "is": "skill",
   /** The skill. */
   skill: string, } | { "is": "trace_view",
   /** The file. */
-  file: string, } | { "is": "usage",
+  file: string, } | { "is": "transcript",
+  /** How its id begins; empty for the newest of the session. */
+  run: string, } | { "is": "status",
+  /** One section by its name; empty for all. */
+  section: string, } | { "is": "usage",
   /** How it is written. */
   usage: string,
 };
@@ -510,6 +514,12 @@ export type RunSight = {
   used: string | null,
 };
 
+/** The newest runs of a session, please. */
+export type RunsRecent = {
+  /** Which session. */
+  session: SessionId,
+};
+
 /** Which runs can a person go on with? */
 export type RunsResumable = {
   /** From which session. */
@@ -639,6 +649,20 @@ export type SkillSummary = {
 /** Where a run stands, for a person. */
 export type Standing = "waiting" | "working" | "succeeded" | "failed" | "cancelled" | "parked";
 
+/** How do things stand? */
+export type StatusAsk = {
+  /** From which session. */
+  session: SessionId,
+  /** One section by its name; empty for all. */
+  section: string,
+};
+
+/** The answer to [`StatusAsk`]. What there is to complain about stands in the text too. */
+export type StatusText = {
+  /** For the person, several lines. */
+  text: string,
+};
+
 /** The four ways a run can end. */
 export type TerminalState = "succeeded" | "failed" | "cancelled" | "parked";
 
@@ -704,6 +728,30 @@ export type TraceView = {
   session: SessionId,
   /** The trace's file, as the report lists it. */
   file: string,
+};
+
+/** What did the sub-agent of a run and its model say to each other? */
+export type TranscriptAsk = {
+  /** From which session. */
+  session: SessionId,
+  /** The run's id, or as much of the beginning as makes it the only one; empty for the session's newest, one that works before one that is over. */
+  run: string,
+  /** The mark of the page that is there already. */
+  seen: string | null,
+};
+
+/** The answer to [`TranscriptAsk`]. */
+export type TranscriptPage = {
+  /** Which run. */
+  run: RunId,
+  /** What it is about, in one line. */
+  title: string,
+  /** All of it; none where it is as it was seen. */
+  lines: Array<string> | null,
+  /** Nothing more comes. */
+  is_over: boolean,
+  /** Changes with the lines. */
+  mark: string,
 };
 
 /** A line was typed that may be ours: it begins with `/skill`. Read once, here; nobody reads it again. */
@@ -809,6 +857,9 @@ export const METHODS = {
   "trace.view": { deadlineMs: 5000, unanswered: "told" },
   "trace.list": { deadlineMs: 2000, unanswered: "open" },
   "delegation": { deadlineMs: 1000, unanswered: "open" },
+  "runs.recent": { deadlineMs: 2000, unanswered: "open" },
+  "run.transcript": { deadlineMs: 5000, unanswered: "told" },
+  "status": { deadlineMs: 10000, unanswered: "told" },
   "question.ask": { deadlineMs: 5000, unanswered: "fails" },
   "model.complete": { deadlineMs: 180000, unanswered: "fails" },
   "models.check": { deadlineMs: 5000, unanswered: "fails" },
@@ -833,6 +884,9 @@ export interface HostRequests {
   "trace.view": { params: TraceView; result: TraceText };
   "trace.list": { params: TraceList; result: TraceNames };
   "delegation": { params: DelegationAsk; result: Delegation };
+  "runs.recent": { params: RunsRecent; result: ResumableRuns };
+  "run.transcript": { params: TranscriptAsk; result: TranscriptPage };
+  "status": { params: StatusAsk; result: StatusText };
 }
 
 /** What the runtime may ask. */

@@ -9,7 +9,7 @@ mod routing;
 pub use built_in::built_in_agents;
 pub(crate) use file::is_agent_name;
 pub use file::{AGENT_FILE_BYTES_MAX, AgentFile, FileNote, read_agent_markdown, read_agent_yaml};
-pub use routing::{Category, RelativeCost, Routing, routing_matrix, routing_summary};
+pub use routing::{Category, RelativeCost, Routing, name_order, routing_matrix, routing_summary};
 
 use crate::domain::{
     ExecutionMode, Isolation, ModelFamily, PromptMode, Reason, ReasonCode, ReasoningEffort, WhatToRun,

@@ -155,15 +155,18 @@ pub fn routing_summary<'a>(agents: impl IntoIterator<Item = &'a AgentDefinition>
 /// By name, as people sort names: `_` before `-` before digits before letters.
 fn in_order<'a>(agents: impl IntoIterator<Item = &'a AgentDefinition>) -> Vec<&'a AgentDefinition> {
     let mut agents = agents.into_iter().collect::<Vec<_>>();
-    agents.sort_by_cached_key(|agent| {
-        let weight = |letter: char| match letter {
-            '_' => '\0',
-            '-' => '\u{1}',
-            other => other,
-        };
-        agent.name().chars().map(weight).collect::<String>()
-    });
+    agents.sort_by_cached_key(|agent| name_order(agent.name()));
     agents
+}
+
+/// Sorts as the name does.
+pub fn name_order(name: &str) -> String {
+    let weight = |letter: char| match letter {
+        '_' => '\0',
+        '-' => '\u{1}',
+        other => other,
+    };
+    name.to_lowercase().chars().map(weight).collect()
 }
 
 #[cfg(test)]

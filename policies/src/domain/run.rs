@@ -166,6 +166,20 @@ pub enum ReasonCode {
     Internal,
 }
 
+impl ReasonCode {
+    /// As it is written: `total_timeout`.
+    pub fn word(self) -> String {
+        let mut word = String::new();
+        for letter in format!("{self:?}").chars() {
+            if letter.is_ascii_uppercase() && !word.is_empty() {
+                word.push('_');
+            }
+            word.push(letter.to_ascii_lowercase());
+        }
+        word
+    }
+}
+
 /// Whether a tool may run again on our own initiative.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -455,6 +469,13 @@ pub enum Step {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_code_is_said_as_it_is_written() {
+        for code in [ReasonCode::TotalTimeout, ReasonCode::Busy, ReasonCode::ToolIndeterminate] {
+            assert_eq!(serde_json::to_value(code).unwrap(), code.word());
+        }
+    }
 
     #[test]
     fn what_two_programs_leave_is_proven_as_weakly_as_the_weaker_one() {

@@ -155,6 +155,9 @@ messages! {
     TraceView => TraceText, "trace.view" from Host, 5_000 ms, Told;
     TraceList => TraceNames, "trace.list" from Host, 2_000 ms, Open;
     DelegationAsk => Delegation, "delegation" from Host, 1_000 ms, Open;
+    RunsRecent => ResumableRuns, "runs.recent" from Host, 2_000 ms, Open;
+    TranscriptAsk => TranscriptPage, "run.transcript" from Host, 5_000 ms, Told;
+    StatusAsk => StatusText, "status" from Host, 10_000 ms, Told;
     UiProgress, "ui.progress" from Runtime;
     UiSight, "ui.sight" from Runtime;
     UiNotice, "ui.notice" from Runtime;

@@ -6,6 +6,7 @@
 mod artefacts;
 mod delegation;
 mod envelope;
+mod look;
 mod markers;
 mod methods;
 mod model;
@@ -18,6 +19,7 @@ pub use artefacts::{json_schema, typescript};
 pub use delegation::{DelegateTool, Delegation, DelegationAsk};
 pub use envelope::{Envelope, ErrorCode, ErrorObject, MessageId, read_envelope};
 pub use impresario_actors::gateways::{ModelError, ModelReply, ModelRequest};
+pub use look::{RunsRecent, StatusAsk, StatusText, TranscriptAsk, TranscriptPage};
 pub use markers::{MarkerBlock, MarkerBlockKind, MarkerEdit, MarkerPlan, MarkerSkeleton, MarkerTtl};
 pub use methods::{METHODS, Method, MethodKind, Notification, Request, Side, Unanswered};
 pub use model::{HOST_MODEL, ModelStanding, ModelsCheck, ModelsChecked};

@@ -105,6 +105,16 @@ pub enum InputReading {
         /// The file.
         file: String,
     },
+    /// Show the conversation of a run.
+    Transcript {
+        /// How its id begins; empty for the newest of the session.
+        run: String,
+    },
+    /// Show how things stand.
+    Status {
+        /// One section by its name; empty for all.
+        section: String,
+    },
     /// One of our commands with an argument that is missing or cannot be meant.
     Usage {
         /// How it is written.

@@ -179,7 +179,9 @@ impl Player<'_> {
             | TypedInput::Pass
             | TypedInput::PickSkill
             | TypedInput::Cancel
-            | TypedInput::Resume { .. } => {
+            | TypedInput::Resume { .. }
+            | TypedInput::Transcript { .. }
+            | TypedInput::Status { .. } => {
                 return json!("pass");
             }
         }

@@ -8,7 +8,10 @@ use serde_json::{Value, json};
 
 pub fn skill_command(case: &Case) -> Answer {
     Answer::value(match read_typed_input(case.text("text")) {
-        TypedInput::Pass | TypedInput::PickSkill => Value::Null,
+        TypedInput::Pass
+        | TypedInput::PickSkill
+        | TypedInput::Transcript { .. }
+        | TypedInput::Status { .. } => Value::Null,
         TypedInput::Skill(command) if command.is_well_formed() => {
             json!({"name": command.name, "remainder": command.task})
         }
@@ -31,6 +34,8 @@ pub fn input_dispatch(case: &Case) -> Answer {
         TypedInput::PickSkill => json!({"kind": "pick"}),
         TypedInput::Cancel => json!({"kind": "cancel"}),
         TypedInput::Resume { run } => json!({"kind": "resume", "run": run}),
+        TypedInput::Transcript { run } => json!({"kind": "transcript", "run": run}),
+        TypedInput::Status { section } => json!({"kind": "status", "section": section}),
         TypedInput::Usage { usage } => json!({"kind": "usage", "usage": usage}),
     })
 }

@@ -1,6 +1,7 @@
 //! The session file of a run: what it goes on with after a crash, and what it must not go on with.
 
 use crate::gateways::AttemptRequest;
+use crate::transcripts::set_aside;
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::os::unix::fs::DirBuilderExt;
@@ -29,7 +30,7 @@ pub(super) fn prepare_session(request: &AttemptRequest) -> io::Result<()> {
         }
         None => fs::rename(
             session,
-            session.with_extension(format!("before-{}.jsonl", request.attempt)),
+            set_aside(session, request.attempt.0),
         ),
     }
 }
