@@ -456,7 +456,12 @@ impl HostEvents for PiSessions {
 
     async fn transcript(&self, asked: TranscriptAsk) -> Result<TranscriptPage, Refused> {
         let found = match asked.run.is_empty() {
-            true => self.newest_of(&asked.session).await.into_iter().next().ok_or_else(no_run),
+            true => self
+                .newest_of(&asked.session)
+                .await
+                .into_iter()
+                .next()
+                .ok_or_else(no_run),
             false => self.runtime.find_run(&asked.run).await.map_err(refused_by),
         };
         let run = found?.run;
@@ -475,7 +480,9 @@ impl HostEvents for PiSessions {
 
     async fn status(&self, session: &SessionId, section: String) -> String {
         let places = self.places(session);
-        let host_version = lock(&self.known).get(session).and_then(|start| start.host_version.clone());
+        let host_version = lock(&self.known)
+            .get(session)
+            .and_then(|start| start.host_version.clone());
         let facts = StatusFacts {
             runtime: self.runtime.clone(),
             skills: self.skills.clone(),

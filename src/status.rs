@@ -62,7 +62,11 @@ pub(crate) async fn status_text(facts: StatusFacts, wanted: &str) -> String {
         }
     };
     let found = found_agents(&facts).await;
-    let unfinished = facts.runtime.runs(RunFilter::unfinished()).await.unwrap_or_default();
+    let unfinished = facts
+        .runtime
+        .runs(RunFilter::unfinished())
+        .await
+        .unwrap_or_default();
     let mut text = format!(
         "Impresario {} — Agents: {} enabled | Runs under way: {}",
         env!("CARGO_PKG_VERSION"),
@@ -72,7 +76,9 @@ pub(crate) async fn status_text(facts: StatusFacts, wanted: &str) -> String {
     for (section, _, title) in sections {
         let body = match section {
             Section::Agents => agents_text(&found),
-            Section::Routing => routing_summary(found.agents.iter().map(|agent| &agent.definition)).replace("**", ""),
+            Section::Routing => {
+                routing_summary(found.agents.iter().map(|agent| &agent.definition)).replace("**", "")
+            }
             Section::Runs => runs_text(&facts, &unfinished).await,
             Section::Statistics => statistics_text(&facts.runtime).await,
             Section::Settings => settings_text(&facts.places).await,
@@ -118,7 +124,10 @@ fn agent_line(agent: &KnownAgent) -> String {
         AgentSource::File(file) => file.display().to_string(),
     };
     let tools = definition.tools.as_deref().unwrap_or_default();
-    let mut parts = vec![format!("{} ({from})", definition.name()), format!("tools: {}", tools.join(" "))];
+    let mut parts = vec![
+        format!("{} ({from})", definition.name()),
+        format!("tools: {}", tools.join(" ")),
+    ];
     if !definition.models.is_empty() {
         parts.push(format!("models: {}", definition.models.join(" ")));
     }
@@ -167,7 +176,10 @@ fn run_line(run: &RunSummary, sight: &RunSight, now_ms: u64) -> String {
         None => format!("works, {} calls", sight.calls.len() + sight.calls_before as usize),
     };
     let parts = [run.run.to_string(), sight.name.clone(), since, doing];
-    let parts = parts.into_iter().chain(sight.model.clone()).chain(sight.used.clone());
+    let parts = parts
+        .into_iter()
+        .chain(sight.model.clone())
+        .chain(sight.used.clone());
     parts.collect::<Vec<_>>().join(" · ")
 }
 
@@ -202,8 +214,15 @@ async fn settings_text(places: &SettingsPlaces) -> String {
 async fn runtime_text(facts: &StatusFacts) -> String {
     let journal = facts.runtime.journal_file();
     let bytes = std::fs::metadata(&journal).map_or(0, |metadata| metadata.len());
-    let runs = facts.runtime.runs(RunFilter::default()).await.map_or(0, |runs| runs.len());
-    let host = facts.host_version.as_ref().map_or_else(String::new, |version| format!(", in Pi {version}"));
+    let runs = facts
+        .runtime
+        .runs(RunFilter::default())
+        .await
+        .map_or(0, |runs| runs.len());
+    let host = facts
+        .host_version
+        .as_ref()
+        .map_or_else(String::new, |version| format!(", in Pi {version}"));
     format!(
         "version {}{host}\njournal {} ({} KB, {runs} runs)\nnested sessions {}",
         env!("CARGO_PKG_VERSION"),

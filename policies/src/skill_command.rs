@@ -91,8 +91,12 @@ fn read_look(rest: &str) -> TypedInput {
     let (first, second) = (words.next().unwrap_or(""), words.next().unwrap_or(""));
     match first {
         "transcript" => TypedInput::Transcript { run: second.into() },
-        "status" => TypedInput::Status { section: second.into() },
-        section => TypedInput::Status { section: section.into() },
+        "status" => TypedInput::Status {
+            section: second.into(),
+        },
+        section => TypedInput::Status {
+            section: section.into(),
+        },
     }
 }
 
@@ -243,7 +247,9 @@ mod tests {
 
     #[test]
     fn what_can_be_looked_at_has_a_command_of_its_own() {
-        let status = |section: &str| TypedInput::Status { section: section.into() };
+        let status = |section: &str| TypedInput::Status {
+            section: section.into(),
+        };
         let transcript = |run: &str| TypedInput::Transcript { run: run.into() };
         check("/impresario", status(""));
         check("/impresario status", status(""));

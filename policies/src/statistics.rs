@@ -82,7 +82,10 @@ impl RunOver {
         let failure = || {
             let reason = ended.reason.as_ref();
             let kind = reason.map_or_else(|| ended.state.word().into(), |reason| reason.code.word());
-            (kind, reason.map_or_else(String::new, |reason| reason.message.clone()))
+            (
+                kind,
+                reason.map_or_else(String::new, |reason| reason.message.clone()),
+            )
         };
         let used = run.used();
         Some(Self {
@@ -92,7 +95,11 @@ impl RunOver {
             },
             took_ms: run.took_ms().unwrap_or_default() as f64,
             failure: (ended.state != TerminalState::Succeeded).then(failure),
-            calls: run.attempts.iter().map(|attempt| attempt.tools.len() as u64).sum(),
+            calls: run
+                .attempts
+                .iter()
+                .map(|attempt| attempt.tools.len() as u64)
+                .sum(),
             used: used.counted,
             is_uncounted: used.attempts_uncounted > 0,
         })
@@ -107,7 +114,10 @@ pub fn add_up<'a>(runs: impl IntoIterator<Item = &'a RunOver>) -> Statistics {
     for run in runs {
         total += 1;
         succeeded += u64::from(run.failure.is_none());
-        agents.entry(&run.name).or_insert_with(|| AgentTally::none(&run.name)).add(run);
+        agents
+            .entry(&run.name)
+            .or_insert_with(|| AgentTally::none(&run.name))
+            .add(run);
         if let Some((kind, hint)) = &run.failure {
             add_failure(&mut failures, kind, hint);
         }
@@ -262,10 +272,17 @@ mod tests {
                       C: 1x (1/1 ok, avg 7ms)";
         assert_eq!(statistics_words(&statistics, "this session"), wanted);
         let statistics = add_up(&[costs(Some(0.01)), costs(None)]);
-        let wanted = "Delegations here: 2 total\n  explore: 2x (2/2 ok, avg 1200ms, $0.0100), cost of 1 unknown";
+        let wanted =
+            "Delegations here: 2 total\n  explore: 2x (2/2 ok, avg 1200ms, $0.0100), cost of 1 unknown";
         assert_eq!(statistics_words(&statistics, "here"), wanted);
-        assert_eq!((statistics.agents[0].tokens, statistics.agents[0].calls), (232, 4));
-        assert_eq!(statistics_words(&add_up(&[]), "this session"), "No delegations this session.");
+        assert_eq!(
+            (statistics.agents[0].tokens, statistics.agents[0].calls),
+            (232, 4)
+        );
+        assert_eq!(
+            statistics_words(&add_up(&[]), "this session"),
+            "No delegations this session."
+        );
         assert!((add_up(&[]).success_rate - 1.0).abs() < f64::EPSILON);
     }
 
@@ -280,7 +297,10 @@ mod tests {
             failed("failed", "h6"),
         ];
         let statistics = add_up(&runs);
-        let kinds = statistics.failures.iter().map(|failure| (failure.kind.as_str(), failure.count));
+        let kinds = statistics
+            .failures
+            .iter()
+            .map(|failure| (failure.kind.as_str(), failure.count));
         assert_eq!(kinds.collect::<Vec<_>>(), [("failed", 4), ("timed_out", 2)]);
         assert_eq!(statistics.failures[0].hints, ["h6", "h5", "h3"]);
         assert!(statistics.success_rate.abs() < f64::EPSILON);

@@ -109,7 +109,11 @@ fn title_of(run: &RunId, sight: &RunSight) -> String {
     };
     let more = sight.model.iter().chain(&sight.took).chain(&sight.used);
     let parts = [sight.name.clone(), format!("run {run}"), standing.into()];
-    parts.into_iter().chain(more.cloned()).collect::<Vec<_>>().join(" · ")
+    parts
+        .into_iter()
+        .chain(more.cloned())
+        .collect::<Vec<_>>()
+        .join(" · ")
 }
 
 #[derive(Debug, Default)]
@@ -137,7 +141,11 @@ impl Page {
                 Speaker::SubAgent => self.sub_agent(spoken),
                 Speaker::Tool { name, is_error } => {
                     let name = if name.is_empty() { "tool" } else { name };
-                    let who = if *is_error { format!("{name}, failed") } else { name.to_string() };
+                    let who = if *is_error {
+                        format!("{name}, failed")
+                    } else {
+                        name.to_string()
+                    };
                     self.say(&who, &spoken.text, RESULT_LINES_MAX);
                 }
             }
@@ -244,16 +252,22 @@ impl Page {
             0 => self.lines,
             _ => {
                 let said = format!("[{left_out} earlier lines are left out]");
-                [said].into_iter().chain(self.lines.into_iter().skip(left_out)).collect()
+                [said]
+                    .into_iter()
+                    .chain(self.lines.into_iter().skip(left_out))
+                    .collect()
             }
         }
     }
 }
 
 fn fate_words(call: &ToolCallProjection) -> (String, &str) {
-    let took = call
-        .over_at_ms
-        .map(|over| format!(" after {}", duration_words(over.saturating_sub(call.begun_at_ms) as f64)));
+    let took = call.over_at_ms.map(|over| {
+        format!(
+            " after {}",
+            duration_words(over.saturating_sub(call.begun_at_ms) as f64)
+        )
+    });
     let took = took.unwrap_or_default();
     match &call.fate {
         ToolFate::InFlight => (format!("{} runs", call.tool), ""),
@@ -377,12 +391,17 @@ mod tests {
         ]);
         let text = written(&steps, &[], "").lines.join("\n");
         assert!(text.starts_with("The conversation itself is not kept"), "{text}");
-        assert!(text.ends_with("▸ bash  ls\n\nbash after 100ms:\n  a\n  b"), "{text}");
+        assert!(
+            text.ends_with("▸ bash  ls\n\nbash after 100ms:\n  a\n  b"),
+            "{text}"
+        );
     }
 
     #[test]
     fn the_end_of_what_is_too_long_is_kept_and_a_result_is_cut() {
-        let long = (0..LINES_MAX + 50).map(|number| format!("line {number}\n")).collect::<String>();
+        let long = (0..LINES_MAX + 50)
+            .map(|number| format!("line {number}\n"))
+            .collect::<String>();
         let tool = Speaker::Tool {
             name: String::new(),
             is_error: false,
@@ -391,10 +410,26 @@ mod tests {
         let lines = written(&[], &[session], "").lines;
         assert_eq!(lines.len(), LINES_MAX + 1);
         assert!(lines[0].ends_with("earlier lines are left out]"), "{}", lines[0]);
-        assert_eq!(lines.last().map(String::as_str), Some(format!("  line {}", LINES_MAX + 49).as_str()));
-        let result = vec![told(Speaker::User, &"x".repeat(9_000)), told(Speaker::Tool { name: "ls".into(), is_error: false }, &long)];
+        assert_eq!(
+            lines.last().map(String::as_str),
+            Some(format!("  line {}", LINES_MAX + 49).as_str())
+        );
+        let result = vec![
+            told(Speaker::User, &"x".repeat(9_000)),
+            told(
+                Speaker::Tool {
+                    name: "ls".into(),
+                    is_error: false,
+                },
+                &long,
+            ),
+        ];
         let lines = written(&[], &[result], "").lines;
-        assert!(lines.iter().all(|line| line.chars().count() <= LINE_CHARACTERS_MAX + 3));
+        assert!(
+            lines
+                .iter()
+                .all(|line| line.chars().count() <= LINE_CHARACTERS_MAX + 3)
+        );
         assert_eq!(lines.last().map(String::as_str), Some("  … 19990 more lines"));
     }
 

@@ -11,9 +11,9 @@ use super::wire::{
     Completions, DelegationAsk, DeliveryAcknowledged, Envelope, ErrorCode, ErrorObject, Hello, KNOWN_EVENTS,
     LINE_BYTES_MAX, MarkerSkeleton, MessageId, Notification, ObservedEvents, PROTOCOL_VERSION,
     PROTOCOL_VERSION_OLDEST, Ping, QuestionAnswer, QuestionAnswered, Request, RequestCancel, ResumableRuns,
-    RunResume, RunsRecent, RunsResumable, SessionEnd, SessionStart, SkillCancel, SkillCancelled, SkillNames, SkillRun,
-    SkillRunAccepted, StatusAsk, StatusText, TraceList, TraceNames, TraceReport, TraceText, TraceView, TranscriptAsk, TypedInput, Welcome,
-    read_envelope,
+    RunResume, RunsRecent, RunsResumable, SessionEnd, SessionStart, SkillCancel, SkillCancelled, SkillNames,
+    SkillRun, SkillRunAccepted, StatusAsk, StatusText, TraceList, TraceNames, TraceReport, TraceText,
+    TraceView, TranscriptAsk, TypedInput, Welcome, read_envelope,
 };
 use futures_util::FutureExt;
 use futures_util::future::{AbortHandle, Abortable, BoxFuture};

@@ -205,7 +205,11 @@ async fn transcript(runtime: &Runtime, prefix: &str, follow: bool, json: bool) -
         }
         let head = [written.title.clone(), String::new()];
         let lines = head.into_iter().filter(|_| printed.is_empty());
-        let seen = printed.iter().zip(&written.lines).take_while(|(one, other)| one == other).count();
+        let seen = printed
+            .iter()
+            .zip(&written.lines)
+            .take_while(|(one, other)| one == other)
+            .count();
         let lines = lines.chain(written.lines.iter().skip(seen).cloned());
         let gone = print_each(lines).is_err();
         if gone || written.is_over || !follow {

@@ -215,7 +215,10 @@ impl Runtime {
 
     /// Where the journal is.
     pub(crate) fn journal_file(&self) -> std::path::PathBuf {
-        self.0.defaults.sessions.with_file_name(impresario_actors::journal::JOURNAL_FILE)
+        self.0
+            .defaults
+            .sessions
+            .with_file_name(impresario_actors::journal::JOURNAL_FILE)
     }
 
     /// How many stand before this run in the line for room; none where it does not wait here.

@@ -79,7 +79,8 @@ pub(super) async fn forget_sessions(ports: Ports, directory: PathBuf) {
     let resumable = |run: &RunSummary| run.ended_at.is_none() || run.state == RunState::Parked;
     let known = runs.iter().map(|run| (run.run.to_string(), resumable(run)));
     let known = known.collect::<BTreeMap<_, _>>();
-    let removed = tokio::task::spawn_blocking(move || remove_sessions(&directory, &known, SESSIONS_BYTES_MAX));
+    let removed =
+        tokio::task::spawn_blocking(move || remove_sessions(&directory, &known, SESSIONS_BYTES_MAX));
     if let Ok(count @ 1..) = removed.await {
         tracing::info!(count, "nested sessions forgotten");
     }
@@ -97,12 +98,20 @@ fn remove_sessions(directory: &Path, known: &BTreeMap<String, bool>, bytes_max: 
         let name = name.to_string_lossy().into_owned();
         let run = name.split('.').next().unwrap_or_default();
         // One that is being written may be of a run that was accepted after the list was read.
-        let age = metadata.modified().ok().and_then(|modified| modified.elapsed().ok());
+        let age = metadata
+            .modified()
+            .ok()
+            .and_then(|modified| modified.elapsed().ok());
         let is_old = age.is_some_and(|age| age > UNKNOWN_KEPT_FOR);
         match known.get(run) {
             None if is_old => removed += usize::from(std::fs::remove_file(entry.path()).is_ok()),
             None => {}
-            Some(is_resumable) => kept.push((metadata.modified().ok(), metadata.len(), *is_resumable, entry.path())),
+            Some(is_resumable) => kept.push((
+                metadata.modified().ok(),
+                metadata.len(),
+                *is_resumable,
+                entry.path(),
+            )),
         }
     }
     let mut bytes = kept.iter().map(|(_, bytes, _, _)| *bytes).sum::<u64>();
@@ -153,7 +162,9 @@ mod tests {
             let path = directory.path().join(name);
             std::fs::write(&path, "0123456789").unwrap();
             let written = std::fs::File::options().write(true).open(path).unwrap();
-            written.set_modified(SystemTime::UNIX_EPOCH + Duration::from_secs(seconds)).unwrap();
+            written
+                .set_modified(SystemTime::UNIX_EPOCH + Duration::from_secs(seconds))
+                .unwrap();
         };
         file("gone.jsonl", 1);
         file("parked.jsonl", 2);

@@ -18,7 +18,9 @@ impl Runtime {
         wanted: impl Fn(&RunSummary) -> bool,
     ) -> Result<Statistics, RuntimeError> {
         let runs = self.runs(RunFilter::default()).await?;
-        let over = runs.into_iter().filter(|run| run.ended_at.is_some() && wanted(run));
+        let over = runs
+            .into_iter()
+            .filter(|run| run.ended_at.is_some() && wanted(run));
         let mut over = over.take(newest).map(|run| run.run).collect::<Vec<_>>();
         over.reverse();
         let read = stream::iter(over)

@@ -202,8 +202,19 @@ fn a_question_is_answered_with_the_tools_of_the_agent_and_nothing_is_left() {
         assert!(session.exists(), "it can be read when the run is over");
         let run = run_ended(&finished)["run"].as_str().expect("an id").to_string();
         let transcript = stage.run(&["runs", "transcript", &run]);
-        for said in ["told:", "▸ read", "read:", "The supervisor decides who restarts.", "answer:", ANSWER] {
-            assert!(transcript.stdout.contains(said), "no {said:?} in {}", transcript.stdout);
+        for said in [
+            "told:",
+            "▸ read",
+            "read:",
+            "The supervisor decides who restarts.",
+            "answer:",
+            ANSWER,
+        ] {
+            assert!(
+                transcript.stdout.contains(said),
+                "no {said:?} in {}",
+                transcript.stdout
+            );
         }
         let stats = stage.run(&["stats"]);
         assert!(stats.stdout.contains("explore: "), "{}", stats.stdout);

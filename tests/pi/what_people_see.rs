@@ -141,14 +141,18 @@ fn the_conversation_of_a_run_is_followed_while_it_works_and_read_when_it_is_over
         let background = json!({"task": "look around", "background": true});
         let turns = [
             Turn::text("First I look.").and_tool("read", json!({"path": "present.md"})),
-            Turn::text("That was it.").behind_gate("looked").and_tool("bash", json!({"command": "echo done-it"})),
+            Turn::text("That was it.")
+                .behind_gate("looked")
+                .and_tool("bash", json!({"command": "echo done-it"})),
             Turn::text(FOUND).behind_gate("closed"),
         ];
         let turn = Turn::tool("delegate_general", background);
         let Some(stage) = Stage::set_with(version, "a transcript", delegating(turn, turns)) else {
             return;
         };
-        stage.sandbox.write_work_file("present.md", "what the file says\n");
+        stage
+            .sandbox
+            .write_work_file("present.md", "what the file says\n");
         let mut terminal = stage.ready_terminal();
         submit_and_see(&mut terminal, "Now, please.", crate::host::MAIN_ANSWER);
         stage.wait_for_calls_of("agent", 2);
@@ -156,11 +160,20 @@ fn the_conversation_of_a_run_is_followed_while_it_works_and_read_when_it_is_over
         // It follows: what is said after it was opened comes by itself.
         submit(&mut terminal, "/impresario transcript", PATIENCE);
         let opened = terminal.wait_for_text(PATIENCE, "what the file says");
-        for said in ["general · run ", "task:", "look around", "First I look.", "▸ read", "follows"] {
+        for said in [
+            "general · run ",
+            "task:",
+            "look around",
+            "First I look.",
+            "▸ read",
+            "follows",
+        ] {
             assert!(opened.contains(said), "no {said:?} in\n{opened}");
         }
         stage.server.open_gate("looked");
-        terminal.wait_for(PATIENCE, |screen| screen.contains("That was it.") && screen.contains("done-it"));
+        terminal.wait_for(PATIENCE, |screen| {
+            screen.contains("That was it.") && screen.contains("done-it")
+        });
 
         // Esc closes it and cancels nothing.
         terminal.press(Key::Escape);
@@ -172,14 +185,23 @@ fn the_conversation_of_a_run_is_followed_while_it_works_and_read_when_it_is_over
         // Over, it is read from its beginning; the terminal has the same.
         submit(&mut terminal, "/impresario transcript", PATIENCE);
         let read = terminal.wait_for_text(PATIENCE, "general · run ");
-        assert!(read.contains("succeeded") && read.contains("look around"), "{read}");
+        assert!(
+            read.contains("succeeded") && read.contains("look around"),
+            "{read}"
+        );
         assert!(!read.contains("follows"), "{read}");
         terminal.type_text("q");
         terminal.wait_for(PATIENCE, |screen| !screen.contains("general · run "));
         let runs = stage.runs();
         let run = runs[0]["run"].as_str().expect("an id");
         let printed = stage.impresario(&["runs", "transcript", run]).stdout;
-        for said in ["First I look.", "what the file says", "That was it.", "done-it", FOUND] {
+        for said in [
+            "First I look.",
+            "what the file says",
+            "That was it.",
+            "done-it",
+            FOUND,
+        ] {
             assert!(printed.contains(said), "no {said:?} in {printed}");
         }
         drop(terminal);
@@ -202,18 +224,39 @@ fn how_things_stand_is_said_and_statistics_outlive_pi() {
         stage.nothing_is_left();
 
         let mut terminal = stage.ready_terminal();
-        submit_and_see(&mut terminal, "/impresario statistics", "explore: 1x (1/1 ok, avg ");
+        submit_and_see(
+            &mut terminal,
+            "/impresario statistics",
+            "explore: 1x (1/1 ok, avg ",
+        );
         let screen = submitted(&mut terminal, "/impresario agents", "oracle (built in)");
-        assert!(screen.contains("Agents: 5 enabled | Runs under way: 0"), "{screen}");
+        assert!(
+            screen.contains("Agents: 5 enabled | Runs under way: 0"),
+            "{screen}"
+        );
         submitted(&mut terminal, "/impresario routing", "Use when:");
-        submitted(&mut terminal, "/impresario runtime", "journal ~/.local/state/impresario/");
-        submitted(&mut terminal, "/impresario nonsense", "There are: agents, routing, runs");
+        submitted(
+            &mut terminal,
+            "/impresario runtime",
+            "journal ~/.local/state/impresario/",
+        );
+        submitted(
+            &mut terminal,
+            "/impresario nonsense",
+            "There are: agents, routing, runs",
+        );
         drop(terminal);
         stage.nothing_is_left();
         let stats = stage.impresario(&["stats", "--json"]).records();
         assert_eq!(stats.len(), 1, "{stats:?}");
-        assert_eq!((&stats[0]["agent"], &stats[0]["succeeded"]), (&json!("explore"), &json!(1)));
-        assert!(stats[0]["tokens"].as_u64().is_some_and(|tokens| tokens > 0), "{stats:?}");
+        assert_eq!(
+            (&stats[0]["agent"], &stats[0]["succeeded"]),
+            (&json!("explore"), &json!(1))
+        );
+        assert!(
+            stats[0]["tokens"].as_u64().is_some_and(|tokens| tokens > 0),
+            "{stats:?}"
+        );
     }
 }
 

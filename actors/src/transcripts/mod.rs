@@ -58,20 +58,30 @@ mod tests {
         let run = RunId::new(1, 1);
         let last = session_file(directory.path(), &run);
         let of_pi = concat!(
-            r#"{"type":"session","version":3,"id":"x"}"#, "\n",
-            r#"{"type":"message","id":"a","message":{"role":"system","content":""}}"#, "\n",
-            r#"{"type":"message","id":"b","message":{"role":"user","content":[{"type":"text","text":"find it"}]}}"#, "\n",
-            r#"{"type":"message","id":"c","message":{"role":"assistant","content":[{"type":"thinking","thinking":"hm"},{"type":"text","text":"I look."},{"type":"toolCall","id":"t","name":"read","arguments":{"path":"a.rs"}}],"stopReason":"toolUse"}}"#, "\n",
-            r#"{"type":"message","id":"d","message":{"role":"toolResult","toolCallId":"t","toolName":"read","content":[{"type":"text","text":"gone"}],"isError":true}}"#, "\n",
-            r#"{"type":"message","id":"e","message":{"role":"assistant","content":[],"stopReason":"error","errorMessage":"529"}}"#, "\n",
+            r#"{"type":"session","version":3,"id":"x"}"#,
+            "\n",
+            r#"{"type":"message","id":"a","message":{"role":"system","content":""}}"#,
+            "\n",
+            r#"{"type":"message","id":"b","message":{"role":"user","content":[{"type":"text","text":"find it"}]}}"#,
+            "\n",
+            r#"{"type":"message","id":"c","message":{"role":"assistant","content":[{"type":"thinking","thinking":"hm"},{"type":"text","text":"I look."},{"type":"toolCall","id":"t","name":"read","arguments":{"path":"a.rs"}}],"stopReason":"toolUse"}}"#,
+            "\n",
+            r#"{"type":"message","id":"d","message":{"role":"toolResult","toolCallId":"t","toolName":"read","content":[{"type":"text","text":"gone"}],"isError":true}}"#,
+            "\n",
+            r#"{"type":"message","id":"e","message":{"role":"assistant","content":[],"stopReason":"error","errorMessage":"529"}}"#,
+            "\n",
             "half a li",
         );
         std::fs::write(set_aside(&last, 2), of_pi).expect("a file");
         let embedded = concat!(
-            r#"{"line":"session","version":1}"#, "\n",
-            r#"{"line":"message","role":"user","text":"find it","tool_calls":[],"answers_call":null}"#, "\n",
-            r#"{"line":"message","role":"assistant","text":"","tool_calls":[{"id":"t","tool":"ls","arguments":{}}],"answers_call":null}"#, "\n",
-            r#"{"line":"message","role":"tool","text":"a.rs","tool_calls":[],"answers_call":"t"}"#, "\n",
+            r#"{"line":"session","version":1}"#,
+            "\n",
+            r#"{"line":"message","role":"user","text":"find it","tool_calls":[],"answers_call":null}"#,
+            "\n",
+            r#"{"line":"message","role":"assistant","text":"","tool_calls":[{"id":"t","tool":"ls","arguments":{}}],"answers_call":null}"#,
+            "\n",
+            r#"{"line":"message","role":"tool","text":"a.rs","tool_calls":[],"answers_call":"t"}"#,
+            "\n",
         );
         std::fs::write(&last, embedded).expect("a file");
         let read = read_sessions(directory.path(), &run, &[2, 3]).expect("they are read");
@@ -79,18 +89,41 @@ mod tests {
             panic!("{read:?}")
         };
         let speakers = |spoken: &[Spoken]| spoken.iter().map(|one| one.speaker.clone()).collect::<Vec<_>>();
-        let tool = |name: &str, is_error| Speaker::Tool { name: name.into(), is_error };
-        assert_eq!(speakers(of_pi), [Speaker::User, Speaker::SubAgent, tool("read", true), Speaker::SubAgent]);
-        assert_eq!(of_pi[1].calls, [("read".to_string(), r#"{"path":"a.rs"}"#.to_string())]);
-        assert_eq!((of_pi[1].thinking.as_str(), of_pi[1].text.as_str()), ("hm", "I look."));
+        let tool = |name: &str, is_error| Speaker::Tool {
+            name: name.into(),
+            is_error,
+        };
+        assert_eq!(
+            speakers(of_pi),
+            [
+                Speaker::User,
+                Speaker::SubAgent,
+                tool("read", true),
+                Speaker::SubAgent
+            ]
+        );
+        assert_eq!(
+            of_pi[1].calls,
+            [("read".to_string(), r#"{"path":"a.rs"}"#.to_string())]
+        );
+        assert_eq!(
+            (of_pi[1].thinking.as_str(), of_pi[1].text.as_str()),
+            ("hm", "I look.")
+        );
         assert_eq!(of_pi[3].fault.as_deref(), Some("529"));
-        assert_eq!(speakers(embedded), [Speaker::User, Speaker::SubAgent, tool("", false)]);
+        assert_eq!(
+            speakers(embedded),
+            [Speaker::User, Speaker::SubAgent, tool("", false)]
+        );
         assert_eq!(embedded[1].calls, [("ls".to_string(), "{}".to_string())]);
     }
 
     #[test]
     fn of_a_run_without_a_session_there_is_nothing() {
         let directory = tempfile::tempdir().expect("a directory");
-        assert_eq!(read_sessions(directory.path(), &RunId::new(1, 1), &[]).expect("nothing"), Vec::<Vec<Spoken>>::new());
+        assert_eq!(
+            read_sessions(directory.path(), &RunId::new(1, 1), &[]).expect("nothing"),
+            Vec::<Vec<Spoken>>::new()
+        );
     }
 }

@@ -49,7 +49,9 @@ pub(super) fn read_line(line: &[u8]) -> Option<Spoken> {
                 speaker,
                 text: line.text,
                 thinking: String::new(),
-                calls: calls.map(|call| (call.tool, call.arguments.to_string())).collect(),
+                calls: calls
+                    .map(|call| (call.tool, call.arguments.to_string()))
+                    .collect(),
                 fault: None,
             })
         }

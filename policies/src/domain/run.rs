@@ -472,7 +472,11 @@ mod tests {
 
     #[test]
     fn a_code_is_said_as_it_is_written() {
-        for code in [ReasonCode::TotalTimeout, ReasonCode::Busy, ReasonCode::ToolIndeterminate] {
+        for code in [
+            ReasonCode::TotalTimeout,
+            ReasonCode::Busy,
+            ReasonCode::ToolIndeterminate,
+        ] {
             assert_eq!(serde_json::to_value(code).unwrap(), code.word());
         }
     }

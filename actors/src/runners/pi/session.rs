@@ -28,10 +28,7 @@ pub(super) fn prepare_session(request: &AttemptRequest) -> io::Result<()> {
                 _ => Ok(()),
             }
         }
-        None => fs::rename(
-            session,
-            set_aside(session, request.attempt.0),
-        ),
+        None => fs::rename(session, set_aside(session, request.attempt.0)),
     }
 }
 
