@@ -9,7 +9,8 @@
 
 use impresario::bridge::wire::{
     Delegation, InputReading, MarkerPlan, MarkerSkeleton, ObservedEvent, ResumableRun, RunResume, RunResumed,
-    SessionEnd, SessionStart, SkillCancel, SkillRun, SkillSummary, TraceName, TypedInput,
+    SessionEnd, SessionStart, SkillCancel, SkillRun, SkillSummary, TraceName, TranscriptAsk, TranscriptPage,
+    TypedInput,
 };
 use impresario::bridge::{Bridge, BridgeSettings, HostEvents, Refused};
 use impresario_actors::messages::session::ListedSkill;
@@ -241,6 +242,24 @@ impl HostEvents for Nobody {
     }
 
     async fn trace_view(&self, _: &SessionId, _: String) -> String {
+        String::new()
+    }
+
+    async fn recent(&self, _: &SessionId) -> Vec<ResumableRun> {
+        Vec::new()
+    }
+
+    async fn transcript(&self, _: TranscriptAsk) -> Result<TranscriptPage, Refused> {
+        Err(Refused {
+            reason: Reason {
+                code: ReasonCode::NotResumable,
+                message: "there is nobody".into(),
+            },
+            hint: None,
+        })
+    }
+
+    async fn status(&self, _: &SessionId, _: String) -> String {
         String::new()
     }
 
