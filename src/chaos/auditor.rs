@@ -1,7 +1,7 @@
 //! Did the promises hold? Reads evidence only, and knows the journal's steps by their JSON, not by our types.
 
 use super::evidence::{Evidence, JournalRow};
-use super::{tokens, tool_calls};
+use super::{tokens, tool_calls, worktrees};
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -33,6 +33,7 @@ pub fn audit(evidence: &Evidence) -> Vec<Breach> {
         if let Some(models) = &evidence.model_calls {
             tool_calls::check_against_models(&mut of_run, rows, models);
         }
+        worktrees::check_worktree(&mut of_run, rows);
         check_nothing_is_left(&mut of_run, rows, evidence);
         check_time(&mut of_run, rows, evidence);
         check_models(&mut of_run, rows);
@@ -45,6 +46,9 @@ pub fn audit(evidence: &Evidence) -> Vec<Breach> {
         .flat_map(|models| tokens::miscounted(&runs, models))
     {
         found.of(&run).breach("P6", &what);
+    }
+    for (run, what) in worktrees::left_wrong(evidence) {
+        found.of(&run).breach("P2", what);
     }
     for accepted in evidence
         .accepted

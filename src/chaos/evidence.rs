@@ -2,7 +2,7 @@
 
 use super::wire;
 use serde_json::Value;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 /// A row of the journal, as it is on disk.
@@ -96,6 +96,21 @@ pub struct OrderedCall {
     pub arguments: Value,
 }
 
+/// What lies where the worktrees of runs are kept.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct WorktreeSeen {
+    /// Of which run.
+    pub run: String,
+    /// Its directory is there.
+    pub stands: bool,
+    /// The registry has an entry of it.
+    pub has_entry: bool,
+    /// The entry says that its patch is taken.
+    pub is_taken: bool,
+    /// Its patch is there.
+    pub has_patch: bool,
+}
+
 /// How a run should have ended.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Expected {
@@ -118,6 +133,8 @@ pub struct Evidence {
     pub deliveries: Vec<DeliverySeen>,
     /// What tools did.
     pub effects: Vec<EffectSeen>,
+    /// The worktrees of runs, as they lie on disk.
+    pub worktrees: Vec<WorktreeSeen>,
     /// What the models' server wrote down, where there was one.
     pub model_calls: Option<Vec<ModelCallSeen>>,
     /// What should have come of the runs, where that is known.
@@ -168,6 +185,7 @@ pub fn evidence_of(state_directory: impl AsRef<Path>) -> Result<Evidence, Eviden
     let mut evidence = Evidence {
         all_ended: true,
         processes: marked_processes(),
+        worktrees: worktrees_in(&state_directory.as_ref().join("worktrees")),
         ..Evidence::default()
     };
     for row in rows {
@@ -188,6 +206,27 @@ pub fn evidence_of(state_directory: impl AsRef<Path>) -> Result<Evidence, Eviden
         });
     }
     Ok(evidence)
+}
+
+/// By the names of what lies there: a run, and behind a dot what it is.
+fn worktrees_in(directory: &Path) -> Vec<WorktreeSeen> {
+    let entries = std::fs::read_dir(directory).into_iter().flatten().flatten();
+    let names = entries.filter_map(|entry| entry.file_name().into_string().ok());
+    let runs: BTreeSet<String> = names
+        .filter_map(|name| name.split('.').next().map(str::to_string))
+        .collect();
+    let seen = runs.into_iter().map(|run| {
+        let named = |ending: &str| directory.join(format!("{run}.{ending}"));
+        let entry = std::fs::read_to_string(named("json")).ok();
+        WorktreeSeen {
+            stands: directory.join(&run).is_dir(),
+            has_entry: entry.is_some(),
+            is_taken: entry.is_some_and(|entry| !wire::read_arguments(&entry)["patch"].is_null()),
+            has_patch: named("patch").is_file(),
+            run,
+        }
+    });
+    seen.collect()
 }
 
 /// Looks for itself: what the runtime says of its processes is what is to be checked.

@@ -27,11 +27,12 @@ mod evidence;
 mod tokens;
 mod tool_calls;
 mod wire;
+mod worktrees;
 
 pub use auditor::{Breach, audit};
 pub use evidence::{
     DeliverySeen, EffectSeen, Evidence, EvidenceError, Expected, JournalRow, ModelCallSeen, OrderedCall,
-    ProcessSeen, Tokens, evidence_of,
+    ProcessSeen, Tokens, WorktreeSeen, evidence_of,
 };
 
 pub use impresario_actors::supervision::When;

@@ -2,6 +2,7 @@
 
 use super::auditor::{OfRun, kind, number, of_kind, text};
 use super::evidence::{Evidence, JournalRow, ModelCallSeen, OrderedCall};
+use super::worktrees::is_refused;
 use impresario_policies::tool_call::id_of;
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
@@ -143,8 +144,12 @@ pub(super) fn told_and_not_journaled(evidence: &Evidence, models: &[ModelCallSee
         .iter()
         .flat_map(|model| &model.results)
         .collect::<BTreeSet<_>>();
-    // A tool that does not exist does not begin.
-    let could_begin = |orders: &Vec<&OrderedCall>| orders.iter().all(|order| offered.contains(&order.tool));
+    // A tool that does not exist does not begin, and what a worktree forbids neither.
+    let could_begin = |orders: &Vec<&OrderedCall>| {
+        orders
+            .iter()
+            .all(|order| offered.contains(&order.tool) && !is_refused(evidence, order))
+    };
     let ordered = ordered_by_id(models);
     let missing = ordered.into_iter().filter(|(id, orders)| {
         could_begin(orders) && told.iter().any(|told| *told == id) && !journaled.contains(id)

@@ -2,7 +2,7 @@
 
 use impresario::chaos::{
     DeliverySeen, EffectSeen, Evidence, Expected, JournalRow, ModelCallSeen, OrderedCall, ProcessSeen,
-    Tokens, audit,
+    Tokens, WorktreeSeen, audit,
 };
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
@@ -483,4 +483,90 @@ fn p9_a_question_to_an_actor_that_nobody_ever_answered() {
     let mut silent = evidence(sound());
     silent.unanswered.push("StartRun".into());
     check(&silent, "P9");
+}
+
+/// The sound run in a worktree of its own, whose patch was taken.
+fn in_a_worktree(change: impl FnOnce(&mut Vec<Value>)) -> Evidence {
+    with(|steps| {
+        steps[0]["request"] = json!({"terms": {"isolation": "worktree"}});
+        let kept = json!({"step": "patch_taken", "state": "succeeded"});
+        steps.splice(8..8, [kept, json!({"step": "worktree_cleared"})]);
+        steps.insert(3, json!({"step": "worktree_prepared"}));
+        change(steps);
+    })
+}
+
+#[test]
+fn p2_what_was_changed_in_a_worktree_is_kept_and_p3_nothing_is_changed_outside() {
+    assert_eq!(audit(&in_a_worktree(|_| {})), []);
+    check_says(
+        &in_a_worktree(|steps| drop(steps.remove(9))),
+        "P2",
+        "without a patch",
+    );
+    check_says(
+        &in_a_worktree(|steps| drop(steps.drain(9..11))),
+        "P2",
+        "is not kept",
+    );
+    check_says(&in_a_worktree(|steps| drop(steps.drain(3..4))), "P3", "own files");
+    check_says(
+        &in_a_worktree(|steps| steps.insert(10, steps[9].clone())),
+        "P1",
+        "patch_taken more than once",
+    );
+}
+
+#[test]
+fn p2_a_worktree_that_nobody_knows_of_and_a_patch_that_is_missing() {
+    let seen = |change: fn(&mut WorktreeSeen)| {
+        let mut evidence = in_a_worktree(|_| {});
+        let mut seen = WorktreeSeen {
+            run: RUN.into(),
+            stands: false,
+            has_entry: true,
+            is_taken: true,
+            has_patch: true,
+        };
+        change(&mut seen);
+        evidence.worktrees = vec![seen];
+        evidence
+    };
+    assert_eq!(audit(&seen(|_| {})), []);
+    check_says(&seen(|seen| seen.has_patch = false), "P2", "is not there");
+    check_says(&seen(|seen| seen.stands = true), "P2", "says that it is gone");
+    let mut unknown = seen(|seen| {
+        seen.stands = true;
+        seen.has_entry = false;
+    });
+    unknown.rows.retain(|row| row.step["step"] != "worktree_cleared");
+    for (sequence, row) in (1..).zip(&mut unknown.rows) {
+        row.sequence = sequence;
+    }
+    check_says(&unknown, "P2", "no entry knows");
+}
+
+#[test]
+fn p3_what_a_worktree_forbids_does_not_begin_and_elsewhere_it_has_to() {
+    let refused = |isolation: &str| {
+        let mut evidence = with_models(|steps| {
+            steps[0]["request"] = json!({"terms": {"isolation": isolation}});
+            let kept = json!({"step": "patch_not_taken", "state": "succeeded"});
+            if isolation == "worktree" {
+                steps.insert(8, kept);
+                steps.insert(3, json!({"step": "worktree_prepared"}));
+            }
+        });
+        let models = evidence.model_calls.as_mut().unwrap();
+        models[0].offered.push("bash".into());
+        models[0].ordered.push(OrderedCall {
+            call: "c9".into(),
+            tool: "bash".into(),
+            arguments: json!({"command": "git stash"}),
+        });
+        models[1].results.push("c9".into());
+        evidence
+    };
+    assert_eq!(audit(&refused("worktree")), []);
+    check_says(&refused("none"), "P3", "c9");
 }

@@ -30,6 +30,11 @@ pub const SCENARIOS: &[Scenario] = &[
         play: answered,
     },
     Scenario {
+        name: "worktree",
+        prepare: nothing,
+        play: in_a_worktree,
+    },
+    Scenario {
         name: "tools",
         prepare: nothing,
         play: tools,
@@ -149,6 +154,39 @@ fn answered(stage: &Stage) -> LocalBoxFuture<'_, ()> {
             .start(run_id(1), request(), &["succeeded"], Some("it is here"))
             .await;
         stage.wait_for(run_id(1)).await;
+    }
+    .boxed_local()
+}
+
+/// One run that answers, and one that is cancelled: both leave a patch.
+fn in_a_worktree(stage: &Stage) -> LocalBoxFuture<'_, ()> {
+    async move {
+        *stage.world.script.borrow_mut() = vec![
+            Act::Tool {
+                call: "c1",
+                tool: "edit",
+                replay: Replay::Unsafe,
+                result_bytes: 10,
+            },
+            Act::Answer("it is changed"),
+        ];
+        let mut isolated = request();
+        isolated.terms.isolation = Isolation::Worktree;
+        stage
+            .start(run_id(61), isolated.clone(), &["succeeded", "parked"], None)
+            .await;
+        stage.wait_for(run_id(61)).await;
+        stage
+            .start(run_id(62), isolated, &["succeeded", "cancelled", "parked"], None)
+            .await;
+        let cancel = CancelRun {
+            run: run_id(62),
+            by: "the person".into(),
+        };
+        if let Err(error) = stage.ports.cancel.ask_again(cancel, LONG).await {
+            stage.unanswered.borrow_mut().push(format!("CancelRun {error}"));
+        }
+        stage.wait_for(run_id(62)).await;
     }
     .boxed_local()
 }

@@ -5,7 +5,7 @@ use crate::disk::SimulatedDisk;
 use async_trait::async_trait;
 use futures_util::FutureExt;
 use impresario::chaos::{
-    Chaos, DeliverySeen, EffectSeen, Evidence, Expected, JournalRow, Plan, ProcessSeen, Record,
+    Chaos, DeliverySeen, EffectSeen, Evidence, Expected, JournalRow, Plan, ProcessSeen, Record, WorktreeSeen,
 };
 use impresario::wiring::{Outside, Ports, TreeSettings, grow};
 use impresario_actors::context::local::{HeavyWork, LocalContextEngine, SearchLimits};
@@ -13,7 +13,6 @@ use impresario_actors::gateways::*;
 use impresario_actors::journal::{JournalAccess, Row, RunFilter, RuntimeId, RuntimeIdentity, Store};
 use impresario_actors::messages::session::SkillOrder;
 use impresario_actors::supervision::{Event, Root, RootSettings, SupervisorSettings};
-use impresario_actors::worktrees::GitWorktrees;
 use impresario_policies::admission::AdmissionSettings;
 use impresario_policies::domain::*;
 use impresario_policies::domain::{
@@ -70,6 +69,88 @@ pub struct World {
     pub notices: RefCell<Vec<String>>,
     pub dead_letters: RefCell<Vec<String>>,
     pub overflow_read: RefCell<Vec<String>>,
+    worktrees: SimulatedTrees,
+}
+
+/// The worktrees of this world: what git and its registry would hold.
+#[derive(Default)]
+struct SimulatedTrees(RefCell<BTreeMap<RunId, SimulatedTree>>);
+
+#[derive(Default)]
+struct SimulatedTree {
+    stands: bool,
+    patch: Option<Patch>,
+}
+
+impl SimulatedTrees {
+    fn seen(&self) -> Vec<WorktreeSeen> {
+        let trees = self.0.borrow();
+        let seen = trees.iter().map(|(run, tree)| WorktreeSeen {
+            run: run.to_string(),
+            stands: tree.stands,
+            has_entry: true,
+            is_taken: tree.patch.is_some(),
+            has_patch: tree.patch.is_some(),
+        });
+        seen.collect()
+    }
+}
+
+/// Makes worktrees of nothing, as slowly as git does, and finds those that an earlier life made.
+struct Trees(Rc<World>);
+
+#[async_trait(?Send)]
+impl Worktrees for Trees {
+    async fn prepare(&self, ask: WorktreeAsk) -> Result<Worktree, WorktreeError> {
+        sleep(Duration::from_millis(20)).await;
+        self.0
+            .worktrees
+            .0
+            .borrow_mut()
+            .entry(ask.run.clone())
+            .or_default()
+            .stands = true;
+        sleep(Duration::from_millis(5)).await;
+        let directory = PathBuf::from("/nowhere/worktrees").join(ask.run.as_str());
+        Ok(Worktree {
+            repository: ask.workspace,
+            git_directory: "/nowhere/.git".into(),
+            workspace: directory.clone(),
+            directory,
+            base: None,
+            snapshot: "1".into(),
+            reference: format!("refs/impresario/{}", ask.run),
+            notes: Vec::new(),
+        })
+    }
+
+    async fn take_patch(&self, run: &RunId, _: &Worktree) -> Result<Patch, WorktreeError> {
+        sleep(Duration::from_millis(20)).await;
+        let mut trees = self.0.worktrees.0.borrow_mut();
+        let tree = trees
+            .get_mut(run)
+            .ok_or_else(|| WorktreeError("it is gone".into()))?;
+        let patch = tree.patch.get_or_insert_with(|| Patch {
+            file: "/nowhere/x.patch".into(),
+            sha256: String::new(),
+            bytes: 1,
+            result: "2".into(),
+            files_in_all: 1,
+            files: Vec::new(),
+            notes: Vec::new(),
+            complete: true,
+        });
+        Ok(patch.clone())
+    }
+
+    async fn clear(&self, run: &RunId) -> Result<(), WorktreeError> {
+        sleep(Duration::from_millis(10)).await;
+        let mut trees = self.0.worktrees.0.borrow_mut();
+        let tree = trees.get_mut(run).filter(|tree| tree.patch.is_some());
+        tree.ok_or_else(|| WorktreeError("its patch was not taken".into()))?
+            .stands = false;
+        Ok(())
+    }
 }
 
 struct SimulatedClock(Instant);
@@ -631,7 +712,7 @@ async fn perform_play(scenario: &Scenario, plan: Plan, seed: u64) -> Outcome {
         runners: BTreeMap::from([("nested".to_string(), nested)]),
         clock: Rc::new(SimulatedClock(Instant::now())),
         traces: Rc::new(Shelf),
-        worktrees: Rc::new(GitWorktrees::new(PathBuf::from("/nowhere/worktrees"))),
+        worktrees: Rc::new(Trees(world.clone())),
         open_context: Rc::new(|_| {
             Rc::new(LocalContextEngine::new(
                 SearchLimits::default(),
@@ -749,6 +830,7 @@ fn evidence(disk: &SimulatedDisk, stage: &Stage) -> Evidence {
             .collect(),
         deliveries: world.deliveries.borrow().clone(),
         effects: world.effects.borrow().clone(),
+        worktrees: world.worktrees.seen(),
         model_calls: None,
         expected: stage.expected.borrow().clone(),
         accepted: stage.accepted.borrow().clone(),

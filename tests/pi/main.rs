@@ -27,3 +27,4 @@ mod tool_calls;
 mod typed_input;
 mod what_is_said;
 mod what_people_see;
+mod worktrees;
