@@ -8,7 +8,7 @@ use impresario_policies::worktree_commands::refuse_command;
 /// In the journal: what was changed is kept once, after the work and before the end, and goes only when it is kept.
 pub(super) fn check_worktree(run: &mut OfRun<'_>, rows: &[&JournalRow]) {
     let place = |wanted| of_kind(rows, wanted).map(|row| row.sequence).max();
-    let isolated = of_kind(rows, "accepted").any(|row| is_isolated(row));
+    let isolated = of_kind(rows, "accepted").any(is_isolated);
     let prepared = place("worktree_prepared");
     let kept = place("patch_taken").max(place("patch_not_taken"));
     let attempt = place("attempt_started");

@@ -42,7 +42,7 @@ pub use marks::{
     KEEPER_MARKER, Marked, RUN_MARKER, Sweep, SweepReport, contain, marked_processes, sweep, sweep_stale,
 };
 #[cfg(not(target_os = "linux"))]
-pub use process_group::{SweepReport, contain, sweep_stale};
+pub use process_group::{RUN_MARKER, SweepReport, contain, sweep_stale};
 
 #[cfg(not(unix))]
 compile_error!(

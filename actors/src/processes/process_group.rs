@@ -20,7 +20,8 @@ use tokio::process::{Child, Command};
 use tokio::sync::{mpsc, oneshot};
 use tokio::time::{Instant, sleep, sleep_until};
 
-const MARKER: &str = "IMPRESARIO_RUN";
+/// The variable that marks the processes of a run.
+pub const RUN_MARKER: &str = "IMPRESARIO_RUN";
 const BETWEEN_LOOKS: Duration = Duration::from_millis(2);
 const DYING_WITHIN: Duration = Duration::from_secs(2);
 
@@ -70,7 +71,7 @@ pub(super) async fn start(spec: ProcessSpec) -> Result<(Running, Streams), Start
         .args(&spec.arguments)
         .env_clear()
         .envs(&spec.environment)
-        .env(MARKER, spec.mark().to_string())
+        .env(RUN_MARKER, spec.mark().to_string())
         .current_dir(&spec.working_directory)
         .process_group(0)
         .stdin(Stdio::piped())

@@ -42,7 +42,10 @@ pub enum RunStands {
 }
 
 impl GitWorktrees {
+    /// Those that are kept in this directory.
     pub fn new(directory: PathBuf) -> Self {
+        // Git is called from elsewhere.
+        let directory = std::path::absolute(&directory).unwrap_or(directory);
         Self {
             registry: Registry(directory),
         }

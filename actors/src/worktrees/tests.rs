@@ -684,3 +684,9 @@ fn permissions_of_the_person_stay() {
     let mode = fs::metadata(stage.top().join("a")).unwrap().permissions().mode();
     assert_eq!(mode & 0o777, 0o600);
 }
+
+#[test]
+fn a_directory_is_the_same_wherever_git_is_called() {
+    let worktrees = GitWorktrees::new(PathBuf::from("state"));
+    assert!(worktrees.registry.0.is_absolute());
+}
