@@ -180,7 +180,8 @@ static PATTERNS: LazyLock<Patterns> = LazyLock::new(|| {
     use Replace::{IfCredentials, IfToken, Secret, Whole};
     let space = format!("[{SPACE_CLASS}]");
     let dark = format!("[^{SPACE_CLASS}]");
-    let assigned = format!("{space}*[:=]{space}*{dark}+");
+    // What stands in quotes belongs to the value, spaces and all.
+    let assigned = format!(r#"{space}*[:=]{space}*(?:"[^"\n]*"{dark}*|'[^'\n]*'{dark}*|{dark}+)"#);
     let quoted = r#"(?<secret>(?:[^"\\]|\\.)+)"#;
     let sources: Vec<(String, Replace)> = vec![
         // The peer's six, in its order.
@@ -297,6 +298,9 @@ mod tests {
         check("https://me:hunter2@host/x", "https://me:[REDACTED]@host/x");
         check("api key: x", REDACTED);
         check("Password = x y", "[REDACTED] y");
+        check(r#"apiKey="a b" and on"#, "[REDACTED] and on");
+        check("token: 'a b'; c", "[REDACTED] c");
+        check(r#"secret="a b"#, r#"[REDACTED] b"#);
     }
 
     #[test]
