@@ -35,6 +35,7 @@ pub mod overflow_memory;
 pub mod overflow_preview;
 pub mod overflow_read;
 pub mod overflow_review;
+pub mod overview;
 pub mod parallel;
 pub mod preflight;
 pub mod prices;

@@ -50,6 +50,8 @@ pub(super) enum Command {
     Trace(TraceArguments),
     /// List the agents that can be asked here, and files that describe none
     Agents(AgentsArguments),
+    /// Show everything that runs now, in all sessions
+    Top(TopArguments),
     /// Say how each agent did so far: calls, successes, times, costs
     Stats(StatsArguments),
     /// Say which workspaces you trust, and take it back
@@ -185,6 +187,28 @@ pub(super) struct AgentsArguments {
     pub(super) workspace: Option<PathBuf>,
     #[command(flatten)]
     pub(super) trust: TrustFlags,
+    #[command(flatten)]
+    pub(super) state: StateArguments,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = format!("\
+On a terminal: arrows select a run, `t` reads its transcript, `c` cancels it when you confirm, `q` quits. Elsewhere it
+is printed once. It reads the journal, so tokens and costs are those that are written there.
+
+Examples:
+  impresario top
+  impresario top --once
+  impresario top --json | wc -l
+
+{EXIT_CODES}"))]
+pub(super) struct TopArguments {
+    /// Print it once
+    #[arg(long)]
+    pub(super) once: bool,
+    /// Print it once, one JSON object a line for each run
+    #[arg(long)]
+    pub(super) json: bool,
     #[command(flatten)]
     pub(super) state: StateArguments,
 }

@@ -12,6 +12,7 @@ mod run;
 mod runs;
 mod stats;
 mod terminal;
+mod top;
 mod trace;
 mod traces;
 mod trust;
@@ -43,6 +44,7 @@ impl Cli {
                 Command::Agents(arguments) => agents::list(&arguments),
                 Command::Runs(arguments) => runs::execute(arguments).await,
                 Command::Worktrees(arguments) => worktrees::execute(&arguments),
+                Command::Top(arguments) => top::execute(arguments).await,
                 Command::Stats(arguments) => stats::execute(arguments).await,
                 Command::Trace(arguments) => trace::execute(arguments).await,
                 Command::Trust(arguments) => trust::execute(&arguments),

@@ -51,6 +51,11 @@ pub(super) fn person_is_there() -> bool {
     io::stdin().is_terminal() && io::stderr().is_terminal()
 }
 
+/// What is printed is read on a terminal.
+pub(super) fn prints_to_terminal() -> bool {
+    io::stdout().is_terminal() && io::stdin().is_terminal()
+}
+
 /// What is said is read on a terminal.
 pub(super) fn says_to_terminal() -> bool {
     io::stderr().is_terminal()

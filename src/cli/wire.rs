@@ -9,8 +9,10 @@ use impresario_policies::domain::{
     Isolation, ModelUsage, Reason, ReasoningEffort, RunId, RunState, SessionId, Step, TraceVerdict, WhatToRun,
 };
 use impresario_policies::execution_route::tier_word;
+use impresario_policies::overview::SeenRun;
 use impresario_policies::projection::{RecordedStep, RunProjection};
 use impresario_policies::settings::ResolvedValue;
+use impresario_policies::sight::RunSight;
 use impresario_policies::statistics::{AgentTally, FailureTally};
 use impresario_policies::tool_policy::Mutability;
 use impresario_policies::trace_file::Trace;
@@ -147,6 +149,33 @@ impl<'a> TranscriptLine<'a> {
             title: &transcript.title,
             lines: &transcript.lines,
             is_over: transcript.is_over,
+        }
+    }
+}
+
+/// A run that is under way, and what is seen of it.
+#[derive(Debug, Serialize)]
+pub(super) struct SeenRunLine<'a> {
+    run: &'a RunId,
+    host: &'a str,
+    session: Option<&'a SessionId>,
+    workspace: &'a str,
+    group: Option<&'a str>,
+    cut_off: bool,
+    #[serde(flatten)]
+    sight: &'a RunSight,
+}
+
+impl<'a> SeenRunLine<'a> {
+    pub(super) fn of(seen: &'a SeenRun) -> Self {
+        Self {
+            run: &seen.run,
+            host: &seen.host,
+            session: seen.session.as_ref(),
+            workspace: &seen.workspace,
+            group: seen.group.as_ref().map(|group| group.as_str()),
+            cut_off: seen.cut_off,
+            sight: &seen.sight,
         }
     }
 }

@@ -641,6 +641,7 @@ fn the_help_teaches() {
         &["runs", "prune", "--help"],
         &["runs", "transcript", "--help"],
         &["stats", "--help"],
+        &["top", "--help"],
         &["trace", "--help"],
         &["bridge", "--help"],
     ];
