@@ -293,7 +293,7 @@ fn everything_that_runs_is_seen_from_another_terminal_and_can_be_cancelled_there
             assert!(printed.stdout.contains(wanted), "no {wanted:?} in {}", printed.stdout);
         }
 
-        let mut command = stage.sandbox.command(env!("CARGO_BIN_EXE_impresario"));
+        let mut command = stage.sandbox.command(&stage.binary);
         command.arg("top");
         let mut top = Terminal::start(command);
         top.wait_for(PATIENCE, |screen| screen.contains("1 under way") && screen.contains(id));
