@@ -56,7 +56,11 @@ pub fn overview(runs: &[SeenRun], now_ms: u64) -> Vec<OverviewLine> {
         }
         if run.group != group {
             group = run.group.clone();
-            lines.extend(group.as_ref().map(|group| title(1, format!("group {}", group.as_str()))));
+            lines.extend(
+                group
+                    .as_ref()
+                    .map(|group| title(1, format!("group {}", group.as_str()))),
+            );
         }
         lines.push(OverviewLine {
             run: Some(run.run.clone()),
@@ -85,8 +89,16 @@ fn session_words(run: &SeenRun) -> String {
 fn run_words(run: &SeenRun, now_ms: u64) -> String {
     let sight = &run.sight;
     let since = duration_words(now_ms.saturating_sub(sight.begun_ms) as f64);
-    let parts = [sight.name.clone(), run.run.to_string(), since, doing_words(run, now_ms)];
-    let parts = parts.into_iter().chain(sight.model.clone()).chain(sight.used.clone());
+    let parts = [
+        sight.name.clone(),
+        run.run.to_string(),
+        since,
+        doing_words(run, now_ms),
+    ];
+    let parts = parts
+        .into_iter()
+        .chain(sight.model.clone())
+        .chain(sight.used.clone());
     parts.collect::<Vec<_>>().join("  ")
 }
 
@@ -98,7 +110,11 @@ fn doing_words(run: &SeenRun, now_ms: u64) -> String {
     if let (Standing::Waiting, Some(waits)) = (sight.standing, &sight.waits) {
         return format!("waits for {}", waits.what_for);
     }
-    let running = sight.calls.iter().rev().find(|call| call.fate == CallFate::Running);
+    let running = sight
+        .calls
+        .iter()
+        .rev()
+        .find(|call| call.fate == CallFate::Running);
     let count = sight.calls.len() as u64 + u64::from(sight.calls_before);
     match running {
         Some(call) => {
@@ -153,7 +169,11 @@ mod tests {
 
     #[test]
     fn runs_stand_below_their_session_and_members_below_their_group() {
-        let runs = [seen(3, Some("b"), None), seen(2, Some("a"), Some(1)), seen(1, Some("a"), None)];
+        let runs = [
+            seen(3, Some("b"), None),
+            seen(2, Some("a"), Some(1)),
+            seen(1, Some("a"), None),
+        ];
         let group = GroupId::new(1, 0);
         let run = "explore  ID  12.5s  works, 0 calls  a/one  1.2k in, 40 out · $0.010";
         let wanted = [
@@ -188,7 +208,11 @@ mod tests {
         cut_off.cut_off = true;
         let lines = lines(&[waiting, calling, cut_off]);
         assert_eq!(lines[0], "pi  ~/app");
-        for (line, wanted) in lines[1..].iter().zip(["waits for room", "bash cargo test (1.0s, call 3)", "cut off: nobody drives it"]) {
+        for (line, wanted) in lines[1..].iter().zip([
+            "waits for room",
+            "bash cargo test (1.0s, call 3)",
+            "cut off: nobody drives it",
+        ]) {
             assert!(line.contains(wanted), "{line}");
         }
     }

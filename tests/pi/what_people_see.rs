@@ -283,22 +283,36 @@ fn everything_that_runs_is_seen_from_another_terminal_and_can_be_cancelled_there
         stage.wait_for_calls_of("agent", 2);
 
         let printed = stage.impresario(&["top"]);
-        assert!(printed.stderr.contains("this is no terminal"), "{}", printed.stderr);
+        assert!(
+            printed.stderr.contains("this is no terminal"),
+            "{}",
+            printed.stderr
+        );
         let runs = stage.impresario(&["top", "--json"]).records();
-        let [run] = runs.as_slice() else { panic!("{runs:?}") };
+        let [run] = runs.as_slice() else {
+            panic!("{runs:?}")
+        };
         assert_eq!((&run["name"], &run["host"]), (&json!("general"), &json!("pi")));
         assert_eq!(run["calls"][0]["fate"], "ok", "{run}");
         let id = run["run"].as_str().expect("an id");
         for wanted in ["pi session ", "general  ", id, "works, 1 calls", "mock/mock-1"] {
-            assert!(printed.stdout.contains(wanted), "no {wanted:?} in {}", printed.stdout);
+            assert!(
+                printed.stdout.contains(wanted),
+                "no {wanted:?} in {}",
+                printed.stdout
+            );
         }
 
         let mut command = stage.sandbox.command(&stage.binary);
         command.arg("top");
         let mut top = Terminal::start(command);
-        top.wait_for(PATIENCE, |screen| screen.contains("1 under way") && screen.contains(id));
+        top.wait_for(PATIENCE, |screen| {
+            screen.contains("1 under way") && screen.contains(id)
+        });
         top.type_text("t");
-        top.wait_for(PATIENCE, |screen| screen.contains("First I look.") && screen.contains("follows"));
+        top.wait_for(PATIENCE, |screen| {
+            screen.contains("First I look.") && screen.contains("follows")
+        });
         top.type_text("q");
         top.wait_for_text(PATIENCE, "c cancel");
         top.type_text("c");
@@ -306,7 +320,10 @@ fn everything_that_runs_is_seen_from_another_terminal_and_can_be_cancelled_there
         top.type_text("y");
         top.wait_for_text(PATIENCE, "Nothing runs.");
         top.type_text("q");
-        assert_eq!(top.wait_for_end(PATIENCE), impresario_test_support::limited::End::Exited(0));
+        assert_eq!(
+            top.wait_for_end(PATIENCE),
+            impresario_test_support::limited::End::Exited(0)
+        );
         stage.wait_for_states(&["cancelled"]);
         drop(pi);
         stage.nothing_is_left();

@@ -31,7 +31,10 @@ fn draw_list(frame: &mut Frame<'_>, state: &TopState, [title, body, footer]: [Re
     if runs == 0 {
         frame.render_widget(Paragraph::new("Nothing runs."), body);
     } else {
-        let items = state.lines.iter().map(|line| Line::raw(shown(&line.indented()).into_owned()));
+        let items = state
+            .lines
+            .iter()
+            .map(|line| Line::raw(shown(&line.indented()).into_owned()));
         let selected = state
             .lines
             .iter()
@@ -52,11 +55,20 @@ fn draw_transcript(frame: &mut Frame<'_>, reading: &Reading, [title, body, foote
     let rows = usize::from(body.height).max(1);
     let top = reading.top_of(rows);
     let lines = reading.page.lines.iter().skip(top).take(rows);
-    let lines = lines.map(|line| Line::raw(shown(line).replace('\t', "    "))).collect::<Vec<_>>();
+    let lines = lines
+        .map(|line| Line::raw(shown(line).replace('\t', "    ")))
+        .collect::<Vec<_>>();
     frame.render_widget(Paragraph::new(lines), body);
-    let (seen, all) = ((top + rows).min(reading.page.lines.len()), reading.page.lines.len());
+    let (seen, all) = (
+        (top + rows).min(reading.page.lines.len()),
+        reading.page.lines.len(),
+    );
     let follows = if reading.follows { " · follows" } else { "" };
-    dim(frame, &format!("{seen}/{all}{follows} · {KEYS_OF_TRANSCRIPT}"), footer);
+    dim(
+        frame,
+        &format!("{seen}/{all}{follows} · {KEYS_OF_TRANSCRIPT}"),
+        footer,
+    );
 }
 
 fn bold(frame: &mut Frame<'_>, text: &str, area: Rect) {

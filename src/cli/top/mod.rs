@@ -50,7 +50,9 @@ pub(super) async fn execute(arguments: TopArguments) -> Result<ExitCode, Failure
 async fn print_once(runtime: &Runtime, book: &mut Book, json: bool) -> Result<ExitCode, Failure> {
     let runs = book.look(runtime).await?;
     let printed = match json {
-        true => runs.iter().try_for_each(|run| print_json(&json_line(&SeenRunLine::of(run)))),
+        true => runs
+            .iter()
+            .try_for_each(|run| print_json(&json_line(&SeenRunLine::of(run)))),
         false if runs.is_empty() => print("Nothing runs."),
         false => {
             let lines = overview(&runs, SystemWallClock.now().0);
@@ -66,7 +68,8 @@ async fn print_once(runtime: &Runtime, book: &mut Book, json: bool) -> Result<Ex
 /// Until somebody quits. The terminal is given back whatever happens.
 async fn watch(runtime: &Runtime, book: &mut Book) -> Result<ExitCode, Failure> {
     let terminal = ratatui::try_init();
-    let mut terminal = terminal.map_err(|error| Failure::failed(format!("draw on this terminal: {error}")))?;
+    let mut terminal =
+        terminal.map_err(|error| Failure::failed(format!("draw on this terminal: {error}")))?;
     let watched = watch_on(&mut terminal, runtime, book).await;
     ratatui::restore();
     watched?;
@@ -83,7 +86,10 @@ async fn watch_on(terminal: &mut DefaultTerminal, runtime: &Runtime, book: &mut 
             looked = Some(Instant::now());
         }
         let drawn = terminal.draw(|frame| draw(frame, &state));
-        let rows = drawn.map_err(|error| Failure::failed(format!("draw on this terminal: {error}")))?.area.height;
+        let rows = drawn
+            .map_err(|error| Failure::failed(format!("draw on this terminal: {error}")))?
+            .area
+            .height;
         let Some(key) = next_key().await? else { continue };
         match state.press(key, page_rows(rows)) {
             Wanted::Nothing => {}
@@ -147,7 +153,9 @@ async fn next_key() -> Result<Option<Key>, Failure> {
         Ok(false) => Ok(None),
         Err(error) => Err(error),
     });
-    let read = read.await.map_err(|error| Failure::failed(format!("read keys: {error}")))?;
+    let read = read
+        .await
+        .map_err(|error| Failure::failed(format!("read keys: {error}")))?;
     let read = read.map_err(|error| Failure::failed(format!("read keys: {error}")))?;
     Ok(read.and_then(key_of))
 }
@@ -191,7 +199,8 @@ impl Book {
             }
             seen.push(seen_run(run, known, cut_off.contains(&run.run)));
         }
-        self.0.retain(|run, _| runs.iter().any(|listed| listed.run == *run));
+        self.0
+            .retain(|run, _| runs.iter().any(|listed| listed.run == *run));
         Ok(seen)
     }
 }
@@ -201,7 +210,10 @@ fn seen_run(run: &RunSummary, projection: &RunProjection, cut_off: bool) -> Seen
         run: run.run.clone(),
         host: run.host.clone(),
         session: run.session.clone(),
-        workspace: run.workspace.as_deref().map_or_else(|| "?".to_string(), below_home),
+        workspace: run
+            .workspace
+            .as_deref()
+            .map_or_else(|| "?".to_string(), below_home),
         group: run.group.clone(),
         cut_off,
         sight: see_run(projection, &LiveFacts::default()),

@@ -59,7 +59,10 @@ impl TopState {
         let place = self.place();
         self.lines = lines;
         let runs = self.runs();
-        let is_there = self.selected.as_ref().is_some_and(|selected| runs.contains(&selected));
+        let is_there = self
+            .selected
+            .as_ref()
+            .is_some_and(|selected| runs.contains(&selected));
         if !is_there {
             let near = place.unwrap_or(0).min(runs.len().saturating_sub(1));
             self.selected = runs.get(near).map(|run| (*run).clone());
@@ -211,7 +214,10 @@ mod tests {
         state.press(Key::PageDown, 10);
         assert_eq!(state.selected, Some(run(3)));
         state.show(lines([]));
-        assert_eq!((state.selected.clone(), state.press(Key::Letter('c'), 10)), (None, Wanted::Nothing));
+        assert_eq!(
+            (state.selected.clone(), state.press(Key::Letter('c'), 10)),
+            (None, Wanted::Nothing)
+        );
         assert_eq!(state.press(Key::Letter('q'), 10), Wanted::Quit);
     }
 
