@@ -12,6 +12,7 @@ use impresario_policies::agents::{
 };
 use impresario_policies::domain::{ExecutionMode, PromptMode, Reason};
 use impresario_policies::settings::AgentSettings;
+use impresario_policies::tool_policy::{UnknownTools, finalise_tools};
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
@@ -60,6 +61,8 @@ pub(crate) struct AgentPlaces {
     pub(crate) disabled: Vec<String>,
     /// What is set for single ones, whoever describes them.
     pub(crate) settings: BTreeMap<String, AgentSettings>,
+    /// The tools that no sub-agent gets.
+    pub(crate) tools_disabled: Vec<String>,
 }
 
 /// An agent and where it is from.
@@ -70,6 +73,8 @@ pub(crate) struct KnownAgent {
     pub(crate) source: AgentSource,
     /// What is set for it, and where.
     pub(crate) settings: AgentSettings,
+    /// What it does not get of its tools, because nobody does.
+    pub(crate) without: Vec<String>,
     /// What of its file is not used.
     pub(crate) notes: Vec<FoundWrong>,
 }
@@ -210,6 +215,12 @@ impl AgentPlaces {
                 settings.apply(&mut agent.definition);
                 agent.settings = settings.clone();
             }
+            if let Some(tools) = agent.definition.tools.take() {
+                let mutability = agent.definition.mutability;
+                let done = finalise_tools(tools, UnknownTools::Kept, &self.tools_disabled, mutability);
+                agent.definition.tools = Some(done.tools);
+                agent.without = done.disabled;
+            }
         }
         let is_off = |agent: &KnownAgent| {
             !agent.settings.enabled() || self.disabled.iter().any(|name| name == agent.definition.name())
@@ -322,6 +333,7 @@ impl KnownAgent {
             definition,
             source,
             settings: AgentSettings::default(),
+            without: Vec::new(),
             notes: Vec::new(),
         }
     }
@@ -395,6 +407,7 @@ impl Directory {
             definition,
             source: AgentSource::File(file.to_path_buf()),
             settings: AgentSettings::default(),
+            without: Vec::new(),
             notes: notes.into_iter().map(wrong).collect(),
         })
     }

@@ -92,6 +92,7 @@ impl SpawnSettings {
             home: self.home.clone(),
             disabled: self.agents_disabled.clone(),
             settings: self.agents.clone(),
+            tools_disabled: self.run.tools_disabled.clone(),
         }
     }
 

@@ -57,6 +57,12 @@ fn text_of(found: &FoundAgents) -> String {
         for AgentTrait { name, value, from } in agent.traits() {
             text.push_str(&format!("    {name}: {value}  ({from})\n"));
         }
+        if !agent.without.is_empty() {
+            text.push_str(&format!(
+                "    without: {}  (agents.disabledTools)\n",
+                agent.without.join(", ")
+            ));
+        }
         for note in &agent.notes {
             text.push_str(&format!("    note: {}\n", note.text().replace('\n', "\n    ")));
         }

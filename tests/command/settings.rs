@@ -243,6 +243,7 @@ fn a_file_of_blackbytes_is_understood_as_it_is_and_ours_wins() {
         "    fallback models: mock/next  (home, blackbytes)",
         "    reasoning effort: low  (home, impresario)",
         "    time: 1200 s  (built in)",
+        "    without: grep  (agents.disabledTools)",
     ] {
         assert!(listed.lines().any(|found| found == line), "{line}\n{listed}");
     }
