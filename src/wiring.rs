@@ -3,6 +3,7 @@
 //! ```text
 //! impresario (one_for_one)
 //! ├── journal
+//! ├── ledger
 //! ├── session (one_for_one)
 //! │   ├── conversation (rest_for_one): host, judge, router
 //! │   └── cache markers
@@ -29,6 +30,8 @@ use impresario_actors::messages::journal::{
     ClaimRun, Commit, FetchOverflow, KeepOverflow, ListOverflow, Prune, RaiseAlert, ReadAlert, ReadClaimable,
     ReadRun, ReadRuns,
 };
+use impresario_actors::ledger::{Ledger, LedgerPorts};
+use impresario_actors::messages::ledger::ReserveCall;
 use impresario_actors::messages::run::{
     AdoptDue, AskForRoom, AwaitRun, CancelRun, ParkRuns, RunClosed, StartGroup, StartRun,
 };
@@ -36,6 +39,7 @@ use impresario_actors::messages::session::{
     AskUser, DeliverResult, JudgeTask, PlanMarkers, ShowGlimpse, ShowNotice, ShowProgress, StartSkill,
 };
 use impresario_actors::overflow::{Overflow, OverflowPorts};
+use impresario_actors::purse::Purse;
 use impresario_actors::router::{Resolve, Router, RouterPorts};
 use impresario_actors::run::{
     AttemptSeed, Contain, GrownAttempt, KeepSession, Run, RunPorts, RunTools, attempt_name,
@@ -201,7 +205,12 @@ pub fn grow(journal: JournalAccess, outside: Outside, settings: TreeSettings) ->
     let judge_ports = JudgePorts {
         history: places.host.port(),
         show: places.host.port(),
+        ledger: places.ledger.port(),
     };
+    let ledger_ports = LedgerPorts {
+        spent: places.journal.port(),
+    };
+    let ledger_clock = outside.clock.clone();
 
     let (host, model, resolve) = (
         outside.host.clone(),
@@ -237,6 +246,11 @@ pub fn grow(journal: JournalAccess, outside: Outside, settings: TreeSettings) ->
             .child(move |_| Journal::new(journal.clone()))
             .mailbox(256)
             .spec(),
+        places
+            .ledger
+            .child(move |_| Ledger::new(ledger_ports.clone(), ledger_clock.clone()))
+            .mailbox(256)
+            .spec(),
         supervisor("session", with(Strategy::OneForOne), session).spec(),
         supervisor("sub-agents", with(Strategy::OneForAll), sub_agents).spec(),
     ];
@@ -251,6 +265,7 @@ pub fn grow(journal: JournalAccess, outside: Outside, settings: TreeSettings) ->
 /// Where the lasting actors stand, before they do.
 struct Places {
     journal: Registration<Journal>,
+    ledger: Registration<Ledger>,
     host: Registration<HostPort>,
     judge: Registration<Judge>,
     router: Registration<Router>,
@@ -262,6 +277,7 @@ impl Places {
     fn new() -> Self {
         Self {
             journal: Registration::new("journal"),
+            ledger: Registration::new("ledger"),
             host: Registration::new("host"),
             judge: Registration::new("judge"),
             router: Registration::new("router"),
@@ -294,6 +310,7 @@ impl Places {
 /// Makes the tree of a run.
 struct RunGrower {
     journal: JournalPorts,
+    ledger: Port<ReserveCall>,
     judge: Port<JudgeTask>,
     ask_user: Port<AskUser>,
     deliver: Port<DeliverResult>,
@@ -332,6 +349,7 @@ impl RunGrower {
         };
         Self {
             journal,
+            ledger: places.ledger.port(),
             judge: places.judge.port(),
             ask_user: places.host.port(),
             deliver: places.host.port(),
@@ -473,6 +491,7 @@ impl RunGrower {
         };
         let (runners, settings) = (self.outside.runners.clone(), self.settings.clone());
         let open_context = self.outside.open_context.clone();
+        let ledger = self.ledger.clone();
         Rc::new(move |seed| {
             let name = attempt_name(&seed.run, seed.number);
             let (clocks, limits) = (seed.request.clocks, Arc::new(ResultLimits::from(&seed.request)));
@@ -481,8 +500,9 @@ impl RunGrower {
             let isolation = seed.request.terms.isolation;
             let leaves_trace = seed.request.trace_directory.is_some();
             let preview = leaves_trace.then_some(seed.request.terms.trace.preview_units_max);
+            let allowance = seed.allowance.clone();
             let request = attempt_request(seed, &settings);
-            let ports = ports.clone();
+            let (ports, ledger) = (ports.clone(), ledger.clone());
             let attempt = Registration::<Attempt>::new(&name);
             let stop = attempt.port();
             let child = attempt
@@ -494,6 +514,7 @@ impl RunGrower {
                         ports.clone(),
                         runner.clone(),
                         context.clone(),
+                        Purse::new(allowance.clone(), ledger.clone()),
                     )
                     .traced(preview)
                     .isolated(isolation)

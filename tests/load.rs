@@ -93,6 +93,7 @@ impl ModelClient for Sure {
             text: "42".to_string(),
             tool_calls: Vec::new(),
             usage: ModelUsage::default(),
+            served: None,
         })
     }
 }

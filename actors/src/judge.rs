@@ -6,16 +6,20 @@
 //! failure of the pass, and the run decides what follows.
 
 use crate::gateways::{
-    ChatMessage, ChatRole, ModelClient, ModelError, ModelMessage, ModelRequest, ModelRole, Progress,
+    CallAsked, ChatMessage, ChatRole, ModelClient, ModelError, ModelMessage, ModelRequest, ModelRole, ModelUsage, Progress,
 };
+use crate::messages::ledger::{OverBudget, ReserveCall};
 use crate::messages::session::{JudgeTask, Judgement, PassFailure, ReadHistory, ShowProgress};
+use crate::purse::Purse;
 use crate::supervision::{Actor, Answer, Context, Handles, Port};
-use impresario_policies::domain::{Brief, ModelFault, Verdict};
+use impresario_policies::domain::{Brief, Caller, ModelCall, ModelFault, Verdict};
 use impresario_policies::history::{self, assemble_history};
 use impresario_policies::judge_loop::{missing_verdict, unjudged_verdict};
 use impresario_policies::judge_reply::{read_brief, read_verdict};
 use impresario_policies::prompts::{BriefFacts, JudgeFacts, Prompt, brief_prompt, judge_prompt};
+use impresario_policies::prices::priced;
 use impresario_policies::redact::redact;
+use std::cell::RefCell;
 use std::rc::Rc;
 use std::time::Duration;
 
@@ -30,6 +34,8 @@ pub struct JudgePorts {
     pub history: Port<ReadHistory>,
     /// The person, for what may be dropped.
     pub show: Port<ShowProgress>,
+    /// What several runs spend from.
+    pub ledger: Port<ReserveCall>,
 }
 
 pub struct Judge {
@@ -71,95 +77,149 @@ impl Handles<JudgeTask> for Judge {
         let (model, ports) = (self.model.clone(), self.ports.clone());
         Answer::later(async move {
             let stop = task.stop.clone();
+            let pass = Pass {
+                purse: Purse::new(task.allowance.clone(), ports.ledger.clone()),
+                task: &task,
+                model: &*model,
+                ports: &ports,
+                calls: RefCell::default(),
+            };
             tokio::select! {
                 biased;
                 () = stop.cancelled() => Err(given_up()),
-                judged = pass(&*model, &ports, &task) => judged,
+                judged = pass.make() => judged,
             }
         })
     }
 }
 
-async fn pass(
-    model: &dyn ModelClient,
-    ports: &JudgePorts,
-    task: &JudgeTask,
-) -> Result<Judgement, PassFailure> {
-    let read = ReadHistory {
-        messages_max: task.history.window,
-    };
-    let said = ports.history.ask_again(read, ASK).await.unwrap_or_default();
-    let said = said.iter().map(as_policy_has_it).collect::<Vec<_>>();
-    let chat = assemble_history(&said, &task.history.assembly);
-    let Some(brief) = brief_of(model, ports, task, &chat).await? else {
-        return Ok(Judgement {
-            brief: Brief::default(),
-            verdict: missing_verdict(),
-        });
-    };
-    let verdict = match task.skip_judge {
-        true => unjudged_verdict(true),
-        false => verdict_on(&brief, model, ports, task, &chat).await?,
-    };
-    Ok(Judgement { brief, verdict })
+/// One pass of actor and judge: what it is about, whom it reaches, and what it pays.
+struct Pass<'a> {
+    task: &'a JudgeTask,
+    model: &'a dyn ModelClient,
+    ports: &'a JudgePorts,
+    purse: Purse,
+    calls: RefCell<Vec<ModelCall>>,
 }
 
-/// None where the actor's reply could not be used.
-async fn brief_of(
-    model: &dyn ModelClient,
-    ports: &JudgePorts,
-    task: &JudgeTask,
-    chat: &[history::ChatMessage<'_>],
-) -> Result<Option<Brief>, PassFailure> {
-    if let Some(written) = &task.written {
-        return Ok(Some(written.clone()));
+impl Pass<'_> {
+    async fn make(self) -> Result<Judgement, PassFailure> {
+        let read = ReadHistory {
+            messages_max: self.task.history.window,
+        };
+        let said = self.ports.history.ask_again(read, ASK).await.unwrap_or_default();
+        let said = said.iter().map(as_policy_has_it).collect::<Vec<_>>();
+        let chat = assemble_history(&said, &self.task.history.assembly);
+        let Some(brief) = self.brief(&chat).await? else {
+            return Ok(Judgement {
+                brief: Brief::default(),
+                verdict: missing_verdict(),
+                calls: self.calls.take(),
+            });
+        };
+        let verdict = match self.task.skip_judge {
+            true => unjudged_verdict(true),
+            false => self.verdict_on(&brief, &chat).await?,
+        };
+        Ok(Judgement {
+            brief,
+            verdict,
+            calls: self.calls.take(),
+        })
     }
-    let facts = BriefFacts {
-        name: &task.name,
-        instructions: &task.instructions,
-        task: &task.task,
-        chat: as_pairs(chat),
-        clarifications: &task.clarifications,
-        rejected: task.rejected.as_ref().map(|(brief, verdict)| (brief, verdict)),
-    };
-    ports.tell(task, format!("writing the brief on {}", task.model));
-    let reply = call(model, task, brief_prompt(&facts), None).await?;
-    Ok(read_brief(&reply))
+
+    /// None where the actor's reply could not be used.
+    async fn brief(&self, chat: &[history::ChatMessage<'_>]) -> Result<Option<Brief>, PassFailure> {
+        let task = self.task;
+        if let Some(written) = &task.written {
+            return Ok(Some(written.clone()));
+        }
+        let facts = BriefFacts {
+            name: &task.name,
+            instructions: &task.instructions,
+            task: &task.task,
+            chat: as_pairs(chat),
+            clarifications: &task.clarifications,
+            rejected: task.rejected.as_ref().map(|(brief, verdict)| (brief, verdict)),
+        };
+        self.ports
+            .tell(task, format!("writing the brief on {}", task.model));
+        let by = Caller::Actor { pass: task.pass };
+        let reply = self.call(by, brief_prompt(&facts), None).await?;
+        Ok(read_brief(&reply))
+    }
+
+    async fn verdict_on(
+        &self,
+        brief: &Brief,
+        chat: &[history::ChatMessage<'_>],
+    ) -> Result<Verdict, PassFailure> {
+        let task = self.task;
+        let facts = JudgeFacts {
+            name: &task.name,
+            instructions: &task.instructions,
+            task: &task.task,
+            chat: as_pairs(chat),
+            clarifications: &task.clarifications,
+            brief,
+        };
+        self.ports
+            .tell(task, format!("judging the brief on {}", task.model));
+        let by = Caller::Judge { pass: task.pass };
+        let reply = self.call(by, judge_prompt(&facts), Some(brief)).await?;
+        Ok(read_verdict(&reply).unwrap_or_else(missing_verdict))
+    }
+
+    async fn call(&self, by: Caller, prompt: Prompt, written: Option<&Brief>) -> Result<String, PassFailure> {
+        let task = self.task;
+        let request = request(task, prompt);
+        let asked = CallAsked {
+            model: request.model.clone(),
+            bytes: request.bytes(),
+            tokens_max: request.tokens_max.into(),
+        };
+        let (fault, detail) = match self.purse.reserve(asked).await {
+            Err(OverBudget(why)) => (ModelFault::OverBudget, why),
+            Ok(_) => match self.within_time(by, request).await {
+                Ok(text) => return Ok(text),
+                Err(failed) => failed,
+            },
+        };
+        tracing::warn!(run.id = %task.run, model = task.model, ?fault, detail, "routing model failed");
+        Err(PassFailure {
+            fault,
+            detail: redact(&detail).chars().take(DETAIL_CHARACTERS_MAX).collect(),
+            written: written.cloned(),
+            calls: self.calls.take(),
+        })
+    }
+
+    /// A call that took too long may be paid for all the same.
+    async fn within_time(&self, by: Caller, request: ModelRequest) -> Result<String, (ModelFault, String)> {
+        let model = request.model.clone();
+        let done = tokio::time::timeout(self.task.within, self.model.complete(request)).await;
+        let (served, used, said) = match done {
+            Ok(Ok(reply)) => {
+                let used = priced(&model, reply.usage);
+                (reply.served, Some(used), Ok(reply.text))
+            }
+            Ok(Err(error)) => (None, Some(ModelUsage::default()), Err(fault_of(error))),
+            Err(_) => (None, None, Err((ModelFault::TimedOut, String::new()))),
+        };
+        let call = self.purse.settle(by, served, used);
+        self.calls.borrow_mut().extend(call);
+        said
+    }
 }
 
-async fn verdict_on(
-    brief: &Brief,
-    model: &dyn ModelClient,
-    ports: &JudgePorts,
-    task: &JudgeTask,
-    chat: &[history::ChatMessage<'_>],
-) -> Result<Verdict, PassFailure> {
-    let facts = JudgeFacts {
-        name: &task.name,
-        instructions: &task.instructions,
-        task: &task.task,
-        chat: as_pairs(chat),
-        clarifications: &task.clarifications,
-        brief,
-    };
-    ports.tell(task, format!("judging the brief on {}", task.model));
-    let reply = call(model, task, judge_prompt(&facts), Some(brief)).await?;
-    Ok(read_verdict(&reply).unwrap_or_else(missing_verdict))
-}
-
-async fn call(
-    model: &dyn ModelClient,
-    task: &JudgeTask,
-    prompt: Prompt,
-    written: Option<&Brief>,
-) -> Result<String, PassFailure> {
+fn request(task: &JudgeTask, prompt: Prompt) -> ModelRequest {
     let message = ModelMessage {
         role: ModelRole::User,
         text: prompt.user,
         tool_calls: Vec::new(),
         answers_call: None,
     };
-    let request = ModelRequest {
+    ModelRequest {
         model: task.model.clone(),
         system: prompt.system,
         messages: vec![message],
@@ -168,18 +228,7 @@ async fn call(
         reasoning_effort: None,
         json: true,
         tokens_max: REPLY_TOKENS_MAX,
-    };
-    let (fault, detail) = match tokio::time::timeout(task.within, model.complete(request)).await {
-        Ok(Ok(reply)) => return Ok(reply.text),
-        Ok(Err(error)) => fault_of(error),
-        Err(_) => (ModelFault::TimedOut, String::new()),
-    };
-    tracing::warn!(run.id = %task.run, model = task.model, ?fault, detail, "routing model failed");
-    Err(PassFailure {
-        fault,
-        detail: redact(&detail).chars().take(DETAIL_CHARACTERS_MAX).collect(),
-        written: written.cloned(),
-    })
+    }
 }
 
 fn fault_of(error: ModelError) -> (ModelFault, String) {
@@ -198,6 +247,7 @@ fn given_up() -> PassFailure {
         fault: ModelFault::Unavailable,
         detail: "the pass was given up".into(),
         written: None,
+        calls: Vec::new(),
     }
 }
 

@@ -202,7 +202,8 @@ export function titleLine(offer: DeliveryOffer, shown: ShownRun | undefined): st
   const skill = offer.about?.skill ?? shown?.name;
   const what = agent ? `Agent ${agent}` : skill ? `Skill ${skill}` : "A sub-agent";
   const model = offer.about?.model ? `, on ${offer.about.model}` : "";
-  return `${what} ${offer.state} (run ${offer.run}${model})`;
+  const used = offer.about?.used ? `; ${offer.about.used}` : "";
+  return `${what} ${offer.state} (run ${offer.run}${model}${used})`;
 }
 
 /** Pi prints answers of its own model only, and keeps its stdout to itself; ours go to the same place. */

@@ -32,6 +32,9 @@ pub fn read_ending(facts: &EndFacts) -> AttemptEnding {
     if facts.stop_ordered {
         return AttemptEnding::Cancelled;
     }
+    if facts.over_budget.is_some() {
+        return AttemptEnding::OverBudget;
+    }
     if facts.keeper_died || somebody_killed_it(facts) {
         return AttemptEnding::Lost;
     }
@@ -113,6 +116,7 @@ pub fn describe_ending(facts: &EndFacts, ending: AttemptEnding) -> String {
         AttemptEnding::EmptyAnswer => describe_silence(facts),
         AttemptEnding::Crashed | AttemptEnding::Lost => join(&describe_exit(facts), last_words(facts)),
         AttemptEnding::TooManyCalls | AttemptEnding::TooManyProcesses => describe_overrun(facts),
+        AttemptEnding::OverBudget => facts.over_budget.clone().unwrap_or_default(),
         AttemptEnding::SpawnFailed => join(&describe_start(facts), last_words(facts)),
         AttemptEnding::ProtocolError => format!(
             "it printed {} lines that were not the protocol and none that was",

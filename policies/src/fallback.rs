@@ -74,6 +74,9 @@ pub fn decide_fallback(facts: &FallbackFacts, settings: &FallbackSettings) -> Fa
     if facts.ending == AttemptEnding::TooManyProcesses {
         return FallbackDecision::Fail(reason_of(facts));
     }
+    if facts.ending == AttemptEnding::OverBudget {
+        return FallbackDecision::Park(over_budget(facts));
+    }
     if facts.unsafe_tool_cut && !(settings.can_resume && settings.cut_tool == CutTool::TellSubAgent) {
         return FallbackDecision::Park(tool_indeterminate());
     }
@@ -92,6 +95,7 @@ pub fn decide_fallback(facts: &FallbackFacts, settings: &FallbackSettings) -> Fa
         AttemptEnding::Authentication => try_other_provider(facts, settings),
         AttemptEnding::Deadline
         | AttemptEnding::TooManyProcesses
+        | AttemptEnding::OverBudget
         | AttemptEnding::Refused
         | AttemptEnding::Cancelled
         | AttemptEnding::Answered => FallbackDecision::Fail(reason_of(facts)),
@@ -185,6 +189,15 @@ fn tool_indeterminate() -> Reason {
     }
 }
 
+/// The nested session is kept: a person can raise the cap and let it go on.
+fn over_budget(facts: &FallbackFacts) -> Reason {
+    let Reason { code, message } = reason_of(facts);
+    Reason {
+        code,
+        message: format!("{message} With a higher cap it can be resumed."),
+    }
+}
+
 fn work_done_already(facts: &FallbackFacts) -> Reason {
     Reason {
         code: ReasonCode::ToolIndeterminate,
@@ -275,6 +288,7 @@ fn why_no_answer(model: &str, ending: AttemptEnding, detail: &str) -> Reason {
             ReasonCode::TooManyProcesses,
             "the sub-agent was stopped because it had too many processes",
         ),
+        AttemptEnding::OverBudget => (ReasonCode::OverBudget, "what may be spent is spent"),
         AttemptEnding::Cancelled => (ReasonCode::Cancelled, "the run was cancelled"),
         AttemptEnding::EmptyAnswer => (
             ReasonCode::EmptyAnswer,

@@ -84,7 +84,7 @@ pub fn judge_models(request: &RunRequest) -> Vec<String> {
 }
 
 fn next_model<'a>(last: &FailedPass, chain: &'a [String]) -> Option<&'a str> {
-    if last.fault == ModelFault::Refused {
+    if matches!(last.fault, ModelFault::Refused | ModelFault::OverBudget) {
         return None;
     }
     let place = chain.iter().position(|model| *model == last.model)?;
@@ -102,6 +102,7 @@ fn is_worth_a_pause(fault: ModelFault) -> bool {
         | ModelFault::ContextOverflow
         | ModelFault::UnknownModel
         | ModelFault::Refused
+        | ModelFault::OverBudget
         | ModelFault::TimedOut => false,
     }
 }
@@ -164,6 +165,7 @@ pub fn describe_fault(fault: ModelFault, detail: &str) -> String {
         ModelFault::ContextOverflow => "the conversation does not fit",
         ModelFault::UnknownModel => "there is no such model",
         ModelFault::Refused => "the model declined",
+        ModelFault::OverBudget => "what may be spent is spent",
         ModelFault::TimedOut => "there was no answer in time",
     };
     match detail.trim() {
@@ -190,6 +192,7 @@ fn code_of(fault: ModelFault) -> ReasonCode {
         ModelFault::ContextOverflow => ReasonCode::ContextOverflow,
         ModelFault::UnknownModel => ReasonCode::UnknownModel,
         ModelFault::Refused => ReasonCode::Refused,
+        ModelFault::OverBudget => ReasonCode::OverBudget,
     }
 }
 

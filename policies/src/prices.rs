@@ -55,6 +55,15 @@ pub fn cost_usd(model: &str, usage: &ModelUsage) -> Option<f64> {
     )
 }
 
+/// What a call of `model` used, with its price. A provider that says what it cost knows better than a table.
+pub fn priced(model: &str, usage: ModelUsage) -> ModelUsage {
+    let known = || cost_usd(model, &usage).filter(|_| !usage.is_nothing());
+    ModelUsage {
+        cost_usd: usage.cost_usd.or_else(known),
+        ..usage
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

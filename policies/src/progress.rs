@@ -44,6 +44,7 @@ pub fn describe_step(step: &Step) -> Option<String> {
         | Step::Routed { .. }
         | Step::WorktreeCleared
         | Step::AttemptActive { .. }
+        | Step::ModelCalled { .. }
         | Step::ToolEnded { .. }
         | Step::AttemptEnded { .. }
         | Step::Delivered

@@ -16,8 +16,9 @@ pub use contradiction::{Contradiction, Impossible};
 pub use tool_calls::ToolCalls;
 pub use worktree::{KeptChanges, WorktreeProjection};
 
+use crate::budget::is_other_model;
 use crate::domain::{
-    AttemptEnding, AttemptNumber, Brief, JudgedPass, ModelChoice, ModelFault, ModelUsage, Proof, Question,
+    AttemptEnding, AttemptNumber, Brief, Caller, JudgedPass, ModelCall, ModelChoice, ModelFault, ModelUsage, Proof, Question,
     Reason, Replay, RunRequest, RunState, Step, TerminalState, Verdict,
 };
 
@@ -66,6 +67,8 @@ pub struct RunProjection {
     pub worktree: Option<WorktreeProjection>,
     /// The attempts, in order of their beginning.
     pub attempts: Vec<AttemptProjection>,
+    /// The calls of models, in order of their ends; a journal of an earlier version has none.
+    pub calls: Vec<ModelCall>,
     /// The reviewed answer.
     pub answer: Option<String>,
     /// Why the run has to stop for a person to decide, as it was said first.
@@ -189,11 +192,13 @@ pub struct AttemptEnd {
     pub proof: Proof,
 }
 
-/// What the attempts of a run used.
+/// What a run used.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct RunUsage {
-    /// By the attempts of which that is known.
+    /// As far as it is known.
     pub counted: ModelUsage,
+    /// Calls of actor and judge that were cut off.
+    pub calls_uncounted: usize,
     /// Attempts that are over and of which nobody knows: what heard them died first.
     pub attempts_uncounted: usize,
 }
@@ -309,9 +314,31 @@ impl RunProjection {
         Some(ended.at_ms.saturating_sub(accepted.at_ms))
     }
 
-    /// What its attempts used. The calls of actor and judge before them are not in it.
+    /// The models that answered though another one was asked for: each with the one that was asked for, once.
+    pub fn other_models_served(&self) -> Vec<(&str, &str)> {
+        let mut others = Vec::new();
+        for call in &self.calls {
+            let served = call.served.as_deref();
+            let Some(served) = served.filter(|served| is_other_model(&call.requested, served)) else {
+                continue;
+            };
+            let other = (call.requested.as_str(), served);
+            if !others.contains(&other) {
+                others.push(other);
+            }
+        }
+        others
+    }
+
+    /// What it used: actor, judge and its attempts.
     pub fn used(&self) -> RunUsage {
         let mut used = RunUsage::default();
+        for call in self.calls.iter().filter(|call| !matches!(call.by, Caller::SubAgent { .. })) {
+            match call.used {
+                Some(of_call) => used.counted = used.counted.plus(of_call),
+                None => used.calls_uncounted += 1,
+            }
+        }
         for ended in self.attempts.iter().filter_map(|attempt| attempt.ended.as_ref()) {
             match ended.used {
                 Some(of_attempt) => used.counted = used.counted.plus(of_attempt),
@@ -319,6 +346,22 @@ impl RunProjection {
             }
         }
         used
+    }
+}
+
+impl RunUsage {
+    /// For people; none while there is nothing to say.
+    pub fn in_words(&self) -> Option<String> {
+        let counted = (!self.counted.is_nothing()).then(|| self.counted.words());
+        let unknown = |count: usize, what: &str| match count {
+            0 => None,
+            1 => Some(format!("what one {what} used is not known")),
+            several => Some(format!("what {several} {what}s used is not known")),
+        };
+        let attempts = unknown(self.attempts_uncounted, "attempt");
+        let calls = unknown(self.calls_uncounted, "call of actor or judge");
+        let said = counted.into_iter().chain(attempts).chain(calls).collect::<Vec<_>>();
+        (!said.is_empty()).then(|| said.join("; "))
     }
 }
 

@@ -41,6 +41,11 @@ pub fn trace_not_found(file: &str) -> String {
     format!("[System]: Trace file \"{file}\" not found.")
 }
 
+/// A provider let another model answer than the one that was asked for.
+pub fn other_model_served(requested: &str, served: &str) -> String {
+    format!("{requested} was asked for, and {served} answered.")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -17,6 +17,12 @@ pub fn utc_text(unix_ms: f64) -> String {
     )
 }
 
+/// `2026-11-21`, of a day counted from 1970-01-01.
+pub fn utc_day(days: u64) -> String {
+    let (year, month, day) = civil(i64::try_from(days).unwrap_or(i64::MAX / 400));
+    format!("{year:04}-{month:02}-{day:02}")
+}
+
 /// The Gregorian date of a day counted from 1970-01-01, by eras of 400 years that begin in March.
 fn civil(days: i64) -> (i64, i64, i64) {
     let shifted = days + 719_468;

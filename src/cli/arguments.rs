@@ -3,7 +3,7 @@
 use super::exit::EXIT_CODES;
 use clap::{Args, Parser, Subcommand};
 use impresario_actors::context::local::{INDEXES_BYTES_MAX, INDEXES_MAX};
-use impresario_policies::domain::Isolation;
+use impresario_policies::domain::{Cap, Isolation};
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -46,6 +46,8 @@ pub(super) enum Command {
     Runs(RunsArguments),
     /// Show, apply and discard what runs changed in git worktrees of their own
     Worktrees(WorktreesArguments),
+    /// Say what was spent on models, by day, agent and model
+    Costs(CostsArguments),
     /// Tell the story of a run, step by step; report on the runs of a skill
     Trace(TraceArguments),
     /// List the agents that can be asked here, and files that describe none
@@ -120,6 +122,37 @@ pub(super) struct HowArguments {
     /// Where it works: in a git worktree of its own, whose changes become a patch, or in your files [default: as its agent says]
     #[arg(long, value_name = "HOW", value_parser = isolation)]
     pub(super) isolation: Option<Isolation>,
+    #[command(flatten)]
+    pub(super) budget: BudgetFlags,
+}
+
+/// What may be spent on what is typed here.
+#[derive(Debug, Clone, Copy, Default, Args)]
+pub(super) struct BudgetFlags {
+    /// Spend at most so many US dollars on it, sub-tasks together [default: as set (budget.tree.usd), else 10]
+    #[arg(long, value_name = "DOLLARS", value_parser = dollars)]
+    max_usd: Option<f64>,
+    /// Spend at most so many tokens on it, sub-tasks together [default: as set (budget.tree.tokens), else no limit]
+    #[arg(long, value_name = "COUNT")]
+    max_tokens: Option<u64>,
+}
+
+impl BudgetFlags {
+    /// What was typed wins over what is set.
+    pub(super) fn over(self, set: Cap) -> Cap {
+        Cap {
+            usd: self.max_usd.or(set.usd),
+            tokens: self.max_tokens.or(set.tokens),
+        }
+    }
+}
+
+fn dollars(typed: &str) -> Result<f64, String> {
+    let dollars = typed.trim_start_matches('$').parse::<f64>();
+    match dollars {
+        Ok(dollars) if dollars.is_finite() && dollars > 0.0 => Ok(dollars),
+        Ok(_) | Err(_) => Err(format!("expected dollars above 0 like 2.50, got {typed:?}")),
+    }
 }
 
 /// Who runs sub-agents, on which models, and where.
@@ -332,6 +365,8 @@ pub(super) struct ParallelArguments {
     #[arg(long)]
     pub(super) json: bool,
     #[command(flatten)]
+    pub(super) budget: BudgetFlags,
+    #[command(flatten)]
     pub(super) place: PlaceArguments,
 }
 
@@ -344,6 +379,7 @@ impl ParallelArguments {
             json: true,
             timeout: self.subtask_timeout,
             inactivity_timeout: self.inactivity_timeout,
+            budget: self.budget,
             ..HowArguments::default()
         }
     }
@@ -354,6 +390,42 @@ pub(super) struct StateArguments {
     /// Where the journal is kept [default: $XDG_STATE_HOME/impresario]
     #[arg(long, value_name = "DIRECTORY", env = "IMPRESARIO_STATE_DIRECTORY")]
     pub(super) state_directory: Option<PathBuf>,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = format!("\
+Every call of a model is counted as its provider counted it, those of actor and judge too. Its price is what Pi or the
+provider says, else that of a dated table; a call whose price nobody knows is counted as one. A call that was cut off is
+reckoned with what was set aside for it. Days are UTC. Caps are settings: `impresario config show budget`.
+
+Examples:
+  impresario costs
+  impresario costs --by agent --days 30
+  impresario costs --by model --json
+
+{EXIT_CODES}"))]
+pub(super) struct CostsArguments {
+    /// What a line is for
+    #[arg(long, value_enum, default_value_t = CostsBy::Day)]
+    pub(super) by: CostsBy,
+    /// So many days, today included
+    #[arg(long, default_value_t = 7, value_name = "COUNT", value_parser = clap::value_parser!(u64).range(1..=366))]
+    pub(super) days: u64,
+    /// One JSON object a line
+    #[arg(long)]
+    pub(super) json: bool,
+    #[command(flatten)]
+    pub(super) state: StateArguments,
+}
+
+/// What costs are added up by.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub(super) enum CostsBy {
+    Day,
+    Agent,
+    Model,
+    /// Each of them by itself
+    All,
 }
 
 #[derive(Debug, Args)]

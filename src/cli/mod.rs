@@ -4,6 +4,7 @@ mod agents;
 mod arguments;
 mod bridge;
 mod config;
+mod costs;
 mod exit;
 mod mcp;
 mod output;
@@ -46,6 +47,7 @@ impl Cli {
                 Command::Worktrees(arguments) => worktrees::execute(&arguments),
                 Command::Top(arguments) => top::execute(arguments).await,
                 Command::Stats(arguments) => stats::execute(arguments).await,
+                Command::Costs(arguments) => costs::show(&arguments),
                 Command::Trace(arguments) => trace::execute(arguments).await,
                 Command::Trust(arguments) => trust::execute(&arguments),
                 Command::Config(arguments) => config::execute(arguments).await,

@@ -143,6 +143,9 @@ fn say_how_it_ended(outcome: &Outcome) {
     if let Some(advice) = advise(&outcome.run, outcome.state, Reader::CommandLine) {
         say(&advice);
     }
+    if let Some(used) = outcome.projection.used().in_words() {
+        say(&format!("used: {used}"));
+    }
     if outcome.state != TerminalState::Succeeded {
         say(&format!("see `impresario trace {}`", outcome.run));
     }
@@ -237,6 +240,8 @@ impl HowArguments {
             (true, false) => fallback,
         };
         settings.means.models_chosen &= self.place.models.is_empty();
+        let budget = &mut settings.run.terms.budget;
+        budget.tree = self.budget.over(budget.tree);
         let clocks = &mut settings.run.clocks;
         clocks.total = self.timeout.unwrap_or(clocks.total);
         if self.timeout.is_some() {

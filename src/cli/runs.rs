@@ -11,7 +11,8 @@ use crate::status::below_home;
 use impresario_actors::gateways::{SystemWallClock, UnixMillis, WallClock};
 use impresario_actors::journal::{Retention, RunFilter, RunProgress, RunSummary};
 use impresario_policies::domain::{RunId, RunState};
-use impresario_policies::projection::{RunProjection, RunUsage};
+use impresario_policies::projection::RunProjection;
+use impresario_policies::user_lines;
 use impresario_policies::resumption::{Reader, advise};
 use impresario_policies::worktree::describe_changes;
 use std::path::PathBuf;
@@ -170,7 +171,9 @@ fn story_in_words(run: &RunSummary, cut_off: bool, projection: &RunProjection) -
         lines.push(format!("goes on with {resumes}"));
     }
     lines.extend(run.reason.as_ref().map(|reason| reason.message.clone()));
-    lines.extend(used_in_words(&projection.used()));
+    lines.extend(projection.used().in_words().map(|used| format!("used: {used}")));
+    let others = projection.other_models_served().into_iter();
+    lines.extend(others.map(|(requested, served)| user_lines::other_model_served(requested, served)));
     let own = projection.worktree.as_ref();
     lines.extend(own.and_then(|own| describe_changes(&run.run, own)));
     let ended = projection.ended.as_ref();
@@ -179,18 +182,6 @@ fn story_in_words(run: &RunSummary, cut_off: bool, projection: &RunProjection) -
         lines.push(format!("\n{}", answer.trim_end()));
     }
     lines.join("\n")
-}
-
-/// What its attempts used; none while there is nothing to say.
-fn used_in_words(used: &RunUsage) -> Option<String> {
-    let counted = (!used.counted.is_nothing()).then(|| used.counted.words());
-    let uncounted = match used.attempts_uncounted {
-        0 => None,
-        1 => Some("what one attempt used is not known".to_string()),
-        several => Some(format!("what {several} attempts used is not known")),
-    };
-    let said = counted.into_iter().chain(uncounted).collect::<Vec<_>>();
-    (!said.is_empty()).then(|| format!("used: {}", said.join("; ")))
 }
 
 /// What comes later is printed behind what was printed already.

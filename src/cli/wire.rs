@@ -5,8 +5,9 @@ use crate::traces::Reported;
 use impresario_actors::journal::RunSummary;
 use impresario_actors::worktrees::{Applied, WorktreeEntry};
 use impresario_policies::agents::Routing;
+use impresario_policies::costs::Cost;
 use impresario_policies::domain::{
-    Isolation, ModelUsage, Reason, ReasoningEffort, RunId, RunState, SessionId, Step, TraceVerdict, WhatToRun,
+    Isolation, ModelCall, ModelUsage, Reason, ReasoningEffort, RunId, RunState, SessionId, Step, TraceVerdict, WhatToRun,
 };
 use impresario_policies::execution_route::tier_word;
 use impresario_policies::overview::SeenRun;
@@ -18,6 +19,7 @@ use impresario_policies::tool_policy::Mutability;
 use impresario_policies::trace_file::Trace;
 use impresario_policies::trace_text::duration_ms;
 use impresario_policies::transcript::Transcript;
+use impresario_policies::utc_date::utc_day;
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
@@ -71,6 +73,7 @@ fn event_type(step: &Step) -> &'static str {
         Step::WorktreeCleared => "worktree_cleared",
         Step::AttemptStarted { .. } => "attempt_started",
         Step::AttemptActive { .. } => "attempt_active",
+        Step::ModelCalled { .. } => "model_called",
         Step::ToolStarted { .. } => "tool_started",
         Step::ToolEnded { .. } => "tool_ended",
         Step::ToolIndeterminate { .. } => "tool_indeterminate",
@@ -107,6 +110,8 @@ pub(super) struct RunLine<'a> {
     used: Option<ModelUsage>,
     #[serde(skip_serializing_if = "Option::is_none")]
     attempts_uncounted: Option<usize>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    calls: Option<&'a [ModelCall]>,
 }
 
 impl<'a> RunLine<'a> {
@@ -130,6 +135,7 @@ impl<'a> RunLine<'a> {
             answer: story.and_then(RunProjection::answer_or_partial),
             used: used.map(|used| used.counted),
             attempts_uncounted: used.map(|used| used.attempts_uncounted),
+            calls: story.map(|story| story.calls.as_slice()),
         }
     }
 }
@@ -245,6 +251,35 @@ impl SettingLine {
             from: value.origin.in_words(),
             note: Some(value.key.note).filter(|note| !note.is_empty()),
             about: value.key.about,
+        }
+    }
+}
+
+/// What calls of models took.
+#[derive(Debug, Serialize)]
+pub(super) struct CostLine<'a> {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    day: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    what: Option<&'a WhatToRun>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    model: Option<&'a str>,
+    calls: u64,
+    used: ModelUsage,
+    unpriced_calls: u64,
+    estimated_calls: u64,
+}
+
+impl<'a> CostLine<'a> {
+    pub(super) fn of(total: &'a Cost) -> Self {
+        Self {
+            day: total.day.map(utc_day),
+            what: total.what.as_ref(),
+            model: total.model.as_deref(),
+            calls: total.calls,
+            used: total.used,
+            unpriced_calls: total.unpriced,
+            estimated_calls: total.estimated,
         }
     }
 }

@@ -242,6 +242,7 @@ impl ModelClient for Routing {
             text: text.to_string(),
             tool_calls: Vec::new(),
             usage: ModelUsage::default(),
+            served: None,
         })
     }
 }

@@ -488,6 +488,7 @@ fn says(text: &str) -> ModelReply {
         text: text.to_string(),
         tool_calls: Vec::new(),
         usage: ModelUsage::default(),
+        served: None,
     }
 }
 

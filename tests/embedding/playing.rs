@@ -33,6 +33,7 @@ pub fn says(text: &str) -> ModelReply {
         text: text.to_string(),
         tool_calls: Vec::new(),
         usage: ModelUsage::default(),
+        served: None,
     }
 }
 

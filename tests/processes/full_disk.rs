@@ -273,6 +273,7 @@ impl ModelClient for House {
             text,
             tool_calls,
             usage: ModelUsage::default(),
+            served: None,
         };
         if let Some(said) = last.filter(|message| message.role == ModelRole::Tool) {
             return Ok(reply(format!("the tool said: {}", said.text), Vec::new()));

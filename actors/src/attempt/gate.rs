@@ -1,14 +1,17 @@
-//! The runtime's say on tools: starts are on disk before tools run, results are reviewed before the model sees them.
+//! The runtime's say on tools and calls of the model: a call begins when it is paid for, starts are on disk before tools run, results are reviewed before the model sees them.
 //!
 //! That a call began is said here and nowhere else: a runner asks, and what its stream tells of a start is for the
 //! clocks only. A call that was never let in (an unknown tool, arguments that do not fit) has neither start nor end.
 
 use super::silence::JournalWait;
 use super::wire::command_in;
-use super::{ASK, AttemptPorts, Begun, Previews, WRITTEN_WITHIN};
-use crate::gateways::{ContextEngine, PASSAGES_MAX, RetrievalRequest, ToolGate, ToolVerdict};
-use crate::messages::run::{ReadOverflow, RecordStep, ReviewToolResult};
+use super::{ASK, AttemptPorts, Begun, Previews, Unsaid, WRITTEN_WITHIN, calls_and};
+use crate::gateways::{CallAsked, ContextEngine, PASSAGES_MAX, RetrievalRequest, ToolGate, ToolVerdict};
+use crate::messages::ledger::OverBudget;
+use crate::messages::run::{ReadOverflow, RecordSteps, ReviewToolResult};
+use crate::purse::Purse;
 use async_trait::async_trait;
+use impresario_policies::budget::CONCLUDE;
 use impresario_policies::domain::{AttemptNumber, Isolation, Replay, Step};
 use impresario_policies::overflow_review::{
     OverflowReview, ResultLimits, ToolResultFacts, review_tool_result,
@@ -42,6 +45,10 @@ pub(super) struct Gate {
     pub(super) traced: Option<usize>,
     pub(super) previews: Previews,
     pub(super) begun: Begun,
+    pub(super) purse: Rc<Purse>,
+    pub(super) unsaid: Unsaid,
+    /// The sub-agent has yet to be told that it should come to an end.
+    pub(super) conclude: Cell<bool>,
     pub(super) journal_waits: Rc<Cell<u32>>,
     /// It works in a git worktree of its own.
     pub(super) isolation: Isolation,
@@ -53,6 +60,19 @@ const STOPPED: &str = "the run is being stopped";
 
 #[async_trait(?Send)]
 impl ToolGate for Gate {
+    async fn calling(&self, asked: CallAsked) -> Result<(), String> {
+        let waiting = JournalWait::begin(&self.journal_waits);
+        let reserved = tokio::select! {
+            biased;
+            () = self.stopping.cancelled() => return Err(STOPPED.to_string()),
+            reserved = self.purse.reserve(asked) => reserved,
+        };
+        drop(waiting);
+        let conclude = reserved.map_err(|OverBudget(why)| why)?;
+        self.conclude.set(self.conclude.get() || conclude);
+        Ok(())
+    }
+
     async fn starting(
         &self,
         call: &str,
@@ -73,9 +93,10 @@ impl ToolGate for Gate {
             replay,
         };
         let waiting = JournalWait::begin(&self.journal_waits);
+        let steps = calls_and(&self.unsaid, Some(step));
         let recorded = tokio::select! {
             biased;
-            recorded = self.ports.record.ask_again(RecordStep { step }, WRITTEN_WITHIN) => recorded,
+            recorded = self.ports.record.ask_again(RecordSteps { steps }, WRITTEN_WITHIN) => recorded,
             () = self.stopping.cancelled() => return Err(STOPPED.to_string()),
         };
         drop(waiting);
@@ -99,31 +120,12 @@ impl ToolGate for Gate {
     }
 
     async fn review(&self, call: &str, tool: &str, result: &str) -> ToolVerdict {
-        if let Some(units_max) = self.traced {
-            let preview = kept_preview(result, units_max);
-            self.previews.borrow_mut().insert(call.to_string(), preview);
+        let verdict = self.review_size(call, tool, result).await;
+        // Behind a result it costs no call of its own, and no answer that is being written is disturbed.
+        match self.conclude.take() {
+            true => told_behind(verdict, result),
+            false => verdict,
         }
-        // Only what is to be kept aside goes to who keeps it: most results are small, and large ones are copied on the way.
-        let facts = ToolResultFacts {
-            server: "",
-            tool,
-            bytes: result.len(),
-        };
-        if review_tool_result(&facts, &self.result_limits.ceilings) == OverflowReview::Pass {
-            return ToolVerdict::Pass;
-        }
-        let message = ReviewToolResult {
-            attempt: self.attempt,
-            call: call.to_string(),
-            tool: tool.to_string(),
-            result: result.to_string(),
-            limits: self.result_limits.clone(),
-        };
-        self.ports
-            .review
-            .ask_again(message, ASK)
-            .await
-            .unwrap_or(ToolVerdict::Pass)
     }
 
     async fn overflow(&self, tool: &str, arguments: &serde_json::Value) -> Result<String, String> {
@@ -160,5 +162,46 @@ impl ToolGate for Gate {
                 self.within.as_secs()
             )),
         }
+    }
+}
+
+impl Gate {
+    async fn review_size(&self, call: &str, tool: &str, result: &str) -> ToolVerdict {
+        if let Some(units_max) = self.traced {
+            let preview = kept_preview(result, units_max);
+            self.previews.borrow_mut().insert(call.to_string(), preview);
+        }
+        // Only what is to be kept aside goes to who keeps it: most results are small, and large ones are copied on the way.
+        let facts = ToolResultFacts {
+            server: "",
+            tool,
+            bytes: result.len(),
+        };
+        if review_tool_result(&facts, &self.result_limits.ceilings) == OverflowReview::Pass {
+            return ToolVerdict::Pass;
+        }
+        let message = ReviewToolResult {
+            attempt: self.attempt,
+            call: call.to_string(),
+            tool: tool.to_string(),
+            result: result.to_string(),
+            limits: self.result_limits.clone(),
+        };
+        self.ports
+            .review
+            .ask_again(message, ASK)
+            .await
+            .unwrap_or(ToolVerdict::Pass)
+    }
+}
+
+fn told_behind(verdict: ToolVerdict, result: &str) -> ToolVerdict {
+    let (text, overflow) = match verdict {
+        ToolVerdict::Pass => (result.to_string(), None),
+        ToolVerdict::Replace { text, overflow } => (text, overflow),
+    };
+    ToolVerdict::Replace {
+        text: format!("{text}\n\n[{CONCLUDE}]"),
+        overflow,
     }
 }

@@ -17,12 +17,15 @@ use crate::gateways::{
     AttemptHandle, AttemptRequest, ContextEngine, Glimpse, ModelUsage, RunnerEvent, SubAgentRunner,
 };
 use crate::messages::run::{
-    AttemptOver, ClockDue, ReadOverflow, RecordStep, ReviewToolResult, RunnerSaid, StartDue, StopAttempt,
+    AttemptOver, ClockDue, ReadOverflow, RecordSteps, ReviewToolResult, RunnerSaid, StartDue, StopAttempt,
 };
 use crate::messages::session::ShowGlimpse;
+use crate::purse::Purse;
 use crate::supervision::{Actor, Answer, Context, Handles, Port};
 use impresario_policies::attempt_ending::{describe_ending, read_ending};
-use impresario_policies::domain::{AttemptEnding, Clocks, EndFacts, Isolation, Proof, Step};
+use impresario_policies::domain::{
+    AttemptEnding, Caller, Clocks, EndFacts, Isolation, ModelCall, Proof, Step,
+};
 use impresario_policies::overflow_review::ResultLimits;
 use impresario_policies::redact::redact;
 use std::cell::{Cell, RefCell};
@@ -45,7 +48,7 @@ const HEARD_WITHIN: Duration = Duration::from_secs(2);
 #[derive(Clone)]
 pub struct AttemptPorts {
     /// Puts steps on disk.
-    pub record: Port<RecordStep>,
+    pub record: Port<RecordSteps>,
     /// Hears how it ended.
     pub over: Port<AttemptOver>,
     pub review: Port<ReviewToolResult>,
@@ -70,6 +73,8 @@ pub struct Attempt {
     said: Said,
     glimpses: Glimpses,
     used: Used,
+    purse: Rc<Purse>,
+    unsaid: Unsaid,
     /// Nothing more comes from the runner.
     heard_all: CancellationToken,
     silence: Silence,
@@ -84,6 +89,17 @@ type Previews = Rc<RefCell<BTreeMap<String, String>>>;
 
 /// The calls whose start is on disk, until the runner says that they ended.
 type Begun = Rc<RefCell<BTreeSet<String>>>;
+
+/// Calls of the model that are over and not on disk: they are written with the next step.
+type Unsaid = Rc<RefCell<Vec<ModelCall>>>;
+
+/// The calls that are not on disk yet, and a step behind them.
+fn calls_and(unsaid: &Unsaid, step: Option<Step>) -> Vec<Step> {
+    let calls = unsaid.take().into_iter().map(|call| Step::ModelCalled {
+        call: Box::new(call),
+    });
+    calls.chain(step).collect()
+}
 
 /// What its calls of the model used so far.
 type Used = Rc<Cell<ModelUsage>>;
@@ -122,6 +138,7 @@ impl Attempt {
         ports: AttemptPorts,
         runner: Option<Rc<dyn SubAgentRunner>>,
         context: Rc<dyn ContextEngine>,
+        purse: Purse,
     ) -> Self {
         let silence = Silence {
             active: false,
@@ -146,6 +163,8 @@ impl Attempt {
             said: Said::default(),
             glimpses: Glimpses::default(),
             used: Used::default(),
+            purse: Rc::new(purse),
+            unsaid: Unsaid::default(),
             heard_all: CancellationToken::new(),
             silence,
             traced: None,
@@ -183,6 +202,9 @@ impl Handles<StartDue> for Attempt {
             traced: self.traced,
             previews: self.previews.clone(),
             begun: self.begun.clone(),
+            purse: self.purse.clone(),
+            unsaid: self.unsaid.clone(),
+            conclude: Cell::default(),
             journal_waits: self.silence.journal_waits.clone(),
             isolation: self.isolation,
         });
@@ -234,7 +256,9 @@ impl Handles<RunnerSaid> for Attempt {
                 }
             }
             event => match step_of(self.request.attempt, self.with_preview(event)) {
-                Some(step) => self.record(step, ctx),
+                Some(step) => self.record(Some(step), ctx),
+                // A call of the model is written with the tool it leads to. One that led to none waits no longer.
+                None if self.unsaid.borrow().len() > 1 => self.record(None, ctx),
                 None => self.listen(ctx),
             },
         }
@@ -326,8 +350,16 @@ impl Attempt {
     }
 
     fn add_up(&self, event: &RunnerEvent) {
-        if let RunnerEvent::Used(usage) = event {
-            self.used.set(self.used.get().plus(*usage));
+        if let RunnerEvent::Called { served, used } = event {
+            self.used.set(self.used.get().plus(used.unwrap_or_default()));
+            let call = self.purse.settle(self.caller(), served.clone(), *used);
+            self.unsaid.borrow_mut().extend(call);
+        }
+    }
+
+    fn caller(&self) -> Caller {
+        Caller::SubAgent {
+            attempt: self.request.attempt,
         }
     }
 
@@ -341,10 +373,11 @@ impl Attempt {
         event
     }
 
-    fn record(&mut self, step: Step, ctx: &mut Context<Self>) {
+    fn record(&mut self, step: Option<Step>, ctx: &mut Context<Self>) {
         let port = self.ports.record.clone();
         let waiting = JournalWait::begin(&self.silence.journal_waits);
-        let reply = async move { port.ask_again(RecordStep { step }, WRITTEN_WITHIN).await };
+        let steps = calls_and(&self.unsaid, step);
+        let reply = async move { port.ask_again(RecordSteps { steps }, WRITTEN_WITHIN).await };
         ctx.spawn_then(reply, |attempt, reply, ctx| {
             attempt.silence.forgive_waiting();
             drop(waiting);
@@ -436,6 +469,7 @@ impl Attempt {
         let (handle, context) = (self.handle.take(), self.context.clone());
         let (over, attempt, grace) = (self.ports.over.clone(), self.request.attempt, self.request.grace);
         let (used, heard_all) = (self.used.clone(), self.heard_all.clone());
+        let (purse, caller, unsaid) = (self.purse.clone(), self.caller(), self.unsaid.clone());
         let waits_for_journal = self.silence.journal_waits.get() > 0;
         self.listen(ctx);
         let work = async move {
@@ -451,12 +485,15 @@ impl Attempt {
                 let _ = tokio::time::timeout(HEARD_WITHIN, heard_all.cancelled()).await;
             }
             let EndingRead { ending, detail } = read;
+            let mut calls = unsaid.take();
+            calls.extend(purse.settle_cut(caller));
             over.ask_again(
                 AttemptOver {
                     attempt,
                     ending,
                     detail,
                     answer,
+                    calls,
                     used: used.get(),
                     proof,
                 },
@@ -490,7 +527,7 @@ fn step_of(attempt: impresario_policies::domain::AttemptNumber, event: RunnerEve
         // The gate has said so already.
         | RunnerEvent::ToolStarted { .. }
         | RunnerEvent::RetryAnnounced { .. }
-        | RunnerEvent::Used(_)
+        | RunnerEvent::Called { .. }
         | RunnerEvent::Unread { .. }
         | RunnerEvent::Ended(_) => None,
     }

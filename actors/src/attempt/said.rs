@@ -23,7 +23,7 @@ impl Said {
     pub(super) fn heard(&mut self, event: &RunnerEvent) {
         if matches!(
             event,
-            RunnerEvent::Used(_) | RunnerEvent::ToolStarted { .. } | RunnerEvent::ToolEnded { .. }
+            RunnerEvent::Called { .. } | RunnerEvent::ToolStarted { .. } | RunnerEvent::ToolEnded { .. }
         ) {
             self.message_over = true;
         }
@@ -61,13 +61,20 @@ mod tests {
     use super::Said;
     use crate::gateways::{ModelUsage, RunnerEvent};
 
+    fn called() -> RunnerEvent {
+        RunnerEvent::Called {
+            served: None,
+            used: Some(ModelUsage::default()),
+        }
+    }
+
     #[test]
     fn messages_stand_apart_and_the_deltas_of_one_do_not() {
         let mut said = Said::default();
-        said.heard(&RunnerEvent::Used(ModelUsage::default()));
+        said.heard(&called());
         said.push("part 1 ");
         said.push("now.");
-        said.heard(&RunnerEvent::Used(ModelUsage::default()));
+        said.heard(&called());
         said.heard(&RunnerEvent::ToolStarted {
             call: "1.1:a".into(),
             tool: "read".into(),

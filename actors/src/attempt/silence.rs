@@ -35,7 +35,7 @@ impl Silence {
             RunnerEvent::Active
             | RunnerEvent::Alive
             | RunnerEvent::Text { .. }
-            | RunnerEvent::Used(_)
+            | RunnerEvent::Called { .. }
             | RunnerEvent::Unread { .. }
             | RunnerEvent::Ended(_) => {}
         }

@@ -125,8 +125,10 @@ pub struct DeliveredRun {
     pub answers: Vec<(String, String)>,
     /// The model of the last attempt; none before the first.
     pub model: Option<String>,
-    /// The models that were left before it, and why.
+    /// The models that were left before it, and why; and those that answered though another one was asked for.
     pub left: Vec<String>,
+    /// What it used, in words; none while there is nothing to say.
+    pub used: Option<String>,
 }
 
 /// What the host says to a delivery.

@@ -83,6 +83,22 @@ pub struct ModelRequest {
     pub tokens_max: u32,
 }
 
+impl ModelRequest {
+    /// About how large it is, in bytes of text.
+    pub fn bytes(&self) -> u64 {
+        let of_call = |call: &ToolCall| call.tool.len() + call.arguments.to_string().len();
+        let of_message = |message: &ModelMessage| {
+            message.text.len() + message.tool_calls.iter().map(of_call).sum::<usize>()
+        };
+        let of_tool = |tool: &ToolDefinition| {
+            tool.name.len() + tool.description.len() + tool.parameters.to_string().len()
+        };
+        let messages = self.messages.iter().map(of_message).sum::<usize>();
+        let tools = self.tools.iter().map(of_tool).sum::<usize>();
+        (self.system.len() + messages + tools) as u64
+    }
+}
+
 /// One reply.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema, TS)]
 pub struct ModelReply {
@@ -93,6 +109,10 @@ pub struct ModelReply {
     pub tool_calls: Vec<ToolCall>,
     /// What it used.
     pub usage: ModelUsage,
+    /// The model that answered, where the provider says it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[ts(optional)]
+    pub served: Option<String>,
 }
 
 /// Why there was no reply.

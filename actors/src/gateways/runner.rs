@@ -90,8 +90,13 @@ pub enum RunnerEvent {
         /// What the provider said, redacted.
         why: String,
     },
-    /// A model call was paid for.
-    Used(ModelUsage),
+    /// A call of the model is over.
+    Called {
+        /// The model that answered, where the provider says it.
+        served: Option<String>,
+        /// As the provider counted: nothing where it refused; none where it was cut off and nobody counted.
+        used: Option<ModelUsage>,
+    },
     /// Something we do not know or could not read; kept, counted, never fatal.
     Unread {
         /// The first 200 characters, redacted.
@@ -130,14 +135,27 @@ pub enum ToolVerdict {
     Pass,
     Replace {
         text: String,
-        /// The handle under which the original was kept.
-        overflow: String,
+        /// The handle under which the original was kept, where it was too large.
+        overflow: Option<String>,
     },
 }
 
-/// The runtime's say on tools, for runners that can wait for it.
+/// A call of the model that is about to be made.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CallAsked {
+    /// The model as it is asked for.
+    pub model: String,
+    /// The size of the prompt.
+    pub bytes: u64,
+    /// The reply has at most so many tokens.
+    pub tokens_max: u64,
+}
+
+/// The runtime's say on tools and on calls of the model, for runners that can wait for it.
 #[async_trait(?Send)]
 pub trait ToolGate {
+    /// Whether a call of the model may be made; an error says why not, and ends the attempt.
+    async fn calling(&self, asked: CallAsked) -> Result<(), String>;
     /// Returns when the start is on disk; an error means the tool must not run. `call` is unique in the attempt
     /// ([`call_name`](impresario_policies::tool_call::call_name)), `arguments` is JSON as the model gave it.
     async fn starting(

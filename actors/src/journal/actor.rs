@@ -10,9 +10,10 @@ use super::{
 };
 use crate::messages::journal::{
     ClaimRun, Commit, FetchOverflow, KeepOverflow, ListOverflow, Prune, RaiseAlert, ReadAlert, ReadClaimable,
-    ReadRun, ReadRuns,
+    ReadRun, ReadRuns, ReadSpent,
 };
 use crate::supervision::{Actor, Answer, Context, Handles, Message};
+use impresario_policies::budget::Spent;
 use impresario_policies::projection::RecordedStep;
 
 /// The journal, as the other actors know it.
@@ -53,6 +54,7 @@ impl Actor for Journal {
         ReadRun::NAME,
         ReadRuns::NAME,
         ReadClaimable::NAME,
+        ReadSpent::NAME,
         ClaimRun::NAME,
         KeepOverflow::NAME,
         FetchOverflow::NAME,
@@ -96,6 +98,12 @@ impl Handles<ReadRuns> for Journal {
         _: &mut Context<Self>,
     ) -> Answer<Self, Result<Vec<RunSummary>, JournalError>> {
         self.with_store(move |store| store.runs(&read.filter))
+    }
+}
+
+impl Handles<ReadSpent> for Journal {
+    fn handle(&mut self, read: ReadSpent, _: &mut Context<Self>) -> Answer<Self, Result<Spent, JournalError>> {
+        self.with_store(move |store| store.spent(&read.scope, read.since, read.assumed_usd_per_million))
     }
 }
 

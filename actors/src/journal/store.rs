@@ -5,6 +5,7 @@ use super::{
     RunFilter, RunSummary, SkillOf,
 };
 use crate::gateways::UnixMillis;
+use impresario_policies::budget::{Scope, Spent};
 use impresario_policies::domain::{RunId, Step};
 use impresario_policies::projection::RecordedStep;
 
@@ -65,6 +66,14 @@ pub trait Store: Send {
 
     /// The runs that pass `filter`, newest first.
     fn runs(&mut self, filter: &RunFilter) -> Result<Vec<RunSummary>, JournalError>;
+
+    /// What the calls of models since then took in a scope; a million tokens without a price count as so many dollars.
+    fn spent(
+        &mut self,
+        scope: &Scope,
+        since: UnixMillis,
+        assumed_usd_per_million: f64,
+    ) -> Result<Spent, JournalError>;
 
     /// Keeps `content` under `entry`'s handle until the run ends. An equal entry that stands already counts as written.
     fn put_overflow(

@@ -106,6 +106,7 @@ impl RunSummary {
             | Step::PatchNotTaken { .. }
             | Step::WorktreeCleared
             | Step::AttemptActive { .. }
+            | Step::ModelCalled { .. }
             | Step::ToolStarted { .. }
             | Step::ToolEnded { .. }
             | Step::ToolIndeterminate { .. }

@@ -6,6 +6,7 @@ use crate::journal::{
     Retention, Row, RunFilter, RunSummary, SkillOf,
 };
 use crate::message;
+use impresario_policies::budget::{Scope, Spent};
 use impresario_policies::domain::RunId;
 use impresario_policies::projection::RecordedStep;
 use std::sync::Arc;
@@ -33,6 +34,17 @@ pub struct ReadRuns {
     pub filter: RunFilter,
 }
 message!(impl ReadRuns -> Result<Vec<RunSummary>, JournalError>);
+
+/// Adds up what was spent in a scope.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ReadSpent {
+    pub scope: Scope,
+    /// Calls before do not count.
+    pub since: UnixMillis,
+    /// What a million tokens without a price count as, in US dollars.
+    pub assumed_usd_per_million: f64,
+}
+message!(impl ReadSpent -> Result<Spent, JournalError>);
 
 /// Lists the runs whose runtime is dead, oldest first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

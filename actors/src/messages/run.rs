@@ -3,7 +3,7 @@
 use crate::gateways::{ModelUsage, ToolVerdict};
 use crate::message;
 use impresario_policies::domain::{
-    AttemptEnding, AttemptNumber, GroupMember, Proof, Reason, RunId, RunRequest, Step, TraceVerdict,
+    AttemptEnding, AttemptNumber, GroupMember, ModelCall, Proof, Reason, RunId, RunRequest, Step, TraceVerdict,
 };
 use impresario_policies::overflow_review::ResultLimits;
 use impresario_policies::unwritable::ToldEnding;
@@ -88,14 +88,14 @@ message!(impl TotalClockDue -> ());
 pub struct GroupClockDue;
 message!(impl GroupClockDue -> ());
 
-/// An attempt has something for the journal. Answered when it is on disk.
+/// An attempt has something for the journal. Answered when all of it is on disk.
 #[derive(Debug, Clone, PartialEq)]
-pub struct RecordStep {
-    pub step: Step,
+pub struct RecordSteps {
+    pub steps: Vec<Step>,
 }
-message!(impl RecordStep -> Result<(), RecordRefused>);
+message!(impl RecordSteps -> Result<(), RecordRefused>);
 
-/// The step is not recorded, and what it announces must not happen.
+/// None of the steps is recorded, and what they announce must not happen.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("record a step: {0}")]
 pub struct RecordRefused(pub String);
@@ -109,6 +109,8 @@ pub struct AttemptOver {
     pub detail: String,
     /// The answer, or what there was of one.
     pub answer: String,
+    /// Calls of the model that are not on disk yet.
+    pub calls: Vec<ModelCall>,
     /// What its calls of the model used, as far as was heard.
     pub used: ModelUsage,
     /// What was observed of its processes.

@@ -5,8 +5,11 @@
 use super::run::Refusal;
 use crate::gateways::{ChatMessage, Delivery, DeliveryReceipt, Glimpse, HostError, Progress};
 use crate::message;
+use impresario_policies::budget::Allowance;
 use impresario_policies::cache_markers::{Marker, MarkerEdit};
-use impresario_policies::domain::{Brief, HistoryTerms, Isolation, ModelFault, RunId, SessionId, Verdict};
+use impresario_policies::domain::{
+    Brief, HistoryTerms, Isolation, ModelCall, ModelFault, RunId, SessionId, Verdict,
+};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
@@ -25,6 +28,10 @@ pub struct JudgeTask {
     pub progress: Progress,
     /// Nobody waits for the pass any more: a call of the model that is under way is given up.
     pub stop: CancellationToken,
+    /// Which pass of the run, from 1.
+    pub pass: u32,
+    /// What it may spend.
+    pub allowance: Allowance,
     /// What the actor wrote already, before a judge failed: it is judged only.
     pub written: Option<Brief>,
     /// The name of the agent or skill.
@@ -55,6 +62,8 @@ pub struct Judgement {
     pub brief: Brief,
     /// What the judge said.
     pub verdict: Verdict,
+    /// The calls of the model it took.
+    pub calls: Vec<ModelCall>,
 }
 
 /// Why a pass came to nothing: its model gave no answer.
@@ -66,6 +75,8 @@ pub struct PassFailure {
     pub detail: String,
     /// What the actor had written by then.
     pub written: Option<Brief>,
+    /// The calls of the model it took.
+    pub calls: Vec<ModelCall>,
 }
 
 /// Puts a question to the user; asking again while it is open shows it again.

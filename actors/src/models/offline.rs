@@ -47,6 +47,7 @@ fn next_turn(request: &ModelRequest, prompt: &str) -> ModelReply {
                 arguments,
             }],
             usage: ModelUsage::default(),
+            served: None,
         },
     }
 }
@@ -76,6 +77,7 @@ fn says(text: String) -> ModelReply {
         text,
         tool_calls: Vec::new(),
         usage: ModelUsage::default(),
+        served: None,
     }
 }
 

@@ -224,6 +224,7 @@ fn read_end(end: StreamEnd) -> Result<ModelReply, ModelError> {
         text,
         tool_calls: calls.collect(),
         usage,
+        served: None,
     })
 }
 

@@ -114,7 +114,7 @@ impl Keeping {
     async fn keep(self, review: ReviewToolResult) -> Result<(u32, ToolVerdict), (String, ToolVerdict)> {
         let refused = ToolVerdict::Replace {
             text: too_large_text(&review.tool, review.result.len(), self.ceiling),
-            overflow: String::new(),
+            overflow: None,
         };
         let handle = match self.known {
             Some(handle) => Ok(handle),
@@ -127,7 +127,7 @@ impl Keeping {
         let id = format!("overflow_{handle}");
         let text = replacement_within(&id, &review.result, &review.limits.memory, self.ceiling);
         match self.put(handle, review).await {
-            Ok(()) => Ok((handle, ToolVerdict::Replace { text, overflow: id })),
+            Ok(()) => Ok((handle, ToolVerdict::Replace { text, overflow: Some(id) })),
             Err(why) => Err((why, refused)),
         }
     }

@@ -1,12 +1,13 @@
 //! What a run does next, once the policy has decided: one effect at a time.
 
-use super::{ASK, AttemptSeed, KeepSession, Run};
+use super::{ASK, AttemptSeed, KeepSession, Run, calls_in_steps};
 use crate::gateways::{DeliveredRun, Delivery, DeliveryReceipt, HostError, session_file};
 use crate::messages::run::{
     AskForRoom, GroupClockDue, ObserveRun, Observed, RunClosed, StopAttempt, TotalClockDue, WriteTrace,
 };
 use crate::messages::session::{AskUser, DeliverResult, JudgeTask, Judgement};
 use crate::supervision::Context;
+use impresario_policies::budget::Allowance;
 use impresario_policies::domain::{
     AttemptEnding, AttemptNumber, Brief, Briefing, Containment, Proof, Reason, Replay, RunRequest, SessionId,
     Step, TerminalState, WhatToRun,
@@ -122,7 +123,7 @@ impl Run {
         ctx: &mut Context<Self>,
     ) {
         let stop = CancellationToken::new();
-        let Some(task) = self.judge_task(model.clone(), written, stop.clone()) else {
+        let Some(task) = self.judge_task(pass, model.clone(), written, stop.clone()) else {
             return;
         };
         self.judging = Some(stop.drop_guard());
@@ -143,18 +144,25 @@ impl Run {
             port.ask_again(task, within).await
         };
         self.effect(judged, ctx, move |run, reply, ctx| match reply {
-            Ok(Ok(Judgement { brief, verdict })) => {
-                run.record(vec![Step::Judged { pass, brief, verdict }], ctx);
+            Ok(Ok(Judgement {
+                brief,
+                verdict,
+                calls,
+            })) => {
+                let mut steps = calls_in_steps(calls);
+                steps.push(Step::Judged { pass, brief, verdict });
+                run.record(steps, ctx);
             }
             Ok(Err(failure)) => {
-                let step = Step::PassFailed {
+                let mut steps = calls_in_steps(failure.calls);
+                steps.push(Step::PassFailed {
                     pass,
                     model,
                     fault: failure.fault,
                     detail: failure.detail,
                     brief: failure.written,
-                };
-                run.record(vec![step], ctx);
+                });
+                run.record(steps, ctx);
             }
             Err(error) => ctx.fail(format!("reach the judge: {error:?}")),
         });
@@ -162,6 +170,7 @@ impl Run {
 
     fn judge_task(
         &self,
+        pass: u32,
         model: String,
         written: Option<Brief>,
         stop: CancellationToken,
@@ -180,6 +189,8 @@ impl Run {
             session: self.session(),
             progress: self.progress(String::new()),
             stop,
+            pass,
+            allowance: Allowance::of(request, &self.projection.calls),
             written,
             name: request.what.name().to_string(),
             instructions: request.instructions.clone(),
@@ -336,6 +347,7 @@ impl Run {
             number,
             model,
             resume,
+            allowance: Allowance::of(&request, &self.projection.calls),
             request,
             brief: self.projection.brief.clone()?,
         })
@@ -548,12 +560,15 @@ impl Run {
             let answer = question.answer.clone()?;
             Some((question.question.clone(), answer))
         });
+        let others = self.projection.other_models_served().into_iter();
+        let others = others.map(|(requested, served)| user_lines::other_model_served(requested, served));
         DeliveredRun {
             what: request.what.clone(),
             task: request.task.clone(),
             answers: answers.collect(),
             model: self.projection.latest_attempt().map(|last| last.model.clone()),
-            left: models_left(&self.projection),
+            left: models_left(&self.projection).into_iter().chain(others).collect(),
+            used: self.projection.used().in_words(),
         }
     }
 

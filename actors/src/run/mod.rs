@@ -1,6 +1,6 @@
 //! One run, from acceptance to its one terminal state.
 //!
-//! Receives what its attempt has for the journal ([`RecordStep`], [`AttemptOver`]), wishes to cancel or park, and notes
+//! Receives what its attempt has for the journal ([`RecordSteps`], [`AttemptOver`]), wishes to cancel or park, and notes
 //! to itself. Asks the journal, the judge, the host and the sub-agent supervisor. What comes next is decided by
 //! [`decide_next_action`](impresario_policies::next_action::decide_next_action) from the journal's steps alone, so an incarnation that begins in the middle goes on from there.
 
@@ -16,13 +16,14 @@ use crate::journal::Row;
 use crate::messages::journal::{Commit, ReadRun};
 use crate::messages::run::{
     AskForRoom, AttemptOver, CancelReply, CancelRun, GroupClockDue, MoveDue, ObserveRun, ParkRun,
-    RecordRefused, RecordStep, RunClosed, StopAttempt, TotalClockDue, WriteTrace,
+    RecordRefused, RecordSteps, RunClosed, StopAttempt, TotalClockDue, WriteTrace,
 };
 use crate::messages::session::{AskUser, DeliverResult, JudgeTask, ShowNotice, ShowProgress};
 use crate::supervision::{Actor, Answer, ChildExited, ChildSpec, Context, DynamicSupervisor, Handles, Port};
 use futures_util::future::LocalBoxFuture;
+use impresario_policies::budget::Allowance;
 use impresario_policies::domain::{
-    AttemptEnding, AttemptNumber, Brief, Proof, Reason, RunId, RunRequest, Step,
+    AttemptEnding, AttemptNumber, Brief, ModelCall, Proof, Reason, RunId, RunRequest, Step,
 };
 use impresario_policies::next_action::ActionFacts;
 use impresario_policies::projection::RunProjection;
@@ -71,6 +72,8 @@ pub struct AttemptSeed {
     pub resume: Option<String>,
     pub request: RunRequest,
     pub brief: Brief,
+    /// What it may spend.
+    pub allowance: Allowance,
 }
 
 /// An attempt, ready to be started.
@@ -173,7 +176,7 @@ impl Actor for Run {
         "MoveDue",
         "TotalClockDue",
         "GroupClockDue",
-        "RecordStep",
+        "RecordSteps",
         "AttemptOver",
         "CancelRun",
         "ParkRun",
@@ -258,23 +261,25 @@ impl Handles<GroupClockDue> for Run {
 
 // ---- what the attempt has to say
 
-impl Handles<RecordStep> for Run {
+impl Handles<RecordSteps> for Run {
     fn handle(
         &mut self,
-        message: RecordStep,
+        message: RecordSteps,
         ctx: &mut Context<Self>,
     ) -> Answer<Self, Result<(), RecordRefused>> {
         if let Some(refused) = self.refused_for_good() {
             return Answer::now(Err(refused));
         }
-        if self.is_active_already(&message.step) {
+        let mut steps = message.steps;
+        steps.retain(|step| !self.is_active_already(step));
+        if steps.is_empty() {
             return Answer::now(Ok(()));
         }
-        if let Err(refused) = self.may_record(&message.step) {
+        if let Some(refused) = steps.iter().find_map(|step| self.may_record(step).err()) {
             return Answer::now(Err(refused));
         }
         let (done, durable) = oneshot::channel();
-        self.record_and_answer(vec![message.step], done, ctx);
+        self.record_and_answer(steps, done, ctx);
         Answer::later(async move {
             durable
                 .await
@@ -297,14 +302,15 @@ impl Handles<AttemptOver> for Run {
         let answered = over.ending == AttemptEnding::Answered;
         let reviewed = self.review(&over.answer);
         let partial = (!answered && !reviewed.is_empty()).then(|| reviewed.clone());
-        let mut steps = vec![Step::AttemptEnded {
+        let mut steps = calls_in_steps(over.calls);
+        steps.push(Step::AttemptEnded {
             attempt: over.attempt,
             ending: over.ending,
             detail: over.detail,
             partial,
             used: Some(over.used),
             proof: over.proof,
-        }];
+        });
         if answered {
             steps.push(Step::Answered { answer: reviewed });
         }
@@ -373,6 +379,14 @@ impl Handles<ParkRun> for Run {
         self.record_and_answer(vec![Step::ParkRequested { reason }], done, ctx);
         Answer::then(durable, |run: &mut Self, _, ctx| run.interrupt(ctx))
     }
+}
+
+/// Each call of a model as the step that tells of it.
+fn calls_in_steps(calls: Vec<ModelCall>) -> Vec<Step> {
+    let steps = calls.into_iter().map(|call| Step::ModelCalled {
+        call: Box::new(call),
+    });
+    steps.collect()
 }
 
 /// How an attempt is called among the children of its run.

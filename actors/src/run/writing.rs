@@ -5,7 +5,7 @@ use crate::journal::Row;
 use crate::messages::journal::{Commit, ReadRun};
 use crate::messages::run::RecordRefused;
 use crate::supervision::Context;
-use impresario_policies::domain::{AttemptNumber, Step};
+use impresario_policies::domain::{AttemptNumber, Caller, Step};
 use impresario_policies::projection::{RecordedStep, RunProjection};
 use std::sync::Arc;
 use tokio::sync::oneshot;
@@ -160,6 +160,12 @@ impl Run {
     pub(super) fn may_record(&self, step: &Step) -> Result<(), RecordRefused> {
         let attempt = match step {
             Step::AttemptActive { attempt } | Step::ToolEnded { attempt, .. } => *attempt,
+            Step::ModelCalled { call } => match call.by {
+                Caller::SubAgent { attempt } => attempt,
+                Caller::Actor { .. } | Caller::Judge { .. } => {
+                    return Err(RecordRefused("only the run itself records this step".into()));
+                }
+            },
             Step::ToolStarted { attempt, .. } if self.stop_sent.is_none() => *attempt,
             Step::ToolStarted { .. } => return Err(RecordRefused("the run is being stopped".into())),
             _ => return Err(RecordRefused("only the run itself records this step".into())),

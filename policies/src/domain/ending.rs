@@ -37,6 +37,8 @@ pub enum AttemptEnding {
     TooManyCalls,
     /// It had more processes than a run may have.
     TooManyProcesses,
+    /// Its next call of the model did not fit into what may be spent.
+    OverBudget,
     /// Somebody cancelled.
     Cancelled,
     /// It ended well and said nothing.
@@ -62,6 +64,7 @@ impl AttemptEnding {
             Self::Lost => "lost",
             Self::TooManyCalls => "too many tool calls in a reply",
             Self::TooManyProcesses => "too many processes",
+            Self::OverBudget => "budget spent",
             Self::Cancelled => "cancelled",
             Self::EmptyAnswer => "empty answer",
         }
@@ -84,6 +87,8 @@ pub enum ModelFault {
     UnknownModel,
     /// The model declined.
     Refused,
+    /// The call does not fit into what may be spent.
+    OverBudget,
     /// No answer within the time of one call.
     TimedOut,
 }
@@ -122,6 +127,9 @@ pub struct EndFacts {
     /// It took more than a run may have, and was stopped.
     #[serde(default)]
     pub overrun: Option<Overrun>,
+    /// Why its next call of the model was not let through.
+    #[serde(default)]
+    pub over_budget: Option<String>,
 }
 
 /// What a sub-agent took too much of, and how many that were.

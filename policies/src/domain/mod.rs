@@ -3,6 +3,7 @@
 #![warn(missing_docs)]
 
 mod brief;
+mod budget;
 mod ending;
 mod family;
 mod group;
@@ -20,6 +21,7 @@ mod worktree;
 pub use brief::{
     Brief, Complexity, Inherited, JudgedPass, Question, ROUTE_UNAVAILABLE, Risk, Route, Tier, Verdict,
 };
+pub use budget::{Budget, Caller, Cap, ModelCall};
 pub use ending::{AttemptEnding, EndFacts, ModelFault, Overrun};
 pub use family::ModelFamily;
 pub use group::{GroupId, GroupMember, Subtask};

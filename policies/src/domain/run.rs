@@ -1,7 +1,7 @@
 //! A run and the steps it takes. The journal holds these; everything else is a projection of them.
 
 use super::{
-    AttemptEnding, AttemptNumber, Brief, ModelChoice, ModelFault, ModelUsage, Patch, RunId, RunRequest,
+    AttemptEnding, AttemptNumber, Brief, ModelCall, ModelChoice, ModelFault, ModelUsage, Patch, RunId, RunRequest,
     SessionId, TraceVerdict, Verdict, Worktree,
 };
 use schemars::JsonSchema;
@@ -142,6 +142,8 @@ pub enum ReasonCode {
     TooManyCalls,
     /// The sub-agent had more processes than a run may have.
     TooManyProcesses,
+    /// What may be spent is spent.
+    OverBudget,
     /// Somebody cancelled.
     Cancelled,
     /// A tool that must not run twice was cut off.
@@ -372,6 +374,11 @@ pub enum Step {
     AttemptActive {
         /// Which.
         attempt: AttemptNumber,
+    },
+    /// A call of a model is over, and this is what it took.
+    ModelCalled {
+        /// Who called which model, and what it used.
+        call: Box<ModelCall>,
     },
     /// A tool call begins; committed before the tool runs where the runner lets us.
     ToolStarted {

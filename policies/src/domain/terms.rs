@@ -3,7 +3,7 @@
 //! Every group has the default that holds where nobody said anything, so that a request of an older journal is read.
 
 use super::{
-    Inherited, Isolation, ModelFamily, PromptMode, ReasoningEffort, RouteDecision, RouteSettings, Tier,
+    Budget, Inherited, Isolation, ModelFamily, PromptMode, ReasoningEffort, RouteDecision, RouteSettings, Tier,
 };
 
 use serde::{Deserialize, Serialize};
@@ -26,6 +26,8 @@ pub struct RunTerms {
     pub results: ResultTerms,
     /// What stands in the trace.
     pub trace: TraceTerms,
+    /// What it may spend.
+    pub budget: Budget,
     /// A hash of the system prompt is logged.
     pub log_prompt_prefix: bool,
     /// What the run takes over from the one it goes on with.

@@ -25,6 +25,13 @@ impl ModelUsage {
         *self == Self::default()
     }
 
+    /// Tokens of every kind.
+    pub fn tokens(&self) -> u64 {
+        [self.output, self.cache_read, self.cache_write]
+            .iter()
+            .fold(self.input, |sum, more| sum.saturating_add(*more))
+    }
+
     /// Both together. A sum has a price where everything in it has one.
     pub fn plus(self, other: Self) -> Self {
         let cost_usd = match (self.is_nothing(), other.is_nothing()) {

@@ -84,6 +84,7 @@ impl RunProjection {
                 });
             }
             Step::AttemptActive { attempt } => self.activate(*attempt),
+            Step::ModelCalled { call } => self.calls.push((**call).clone()),
             Step::ToolStarted {
                 attempt,
                 call,

@@ -44,7 +44,7 @@ pub(super) fn check_value(key: &Key, value: &Value, below: &Value) -> Checked {
         Kind::Word(words) => single(word(value, words)),
         Kind::Flag => single(flag(value)),
         Kind::Int { min, max, .. } => single(whole(value, min, max)),
-        Kind::Number { min, max } => single(number(value, min, max)),
+        Kind::Number { min, max, .. } => single(number(value, min, max)),
         Kind::Texts => texts(key.path, value),
         Kind::TextsOnce { max } => texts_once(key.path, value, max),
         Kind::AnyText => single(

@@ -19,6 +19,8 @@ pub enum Kind {
     Number {
         min: f64,
         max: f64,
+        /// 0 means no limit.
+        zero_is_off: bool,
     },
     Flag,
     /// One of these words.
@@ -105,6 +107,22 @@ const fn int(min: u32, max: u32) -> Kind {
     }
 }
 
+const fn number(min: f64, max: f64) -> Kind {
+    Kind::Number {
+        min,
+        max,
+        zero_is_off: false,
+    }
+}
+
+/// Dollars; 0 for no limit.
+const DOLLARS: Kind = Kind::Number {
+    min: 0.0,
+    max: 1_000_000.0,
+    zero_is_off: true,
+};
+const TOKENS: Kind = cap(4_000_000_000);
+
 const fn cap(max: u32) -> Kind {
     Kind::Int {
         min: 0,
@@ -121,8 +139,9 @@ const CEILING: Kind = Kind::TierInts {
 };
 
 /// The sections, each an object.
-pub const SECTIONS: [&str; 11] = [
+pub const SECTIONS: [&str; 12] = [
     "agents",
+    "budget",
     "executionRouting",
     "outputSanitizer",
     "contextBudgets",
@@ -135,12 +154,12 @@ pub const SECTIONS: [&str; 11] = [
     "retrieval",
 ];
 
-use Kind::{AnyText, Flag, Number, PathInside, Program, Text, Texts, TextsOnce, TierTexts, ToolInts, Word};
+use Kind::{AnyText, Flag, PathInside, Program, Text, Texts, TextsOnce, TierTexts, ToolInts, Word};
 use Trust::{Free, Limit, Outside};
 
 /// Every key, in order. Up to `promptInjection.enabled` they are the peer's too.
 #[rustfmt::skip]
-pub const KEYS: [Key; 66] = [
+pub const KEYS: [Key; 77] = [
     key("defaultProvider", Text, r#""openrouter""#, Outside, "whose models bare names are")
         .note("until it is set, models are called as Pi calls them, provider/id"),
     key("routingModel", Text, r#""anthropic/claude-3-5-haiku""#, Outside, "the model that writes and judges briefs")
@@ -153,7 +172,7 @@ pub const KEYS: [Key; 66] = [
     key("qaTimeoutMs", int(10, 3_600_000), "300000", Limit, "time for the user to answer a question"),
     key("totalTimeoutMs", int(10_000, 3_600_000), "300000", Limit, "time for a run"),
     key("inactivityTimeoutMs", int(5_000, 600_000), "60000", Limit, "time without an event of the sub-agent"),
-    key("subAgentTemperature", Number { min: 0.0, max: 2.0 }, "0", Free, "sampling temperature of sub-agents"),
+    key("subAgentTemperature", number(0.0, 2.0), "0", Free, "sampling temperature of sub-agents"),
     key("overflowCeilingBytes", int(1_000, 10_000_000), "25000", Limit, "larger results of tools are kept aside"),
     key("auggieBinPath", Program, r#""auggie""#, Outside, "the program of the auggie engine")
         .note("with retrieval.engine auggie"),
@@ -205,6 +224,17 @@ pub const KEYS: [Key; 66] = [
     key("agents.enabled", Flag, "true", Free, "give the main agent a tool for each agent"),
     key("agents.disabled", Texts, "[]", Limit, "agents that nobody may ask, by name"),
     key("agents.disabledTools", Texts, "[]", Limit, "tools that no sub-agent gets, Pi's own among them"),
+    key("budget.callUsd", DOLLARS, "0", Limit, "dollars that one call of a model may cost; 0 for no limit"),
+    key("budget.callTokens", TOKENS, "0", Limit, "tokens that one call may take; 0 for no limit"),
+    key("budget.runUsd", DOLLARS, "0", Limit, "dollars that one sub-agent may cost; 0 for no limit"),
+    key("budget.runTokens", TOKENS, "0", Limit, "tokens that one sub-agent may take; 0 for no limit"),
+    key("budget.treeUsd", DOLLARS, "10", Limit, "dollars that everything asked for at once may cost; 0 for no limit"),
+    key("budget.treeTokens", TOKENS, "0", Limit, "tokens that everything asked for at once may take; 0 for no limit"),
+    key("budget.sessionUsd", DOLLARS, "0", Limit, "dollars that all sub-agents of a session may cost; 0 for no limit"),
+    key("budget.sessionTokens", TOKENS, "0", Limit, "tokens that all sub-agents of a session may take; 0 for no limit"),
+    key("budget.dayUsd", DOLLARS, "100", Limit, "dollars that all your sub-agents may cost on one day (UTC); 0 for no limit"),
+    key("budget.dayTokens", TOKENS, "0", Limit, "tokens that all your sub-agents may take on one day (UTC); 0 for no limit"),
+    key("budget.assumedUsdPerMillionTokens", number(0.0, 10_000.0), "1", Outside, "what a model without a known price counts as"),
     key("promptInjection.enabled", Flag, "true", Free, "teach the main agent when to delegate")
         .note("in Pi"),
     key("startUpTimeoutMs", int(1_000, 600_000), "60000", Limit, "time until the sub-agent's first event"),

@@ -500,6 +500,9 @@ fn raises(kind: Kind, below: &Value, value: &Value) -> bool {
         Kind::Int {
             zero_is_off: true,
             ..
+        } | Kind::Number {
+            zero_is_off: true,
+            ..
         }
     );
     let limit = |value: &Value| match value.as_f64() {

@@ -49,7 +49,7 @@ fn schema_of(key: &Key) -> Value {
     let mut schema = match key.kind {
         Kind::Text | Kind::Program | Kind::PathInside => json!({"type": "string", "minLength": 1}),
         Kind::Int { min, max, .. } => json!({"type": "integer", "minimum": min, "maximum": max}),
-        Kind::Number { min, max } => json!({"type": "number", "minimum": min, "maximum": max}),
+        Kind::Number { min, max, .. } => json!({"type": "number", "minimum": min, "maximum": max}),
         Kind::Flag => json!({"type": "boolean"}),
         Kind::Word(words) => json!({"type": "string", "enum": words}),
         Kind::AnyText => json!({"type": "string"}),

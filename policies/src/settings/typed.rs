@@ -3,7 +3,7 @@
 use super::agents::AgentSettings;
 use super::resolve::{Origin, Resolved, resolve_settings};
 use crate::domain::{
-    AnswerTerms, Clocks, DegradationSettings, HistorySettings, HistoryStrategy, HistoryTerms, MiddleMode,
+    AnswerTerms, Budget, Cap, Clocks, DegradationSettings, HistorySettings, HistoryStrategy, HistoryTerms, MiddleMode,
     ModelNaming, ModelPool, ObservationSettings, OverflowSettings, Persistence, ResultTerms, Retrieval,
     RetrievalEngine, RoutePreference, RouteSettings, RunTerms, ShortNewest, SkillModelPolicy, TierCeilings,
     TraceTerms,
@@ -250,8 +250,27 @@ impl Reader<'_> {
                 preview_units_max: self.count("executionTrace.maxResultPreviewChars"),
                 observation: Some(self.observation()),
             },
+            budget: self.budget(),
             log_prompt_prefix: self.flag("debugPromptPrefixHash"),
             ..RunTerms::default()
+        }
+    }
+
+    fn budget(&self) -> Budget {
+        let cap = |whose: &str| {
+            let limit = |unit: &str| Some(self.number(&format!("budget.{whose}{unit}"))).filter(|max| *max > 0.0);
+            Cap {
+                usd: limit("Usd"),
+                tokens: limit("Tokens").map(|max| max as u64),
+            }
+        };
+        Budget {
+            call: cap("call"),
+            run: cap("run"),
+            tree: cap("tree"),
+            session: cap("session"),
+            day: cap("day"),
+            assumed_usd_per_million: self.number("budget.assumedUsdPerMillionTokens"),
         }
     }
 

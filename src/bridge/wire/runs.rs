@@ -303,6 +303,8 @@ pub struct OfferedRun {
     pub model: Option<String>,
     /// The models that were left before it, each with why.
     pub left: Vec<String>,
+    /// What it used, in words; none while there is nothing to say.
+    pub used: Option<String>,
 }
 
 impl From<DeliveredRun> for OfferedRun {
@@ -321,6 +323,7 @@ impl From<DeliveredRun> for OfferedRun {
                 .collect(),
             model: run.model,
             left: run.left,
+            used: run.used,
         }
     }
 }

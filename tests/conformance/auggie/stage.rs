@@ -429,6 +429,7 @@ fn says(text: &str) -> ModelReply {
         text: text.to_string(),
         tool_calls: Vec::new(),
         usage: ModelUsage::default(),
+        served: None,
     }
 }
 

@@ -9,6 +9,7 @@ mod hostile_tests;
 mod identity;
 mod known;
 mod lost;
+mod model_calls;
 mod open;
 mod overflow;
 mod reader;
@@ -32,6 +33,7 @@ use super::{
 use crate::gateways::UnixMillis;
 use errors::read_failure;
 use identity::OpenFiles;
+use impresario_policies::budget::{Scope, Spent};
 use impresario_policies::domain::RunId;
 use impresario_policies::projection::RecordedStep;
 use known::KnownRuns;
@@ -121,6 +123,15 @@ impl Store for SqliteStore {
         self.read(|connection| runs::list(connection, filter))
     }
 
+    fn spent(
+        &mut self,
+        scope: &Scope,
+        since: UnixMillis,
+        assumed_usd_per_million: f64,
+    ) -> Result<Spent, JournalError> {
+        self.read(|connection| model_calls::spent(connection, scope, since, assumed_usd_per_million))
+    }
+
     fn put_overflow(
         &mut self,
         run: &RunId,
@@ -180,7 +191,10 @@ impl Store for SqliteStore {
 
     fn prune(&mut self, retention: &Retention) -> Result<Pruned, JournalError> {
         self.known = KnownRuns::default();
-        self.write(|transaction, _| runs::prune(transaction, retention))
+        self.write(|transaction, _| {
+            model_calls::prune(transaction, retention)?;
+            runs::prune(transaction, retention)
+        })
     }
 
     fn close(&mut self) -> Result<(), JournalError> {

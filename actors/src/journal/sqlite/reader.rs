@@ -1,8 +1,10 @@
 //! Looking into the journal without being a runtime: nothing is written, claimed or adopted.
 
 use super::errors::read_failure;
-use super::{JOURNAL_FILE, overflow, runs, schema};
+use super::{JOURNAL_FILE, model_calls, overflow, runs, schema};
+use crate::gateways::UnixMillis;
 use crate::journal::{JournalError, OpenError, OverflowContent, OverflowListing, RunFilter, RunSummary};
+use impresario_policies::costs::Cost;
 use impresario_policies::domain::RunId;
 use rusqlite::{Connection, OpenFlags};
 use std::path::Path;
@@ -62,6 +64,11 @@ impl JournalReader {
     /// The runs that pass `filter`, newest first.
     pub fn runs(&self, filter: &RunFilter) -> Result<Vec<RunSummary>, JournalError> {
         runs::list(&self.connection, filter)
+    }
+
+    /// What calls of models took since then, by day, by whom and by model; the newest day first.
+    pub fn costs(&self, since: UnixMillis) -> Result<Vec<Cost>, JournalError> {
+        model_calls::costs(&self.connection, since)
     }
 
     /// The runs that keep something aside, newest first, at most so many.

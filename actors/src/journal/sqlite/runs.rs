@@ -298,13 +298,13 @@ fn read_columns(row: &rusqlite::Row<'_>) -> Result<RunSummary, JournalError> {
     })
 }
 
-fn json(value: &impl Serialize) -> Result<String, JournalError> {
+pub(super) fn json(value: &impl Serialize) -> Result<String, JournalError> {
     serde_json::to_string(value).map_err(|error| JournalError::Storage {
         why: error.to_string(),
     })
 }
 
-fn read_json<T: DeserializeOwned>(text: &str) -> Result<T, JournalError> {
+pub(super) fn read_json<T: DeserializeOwned>(text: &str) -> Result<T, JournalError> {
     serde_json::from_str(text).map_err(|_| not_ours("a run"))
 }
 

@@ -109,6 +109,32 @@ const MIGRATIONS_SLICE: &[M<'static>] = &[
     CREATE TABLE damaged_steps (found_at, why, run, sequence, generation, at, step, checksum);
     ",
     ),
+    // What was paid for outlives its run, so that totals stay right when runs are forgotten.
+    M::up(
+        "
+    CREATE TABLE model_calls (
+        run         TEXT NOT NULL,
+        sequence    INTEGER NOT NULL,
+        at          INTEGER NOT NULL,
+        what        TEXT NOT NULL,
+        session     TEXT,
+        member_of   TEXT,
+        part        TEXT NOT NULL,
+        requested   TEXT NOT NULL,
+        served      TEXT,
+        counted     INTEGER NOT NULL,
+        input       INTEGER NOT NULL,
+        output      INTEGER NOT NULL,
+        cache_read  INTEGER NOT NULL,
+        cache_write INTEGER NOT NULL,
+        usd         REAL,
+        PRIMARY KEY (run, sequence)
+    ) STRICT, WITHOUT ROWID;
+    CREATE INDEX model_calls_by_time ON model_calls (at);
+    CREATE INDEX model_calls_by_group ON model_calls (member_of) WHERE member_of IS NOT NULL;
+    CREATE INDEX model_calls_by_session ON model_calls (session) WHERE session IS NOT NULL;
+    ",
+    ),
 ];
 
 /// A number above this was written by no version.
@@ -162,6 +188,7 @@ pub(super) fn check_tables(connection: &Connection) -> Result<(), rusqlite::Erro
         "SELECT run, sequence, generation, at, step, checksum FROM steps LIMIT 0",
         "SELECT run, handle, content FROM overflows LIMIT 0",
         "SELECT workspace, skill, at, run FROM alerts LIMIT 0",
+        "SELECT run, at, what, session, member_of, requested, counted, usd FROM model_calls LIMIT 0",
         "SELECT found_at, why, suspect FROM damaged_runs LIMIT 0",
         "SELECT found_at, why, checksum FROM damaged_steps LIMIT 0",
     ];

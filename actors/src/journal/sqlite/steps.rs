@@ -3,7 +3,7 @@
 use super::checksum::Checksum;
 use super::errors::{not_ours, read_failure};
 use super::known::{KnownRun, KnownRuns};
-use super::runs;
+use super::{model_calls, runs};
 use crate::journal::calls::{self, Calls};
 use crate::journal::place::{Place, decide_place};
 use crate::journal::store::STEP_BYTES_MAX;
@@ -94,6 +94,9 @@ fn insert(
         .and_then(|mut insert| insert.execute(values))
         .map_err(read_failure)?;
     run.summary.add(row);
+    if let Step::ModelCalled { call } = &row.step {
+        model_calls::insert(transaction, &run.summary, row, call)?;
+    }
     if matches!(row.step, Step::Ended { .. }) {
         super::overflow::forget_run(transaction, &row.run)?;
         run.forget_calls();

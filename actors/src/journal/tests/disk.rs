@@ -6,6 +6,7 @@ use impresario_actors::journal::{
     Alert, ClaimableRun, JournalError, OverflowContent, OverflowEntry, OverflowListing, Pruned, Retention,
     Row, RunFilter, RunSummary, RuntimeId, RuntimeIdentity, SkillOf, SqliteStore, Store,
 };
+use impresario_policies::budget::{Scope, Spent};
 use impresario_policies::domain::RunId;
 use impresario_policies::projection::RecordedStep;
 use std::ops::Range;
@@ -152,6 +153,15 @@ impl Store for SimulatedStore {
 
     fn runs(&mut self, filter: &RunFilter) -> Result<Vec<RunSummary>, JournalError> {
         self.store.runs(filter)
+    }
+
+    fn spent(
+        &mut self,
+        scope: &Scope,
+        since: UnixMillis,
+        assumed_usd_per_million: f64,
+    ) -> Result<Spent, JournalError> {
+        self.store.spent(scope, since, assumed_usd_per_million)
     }
 
     fn put_overflow(

@@ -5,12 +5,12 @@ use super::tools::{ToolOutcome, Toolbox};
 use super::{EmbeddedParts, session_file};
 use crate::context::local::HeavyWork;
 use crate::gateways::{
-    AttemptRequest, EndFacts, ModelError, ModelMessage, ModelReply, ModelRequest, ModelRole, ModelUsage,
+    AttemptRequest, CallAsked, EndFacts, ModelError, ModelMessage, ModelReply, ModelRequest, ModelRole, ModelUsage,
     Overrun, RunnerEvent, RunnerEvents, ToolCall, ToolGate, ToolVerdict,
 };
 use impresario_policies::attempt_ending::says_its_status;
 use impresario_policies::domain::Replay;
-use impresario_policies::prices::cost_usd;
+use impresario_policies::prices::priced;
 use impresario_policies::tool_call::{CALLS_IN_A_REPLY_MAX, call_name};
 use std::rc::Rc;
 use std::sync::Arc;
@@ -29,6 +29,8 @@ enum Stop {
     Cancelled,
     /// The model could not be had.
     Model(ModelError),
+    /// The next call does not fit into what may be spent.
+    OverBudget(String),
     /// A reply calls more tools than it may; none of them runs.
     TooManyCalls(usize),
     /// Something of ours: the session file, the gate.
@@ -178,32 +180,43 @@ impl AgentLoop {
             json: false,
             tokens_max: self.parts.tokens_max,
         };
-        let reply = self.unless_cancelled(self.listen(request)).await?;
-        let reply = reply.map_err(Stop::Model)?;
-        self.tell(RunnerEvent::Used(self.priced(reply.usage))).await;
-        Ok(reply)
+        self.pay_for(&request).await?;
+        let (reply, spoke) = self.unless_cancelled(self.listen(request)).await?;
+        let used = match &reply {
+            Ok(reply) => Some(priced(&self.request.model, reply.usage)),
+            Err(_) => (!spoke).then(ModelUsage::default),
+        };
+        let served = reply.as_ref().ok().and_then(|reply| reply.served.clone());
+        self.tell(RunnerEvent::Called { served, used }).await;
+        reply.map_err(Stop::Model)
     }
 
-    /// A model that says what it cost knows better than a table.
-    fn priced(&self, usage: ModelUsage) -> ModelUsage {
-        let known = || cost_usd(&self.request.model, &usage).filter(|_| !usage.is_nothing());
-        ModelUsage {
-            cost_usd: usage.cost_usd.or_else(known),
-            ..usage
-        }
+    /// Asks whether the call may be made.
+    async fn pay_for(&self, request: &ModelRequest) -> Result<(), Stop> {
+        let asked = CallAsked {
+            model: request.model.clone(),
+            bytes: request.bytes(),
+            tokens_max: request.tokens_max.into(),
+        };
+        let gate = Rc::clone(&self.gate);
+        self.unless_cancelled(gate.calling(asked))
+            .await?
+            .map_err(Stop::OverBudget)
     }
 
-    /// One call, whose text is told as it comes.
-    async fn listen(&self, request: ModelRequest) -> Result<ModelReply, ModelError> {
+    /// One call, whose text is told as it comes, and whether there was any.
+    async fn listen(&self, request: ModelRequest) -> (Result<ModelReply, ModelError>, bool) {
         let (deltas, mut told) = mpsc::channel(DELTAS_AHEAD_MAX);
         let telling = async {
+            let mut spoke = false;
             while let Some(delta) = told.recv().await {
+                spoke = true;
                 self.tell(RunnerEvent::Text { delta }).await;
             }
+            spoke
         };
         // The end of the call lets go of the other end of the channel.
-        let (reply, ()) = tokio::join!(self.parts.model.stream(request, deltas), telling);
-        reply
+        tokio::join!(self.parts.model.stream(request, deltas), telling)
     }
 
     async fn run_call(&mut self, name: String, call: ToolCall) -> Result<(), Stop> {
@@ -262,7 +275,7 @@ impl AgentLoop {
             .await?;
         Ok(match verdict {
             ToolVerdict::Pass => (outcome.text, None),
-            ToolVerdict::Replace { text, overflow } => (text, Some(overflow)),
+            ToolVerdict::Replace { text, overflow } => (text, overflow),
         })
     }
 
@@ -345,6 +358,11 @@ impl AgentLoop {
                 stop_reason: Some("error".to_string()),
                 raw_stop_reason: matches!(error, ModelError::Refused(_)).then(|| "refusal".to_string()),
                 error_message: Some(provider_words(&error)),
+                ..facts
+            },
+            Stop::OverBudget(why) => EndFacts {
+                terminal_event: true,
+                over_budget: Some(why),
                 ..facts
             },
             Stop::TooManyCalls(count) => EndFacts {

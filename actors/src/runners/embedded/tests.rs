@@ -47,6 +47,7 @@ fn says(text: &str) -> Result<ModelReply, ModelError> {
         text: text.to_string(),
         tool_calls: Vec::new(),
         usage: ModelUsage::default(),
+        served: None,
     })
 }
 
@@ -60,6 +61,7 @@ fn calls(id: &str, tool: &str, arguments: Value) -> Result<ModelReply, ModelErro
         text: String::new(),
         tool_calls: vec![call],
         usage: ModelUsage::default(),
+        served: None,
     })
 }
 
@@ -582,6 +584,7 @@ fn reply_of(calls: Vec<ToolCall>) -> Result<ModelReply, ModelError> {
         text: String::new(),
         tool_calls: calls,
         usage: ModelUsage::default(),
+        served: None,
     })
 }
 

@@ -30,6 +30,15 @@ export default function impresarioChild(api) {
     return systemPrompt === event.systemPrompt ? undefined : { systemPrompt };
   });
 
+  // A call of the model is made when it may be paid for. No answer means no.
+  api.on("before_provider_request", async (event, ctx) => {
+    const model = ctx.model ? `${ctx.model.provider}/${ctx.model.id}` : "";
+    const bytes = Buffer.byteLength(JSON.stringify(event.payload) ?? "");
+    const allowed = await ctx.ui.input("impresario:model_call", JSON.stringify({ model, bytes }));
+    if (allowed !== "go") ctx.abort();
+    return undefined;
+  });
+
   const temperature = Number.parseFloat(process.env.IMPRESARIO_TEMPERATURE ?? "");
   if (!Number.isNaN(temperature)) {
     api.on("before_provider_request", (event, ctx) => {

@@ -135,6 +135,8 @@ struct Driver {
     stop_ordered: bool,
     /// The calls of a reply that has more than it may.
     calls_too_many: Option<u64>,
+    /// Why a call of the model was not let in.
+    over_budget: Option<String>,
     /// Stopping began before its exit was seen.
     killed_by_us: bool,
     exit: Option<ExitFacts>,
@@ -176,6 +178,7 @@ impl Driver {
             stop: None,
             stop_ordered: false,
             calls_too_many: None,
+            over_budget: None,
             killed_by_us: false,
             exit: None,
             proof: None,
@@ -463,6 +466,7 @@ impl Driver {
             Question::Start(None)
             | Question::Result(None)
             | Question::WhyNot(_)
+            | Question::Call(_)
             | Question::OwnTool
             | Question::Foreign
             | Question::Notice => {}
@@ -474,6 +478,9 @@ impl Driver {
 
     fn answered(&mut self, answered: Answered) {
         self.kept.extend(answered.kept);
+        if let Some(why) = answered.over_budget {
+            self.over_budget.get_or_insert(why);
+        }
         self.say_line(&answered.line);
     }
 
@@ -541,6 +548,7 @@ impl Driver {
         let processes = exit.processes.map(|count| Overrun::Processes(count.into()));
         let facts = EndFacts {
             overrun: self.calls_too_many.map(Overrun::Calls).or(processes),
+            over_budget: self.over_budget.take(),
             keeper_died: exit.keeper_died,
             killed_by_us: self.killed_by_us,
             stop_ordered: self.stop_ordered,

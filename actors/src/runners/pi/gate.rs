@@ -5,8 +5,8 @@
 
 use super::reader::Dialog;
 use super::summary;
-use super::wire::{Command, OwnToolAnswer, OwnToolAsked, ToolResultAsked, ToolStartAsked};
-use crate::gateways::{ToolGate, ToolVerdict};
+use super::wire::{Command, ModelCallAsked, OwnToolAnswer, OwnToolAsked, ToolResultAsked, ToolStartAsked};
+use crate::gateways::{CallAsked, ToolGate, ToolVerdict};
 use crate::runners::overflow_tools::OverflowTool;
 use crate::runners::retrieval_tool;
 use impresario_policies::sub_agent_prompt::RETRIEVAL_TOOL;
@@ -18,6 +18,12 @@ const TOOL_RESULT: &str = "impresario:tool_result ";
 const OWN_TOOL: &str = "impresario:tool";
 const WHY_NOT: &str = "impresario:why_not";
 const STOPPING: &str = "the run is being stopped";
+const MODEL_CALL: &str = "impresario:model_call";
+/// What the child extension is told of a call of the model; anything else is a no.
+const CALL_ALLOWED: &str = "go";
+const CALL_REFUSED: &str = "stop";
+/// Pi has limits of its own for replies, and a reply is reckoned with less anyway.
+const REPLY_TOKENS_MAX: u64 = 64_000;
 
 /// What came of a dialog.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -26,6 +32,8 @@ pub(super) struct Answered {
     pub line: Vec<u8>,
     /// The call whose result was kept aside, and under which handle.
     pub kept: Option<(String, String)>,
+    /// Why a call of the model was not let in.
+    pub over_budget: Option<String>,
 }
 
 /// What a dialog is about.
@@ -37,6 +45,8 @@ pub(super) enum Question {
     Result(Option<ToolResultAsked>),
     /// Why may this call not begin?
     WhyNot(Option<ToolStartAsked>),
+    /// May this call of the model be made?
+    Call(Option<ModelCallAsked>),
     /// A call of one of the runtime's own tools.
     OwnTool,
     /// A dialog of somebody else's, for which Pi waits.
@@ -53,6 +63,7 @@ pub(super) fn read(dialog: &Dialog) -> Question {
             let asked = title.strip_prefix(TOOL_RESULT).unwrap_or_default();
             Question::Result(serde_json::from_str(asked).ok())
         }
+        ("input", MODEL_CALL) => Question::Call(serde_json::from_str(&dialog.prefill).ok()),
         ("input", OWN_TOOL) => Question::OwnTool,
         ("input", WHY_NOT) => Question::WhyNot(serde_json::from_str(&dialog.prefill).ok()),
         ("confirm" | "input" | "editor" | "select", _) => Question::Foreign,
@@ -82,23 +93,14 @@ pub(super) async fn answer(
         }
         Question::WhyNot(asked) => {
             let why = asked.and_then(|asked| forbids(&asked, &*gate));
-            line(Command::ExtensionUiResponse {
-                id: &dialog.id,
-                confirmed: None,
-                value: Some(why.as_deref().unwrap_or(STOPPING)),
-                cancelled: None,
-            })
+            value(&dialog, why.as_deref().unwrap_or(STOPPING))
         }
+        Question::Call(Some(asked)) if !stopping => may_call(&dialog, asked, gate).await,
+        Question::Call(_) => value(&dialog, CALL_REFUSED),
         Question::Result(Some(asked)) => review(&dialog, asked, gate).await,
         Question::OwnTool if !stopping => {
             let answer = own_tool(&dialog.prefill, gate).await;
-            let text = serde_json::to_string(&answer).unwrap_or_default();
-            line(Command::ExtensionUiResponse {
-                id: &dialog.id,
-                confirmed: None,
-                value: Some(&text),
-                cancelled: None,
-            })
+            value(&dialog, &serde_json::to_string(&answer).unwrap_or_default())
         }
         Question::Result(None) | Question::OwnTool | Question::Foreign => line(cancelled(&dialog.id)),
         Question::Notice => Answered::default(),
@@ -108,7 +110,31 @@ pub(super) async fn answer(
 fn line(command: Command<'_>) -> Answered {
     Answered {
         line: command.to_line(),
-        kept: None,
+        ..Answered::default()
+    }
+}
+
+fn value(dialog: &Dialog, text: &str) -> Answered {
+    line(Command::ExtensionUiResponse {
+        id: &dialog.id,
+        confirmed: None,
+        value: Some(text),
+        cancelled: None,
+    })
+}
+
+async fn may_call(dialog: &Dialog, asked: ModelCallAsked, gate: Rc<dyn ToolGate>) -> Answered {
+    let asked = CallAsked {
+        model: asked.model,
+        bytes: asked.bytes,
+        tokens_max: REPLY_TOKENS_MAX,
+    };
+    match gate.calling(asked).await {
+        Ok(()) => value(dialog, CALL_ALLOWED),
+        Err(why) => Answered {
+            over_budget: Some(why),
+            ..value(dialog, CALL_REFUSED)
+        },
     }
 }
 
@@ -153,7 +179,8 @@ async fn review(dialog: &Dialog, asked: ToolResultAsked, gate: Rc<dyn ToolGate>)
             };
             Answered {
                 line: instead.to_line(),
-                kept: Some((asked.call, overflow)),
+                kept: overflow.map(|handle| (asked.call, handle)),
+                ..Answered::default()
             }
         }
     }

@@ -275,9 +275,11 @@ impl ReaderState {
             return;
         };
         self.text.push_str(&ended.text_not_streamed);
-        if let Some(usage) = ended.usage {
-            self.event(RunnerEvent::Used(usage), seen);
-        }
+        let called = RunnerEvent::Called {
+            served: ended.served,
+            used: ended.used,
+        };
+        self.event(called, seen);
         if ended.calls > 0 {
             self.hand_on_text(seen);
             seen.push(Seen::Calls(ended.calls));

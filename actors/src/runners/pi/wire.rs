@@ -67,6 +67,8 @@ pub struct Message<'a> {
     pub raw_stop_reason: Option<&'a RawValue>,
     pub error_message: Option<&'a RawValue>,
     pub usage: Option<&'a RawValue>,
+    /// The model that answered, where the provider says it (Pi 0.87).
+    pub response_model: Option<&'a RawValue>,
 }
 
 /// A block of a message or of a tool's result.
@@ -168,6 +170,15 @@ impl Command<'_> {
         line.push(b'\n');
         line
     }
+}
+
+/// What our child extension asks before a call of the model.
+#[derive(Debug, Deserialize)]
+pub struct ModelCallAsked {
+    /// `provider/id`.
+    pub model: String,
+    /// The size of the request.
+    pub bytes: u64,
 }
 
 /// What our child extension asks before a tool begins.

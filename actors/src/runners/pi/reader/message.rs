@@ -10,6 +10,7 @@ use serde_json::value::RawValue;
 const ANSWER_BYTES_MAX: usize = 8 * 1024 * 1024;
 const ERROR_BYTES_MAX: usize = 8 * 1024;
 const REASON_BYTES_MAX: usize = 100;
+const MODEL_BYTES_MAX: usize = 200;
 
 /// What the model said last.
 #[derive(Debug, Default)]
@@ -33,8 +34,10 @@ struct LastMessage {
 pub(super) struct EndedMessage {
     /// The part of its text that no delta had brought.
     pub text_not_streamed: String,
-    /// What the call used, where it used anything.
-    pub usage: Option<ModelUsage>,
+    /// The model that answered.
+    pub served: Option<String>,
+    /// What the call used; none where it was cut off and nobody counted.
+    pub used: Option<ModelUsage>,
     /// How many tools it calls.
     pub calls: usize,
 }
@@ -62,9 +65,19 @@ impl Conversation {
         let rest = self.last.text.strip_prefix(streamed.as_str());
         Some(EndedMessage {
             text_not_streamed: rest.unwrap_or_default().to_string(),
-            usage: usage_of(&message),
+            served: wire::text(message.response_model).map(|model| up_to(&model, MODEL_BYTES_MAX).to_string()),
+            used: usage_of(&message).or_else(|| (!self.was_cut_off()).then(ModelUsage::default)),
             calls: wire::count_blocks(message.content, "toolCall"),
         })
+    }
+
+    /// Something of the last message had come when it ended, or may have.
+    fn was_cut_off(&self) -> bool {
+        match self.last.stop_reason.as_deref() {
+            Some("aborted") => true,
+            Some("error") => !self.last.text.is_empty(),
+            Some(_) | None => false,
+        }
     }
 
     /// The run ended and brought all its messages once more. They are needed only when the last one was missed.

@@ -1,0 +1,341 @@
+//! Does the next call of a model fit into what may be spent?
+//!
+//! A call is reserved before it begins and settled when it is over, in every scope that limits it. What was reserved and
+//! never settled counts as spent: a call that was cut off may have been paid for.
+
+use crate::domain::{Cap, GroupId, ModelCall, ModelUsage, RunRequest, SessionId};
+use crate::prices::cost_usd;
+
+/// From so much of a cap on, whoever spends is told to come to an end.
+const CONCLUDE_AT: f64 = 0.8;
+/// A token of text has about so many bytes (Anthropic's and OpenAI's rule of thumb for English).
+const BYTES_PER_TOKEN: u64 = 4;
+/// A reply is reckoned with so many tokens before anybody knows. Most replies of an agent are calls of tools.
+const REPLY_TOKENS: u64 = 1_000;
+
+/// What a sub-agent is told when most of its budget is spent.
+pub const CONCLUDE: &str = "Most of what this task may cost is spent. Conclude now: begin nothing new, and answer with what \
+    you have. Say what is left to do.";
+
+/// What several runs spend from.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Scope {
+    /// The members of a group together.
+    Tree(GroupId),
+    Session(SessionId),
+    /// Since midnight UTC, everything of this user.
+    Day,
+}
+
+/// What was spent or is to be spent, as caps count it.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct Spent {
+    pub usd: f64,
+    pub tokens: u64,
+}
+
+impl Spent {
+    /// Of a call: at its price, else at what is assumed for its tokens.
+    pub fn of(usage: &ModelUsage, assumed_usd_per_million: f64) -> Self {
+        let assumed = || usage.tokens() as f64 * assumed_usd_per_million / 1_000_000.0;
+        Self {
+            usd: usage.cost_usd.unwrap_or_else(assumed),
+            tokens: usage.tokens(),
+        }
+    }
+
+    pub fn plus(self, other: Self) -> Self {
+        Self {
+            usd: self.usd + other.usd,
+            tokens: self.tokens.saturating_add(other.tokens),
+        }
+    }
+
+    pub fn minus(self, other: Self) -> Self {
+        Self {
+            usd: (self.usd - other.usd).max(0.0),
+            tokens: self.tokens.saturating_sub(other.tokens),
+        }
+    }
+
+    fn exceeds(self, cap: &Cap) -> bool {
+        cap.usd.is_some_and(|usd| self.usd > usd) || cap.tokens.is_some_and(|tokens| self.tokens > tokens)
+    }
+
+    /// For people.
+    fn words(self, cap: &Cap) -> String {
+        match cap.usd {
+            Some(_) => format!("${:.4}", self.usd),
+            None => format!("{} tokens", self.tokens),
+        }
+    }
+}
+
+/// A scope with what may be spent in it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Limit {
+    pub scope: Scope,
+    pub cap: Cap,
+}
+
+/// What a run may still spend: by itself, and out of what it shares with others.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Allowance {
+    /// One call.
+    pub call: Cap,
+    /// The run. Alone, it is its own tree, and the smaller of both caps holds.
+    pub run: Cap,
+    pub shared: Vec<Limit>,
+    /// What the run has spent.
+    pub spent: Spent,
+    /// What a million tokens without a price count as, in US dollars.
+    pub assumed_usd_per_million: f64,
+}
+
+impl Allowance {
+    /// Of a run, after the calls it has made.
+    pub fn of(request: &RunRequest, calls: &[ModelCall]) -> Self {
+        let budget = &request.terms.budget;
+        let assumed = budget.assumed_usd_per_million;
+        let (run, tree) = match &request.group {
+            None => (smaller(budget.run, budget.tree), None),
+            Some(member) => (budget.run, Some(Scope::Tree(member.group.clone()))),
+        };
+        let session = request.origin.session.clone().map(Scope::Session);
+        let scopes = [
+            (tree, budget.tree),
+            (session, budget.session),
+            (Some(Scope::Day), budget.day),
+        ];
+        let limited = scopes.into_iter().filter(|(_, cap)| !cap.is_none());
+        let spent = calls.iter().map(|call| Spent::of(&call.counted(), assumed));
+        Self {
+            call: budget.call,
+            run,
+            shared: limited
+                .filter_map(|(scope, cap)| Some(Limit { scope: scope?, cap }))
+                .collect(),
+            spent: spent.fold(Spent::default(), Spent::plus),
+            assumed_usd_per_million: assumed,
+        }
+    }
+
+    /// Why a call that takes `want` may not begin, as far as the run alone is concerned; else whether it should conclude.
+    pub fn decide_call(&self, want: Spent) -> Result<bool, String> {
+        if want.exceeds(&self.call) {
+            return Err(format!(
+                "the next call would take about {}, and one call may take {} (budget.callUsd, budget.callTokens)",
+                want.words(&self.call),
+                cap_words(&self.call)
+            ));
+        }
+        match room(&self.run, self.spent, Spent::default(), want) {
+            Room::Fits | Room::AfterOthers => Ok(is_to_conclude(&self.run, self.spent)),
+            Room::Spent => Err(describe_spent("this run", "budget.runUsd or budget.treeUsd", &self.run, self.spent, want)),
+        }
+    }
+}
+
+/// The smaller of both, in money and in tokens.
+pub fn smaller(one: Cap, other: Cap) -> Cap {
+    let least = |one: Option<f64>, other: Option<f64>| match (one, other) {
+        (Some(one), Some(other)) => Some(one.min(other)),
+        (one, other) => one.or(other),
+    };
+    let tokens = match (one.tokens, other.tokens) {
+        (Some(one), Some(other)) => Some(one.min(other)),
+        (one, other) => one.or(other),
+    };
+    Cap {
+        usd: least(one.usd, other.usd),
+        tokens,
+    }
+}
+
+/// What a call will take, before it is made: `bytes` of prompt, at most `tokens_max` in the reply, after `before`, the last
+/// call of the same conversation, whose prompt is likely to be cached where its provider caches.
+pub fn estimate_call(model: &str, bytes: u64, tokens_max: u64, before: Option<&ModelUsage>) -> ModelUsage {
+    let prompt = bytes / BYTES_PER_TOKEN;
+    let cached = before.map_or(0, |before| before.cache_read.saturating_add(before.cache_write));
+    let cached = cached.min(prompt);
+    let estimate = ModelUsage {
+        input: prompt - cached,
+        output: REPLY_TOKENS.min(tokens_max),
+        cache_read: cached,
+        ..ModelUsage::default()
+    };
+    let as_before = || {
+        let before = before.filter(|before| before.tokens() > 0)?;
+        Some(before.cost_usd? / before.tokens() as f64 * estimate.tokens() as f64)
+    };
+    ModelUsage {
+        cost_usd: cost_usd(model, &estimate).or_else(as_before),
+        ..estimate
+    }
+}
+
+/// Whether a call fits into a scope.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Room {
+    Fits,
+    /// It would, if the calls under way took nothing.
+    AfterOthers,
+    /// What is spent leaves too little.
+    Spent,
+}
+
+/// Looks whether `want` fits under a cap, beside what is `spent` and what is `reserved` for calls under way.
+pub fn room(cap: &Cap, spent: Spent, reserved: Spent, want: Spent) -> Room {
+    if spent.plus(want).exceeds(cap) {
+        Room::Spent
+    } else if spent.plus(reserved).plus(want).exceeds(cap) {
+        Room::AfterOthers
+    } else {
+        Room::Fits
+    }
+}
+
+/// So much is spent that whoever spends should come to an end.
+pub fn is_to_conclude(cap: &Cap, spent: Spent) -> bool {
+    let most = |spent: f64, cap: f64| spent >= cap * CONCLUDE_AT;
+    cap.usd.is_some_and(|usd| most(spent.usd, usd))
+        || cap
+            .tokens
+            .is_some_and(|tokens| most(spent.tokens as f64, tokens as f64))
+}
+
+impl Limit {
+    /// Why a call does not fit into it.
+    pub fn describe_spent(&self, spent: Spent, want: Spent) -> String {
+        let (whose, setting) = match &self.scope {
+            Scope::Tree(_) => ("its group", "budget.tree"),
+            Scope::Session(_) => ("this session", "budget.sessionUsd"),
+            Scope::Day => ("today (UTC)", "budget.dayUsd"),
+        };
+        describe_spent(whose, setting, &self.cap, spent, want)
+    }
+}
+
+fn describe_spent(whose: &str, setting: &str, cap: &Cap, spent: Spent, want: Spent) -> String {
+    format!(
+        "{} of {} is spent for {whose}, and the next call would take about {} ({setting})",
+        spent.words(cap),
+        cap_words(cap),
+        want.words(cap)
+    )
+}
+
+fn cap_words(cap: &Cap) -> String {
+    match (cap.usd, cap.tokens) {
+        (Some(usd), Some(tokens)) => format!("${usd} or {tokens} tokens"),
+        (Some(usd), None) => format!("${usd}"),
+        (None, Some(tokens)) => format!("{tokens} tokens"),
+        (None, None) => "anything".to_string(),
+    }
+}
+
+/// The model that answered is another one than the one that was asked for. A dated name of the same model is the same.
+pub fn is_other_model(requested: &str, served: &str) -> bool {
+    let bare = |model: &str| model.rsplit('/').next().unwrap_or(model).to_ascii_lowercase();
+    let (requested, served) = (bare(requested), bare(served));
+    let begins = |long: &str, short: &str| {
+        long.strip_prefix(short)
+            .is_some_and(|rest| rest.chars().all(|c| c.is_ascii_digit() || matches!(c, '-' | '.' | '@' | ':')))
+    };
+    !(begins(&served, &requested) || begins(&requested, &served))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const CAP: Cap = Cap {
+        usd: Some(1.0),
+        tokens: Some(1_000),
+    };
+
+    fn usd(usd: f64) -> Spent {
+        Spent { usd, tokens: 0 }
+    }
+
+    #[test]
+    fn what_is_reserved_is_waited_for_and_what_is_spent_is_not() {
+        let check = |spent, reserved, want, expected| {
+            assert_eq!(
+                room(&CAP, usd(spent), usd(reserved), usd(want)),
+                expected,
+                "{spent} {reserved} {want}"
+            );
+        };
+        check(0.5, 0.2, 0.3, Room::Fits);
+        check(0.5, 0.3, 0.3, Room::AfterOthers);
+        check(0.8, 0.0, 0.3, Room::Spent);
+        check(1.0, 0.0, 0.0, Room::Fits);
+        let tokens = |tokens| Spent { usd: 0.0, tokens };
+        assert_eq!(room(&CAP, tokens(900), tokens(0), tokens(101)), Room::Spent);
+        assert_eq!(room(&Cap::NONE, usd(1e9), usd(1e9), usd(1e9)), Room::Fits);
+    }
+
+    #[test]
+    fn at_four_fifths_one_is_told_to_conclude() {
+        assert!(!is_to_conclude(&CAP, usd(0.79)));
+        assert!(is_to_conclude(&CAP, usd(0.8)));
+        assert!(is_to_conclude(&CAP, Spent { usd: 0.0, tokens: 800 }));
+        assert!(!is_to_conclude(&Cap::NONE, usd(1e9)));
+    }
+
+    #[test]
+    fn a_call_is_reckoned_by_table_else_like_the_last_one_else_not_at_all() {
+        let first = estimate_call("anthropic/claude-sonnet-4-5", 40_000, 8_192, None);
+        assert_eq!((first.input, first.cache_read, first.output), (10_000, 0, 1_000));
+        assert!((first.cost_usd.expect("a price") - 0.045).abs() < 1e-9);
+        let before = ModelUsage {
+            input: 100,
+            output: 100,
+            cache_read: 0,
+            cache_write: 9_800,
+            cost_usd: Some(0.5),
+        };
+        let next = estimate_call("house/model", 40_000, 200, Some(&before));
+        assert_eq!((next.input, next.cache_read, next.output), (200, 9_800, 200));
+        assert!((next.cost_usd.expect("as before") - 0.51).abs() < 1e-9);
+        assert_eq!(estimate_call("house/model", 40_000, 200, None).cost_usd, None);
+    }
+
+    #[test]
+    fn a_call_without_a_price_counts_as_assumed() {
+        let usage = ModelUsage {
+            input: 400_000,
+            output: 100_000,
+            ..ModelUsage::default()
+        };
+        assert_eq!(Spent::of(&usage, 2.0).usd, 1.0);
+        let priced = ModelUsage {
+            cost_usd: Some(0.25),
+            ..usage
+        };
+        assert_eq!(
+            Spent::of(&priced, 2.0),
+            Spent {
+                usd: 0.25,
+                tokens: 500_000
+            }
+        );
+    }
+
+    #[test]
+    fn a_dated_name_is_the_same_model() {
+        let check = |requested, served, other| {
+            assert_eq!(is_other_model(requested, served), other, "{requested} {served}");
+        };
+        check(
+            "anthropic/claude-sonnet-4-5",
+            "claude-sonnet-4-5-20250929",
+            false,
+        );
+        check("openai/gpt-5", "gpt-5-mini", true);
+        check("openrouter/anthropic/claude-3.5", "anthropic/claude-3.5", false);
+        check("openai/gpt-5", "gpt-5", false);
+        check("mock/mock-1", "mock-2", true);
+    }
+}
