@@ -492,6 +492,7 @@ impl ModelClient for Busy {
                 })
                 .collect(),
             usage: ModelUsage::default(),
+            served: None,
         })
     }
 }

@@ -153,5 +153,6 @@ fn scout(request: &ModelRequest) -> ModelReply {
         }),
         tool_calls: if last.is_none() { vec![call] } else { Vec::new() },
         usage: ModelUsage::default(),
+        served: None,
     }
 }

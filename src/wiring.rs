@@ -26,11 +26,11 @@ use impresario_actors::gateways::{
 use impresario_actors::host_port::HostPort;
 use impresario_actors::journal::{Journal, JournalAccess, RuntimeId};
 use impresario_actors::judge::{Judge, JudgePorts};
+use impresario_actors::ledger::{Ledger, LedgerPorts};
 use impresario_actors::messages::journal::{
     ClaimRun, Commit, FetchOverflow, KeepOverflow, ListOverflow, Prune, RaiseAlert, ReadAlert, ReadClaimable,
     ReadRun, ReadRuns,
 };
-use impresario_actors::ledger::{Ledger, LedgerPorts};
 use impresario_actors::messages::ledger::ReserveCall;
 use impresario_actors::messages::run::{
     AdoptDue, AskForRoom, AwaitRun, CancelRun, ParkRuns, RunClosed, StartGroup, StartRun,

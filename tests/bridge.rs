@@ -240,13 +240,15 @@ where
 {
     let (bridge_input, script_input) = std::io::pipe().expect("a pipe");
     let (script_output, bridge_output) = std::io::pipe().expect("a pipe");
-    let mut host = Script {
+    let host = Script {
         input: Some(script_input),
         output: Some(BufReader::new(script_output)),
     };
     let events = Arc::new(RecordingEvents::default());
     let served = events.clone();
     let outcome = std::thread::scope(|scope| {
+        // Goes with a script that panics, so that the bridge ends and the test fails.
+        let mut host = host;
         let runtime = scope.spawn(move || {
             let runtime = tokio::runtime::Builder::new_current_thread()
                 .enable_all()
@@ -882,7 +884,7 @@ fn a_delivery_is_offered_for_its_session_and_answered_with_a_receipt() {
                 "changes": null,
                 "about": {
                     "skill": "look", "agent": null, "task": "Look.", "answers": [{"question": "Where?", "answer": "Here."}],
-                    "model": "b/two", "left": ["On a/one, nobody answered."],
+                    "model": "b/two", "left": ["On a/one, nobody answered."], "used": "100 tokens in, 10 out, $0.2500",
                 },
                 "sight": null,
             });
@@ -910,6 +912,7 @@ fn a_delivery_is_offered_for_its_session_and_answered_with_a_receipt() {
                         answers: vec![("Where?".into(), "Here.".into())],
                         model: Some("b/two".into()),
                         left: vec!["On a/one, nobody answered.".into()],
+                        used: Some("100 tokens in, 10 out, $0.2500".into()),
                     }),
                     sight: None,
                     changes: None,

@@ -6,7 +6,8 @@
 //! failure of the pass, and the run decides what follows.
 
 use crate::gateways::{
-    CallAsked, ChatMessage, ChatRole, ModelClient, ModelError, ModelMessage, ModelRequest, ModelRole, ModelUsage, Progress,
+    CallAsked, ChatMessage, ChatRole, ModelClient, ModelError, ModelMessage, ModelRequest, ModelRole,
+    ModelUsage, Progress,
 };
 use crate::messages::ledger::{OverBudget, ReserveCall};
 use crate::messages::session::{JudgeTask, Judgement, PassFailure, ReadHistory, ShowProgress};
@@ -16,8 +17,8 @@ use impresario_policies::domain::{Brief, Caller, ModelCall, ModelFault, Verdict}
 use impresario_policies::history::{self, assemble_history};
 use impresario_policies::judge_loop::{missing_verdict, unjudged_verdict};
 use impresario_policies::judge_reply::{read_brief, read_verdict};
-use impresario_policies::prompts::{BriefFacts, JudgeFacts, Prompt, brief_prompt, judge_prompt};
 use impresario_policies::prices::priced;
+use impresario_policies::prompts::{BriefFacts, JudgeFacts, Prompt, brief_prompt, judge_prompt};
 use impresario_policies::redact::redact;
 use std::cell::RefCell;
 use std::rc::Rc;

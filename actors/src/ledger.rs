@@ -112,9 +112,7 @@ impl Ledger {
             return true;
         };
         match scope {
-            Scope::Day => {
-                account.looked_up.elapsed() >= LOOK_AGAIN || account.since != self.since(scope)
-            }
+            Scope::Day => account.looked_up.elapsed() >= LOOK_AGAIN || account.since != self.since(scope),
             Scope::Tree(_) | Scope::Session(_) => false,
         }
     }
@@ -214,7 +212,7 @@ impl Ledger {
         let (limits, want) = (ask.limits.clone(), ask.want);
         let conclude = limits
             .iter()
-            .any(|limit| is_to_conclude(&limit.cap, self.standing(&limit.scope).0));
+            .any(|limit| is_to_conclude(&limit.cap, self.standing(&limit.scope).0.plus(want)));
         for limit in &limits {
             if let Some(account) = self.accounts.get_mut(&limit.scope) {
                 account.reserved = account.reserved.plus(want);

@@ -3,7 +3,7 @@
 use crate::gateways::CallAsked;
 use crate::messages::ledger::{OverBudget, Reservation, ReserveCall};
 use crate::supervision::Port;
-use impresario_policies::budget::{Allowance, Spent, estimate_call};
+use impresario_policies::budget::{Allowance, CallBefore, CallDecision, Spent, estimate_call};
 use impresario_policies::domain::{Caller, ModelCall, ModelUsage};
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
@@ -18,12 +18,13 @@ pub struct Purse {
     ledger: Port<ReserveCall>,
     /// Calls under way, oldest first.
     open: RefCell<VecDeque<Open>>,
-    last: Cell<Option<ModelUsage>>,
+    last: Cell<Option<CallBefore>>,
     told: Cell<bool>,
 }
 
 struct Open {
     model: String,
+    bytes: u64,
     reserved: ModelUsage,
     reservation: Option<Reservation>,
 }
@@ -52,6 +53,7 @@ impl Purse {
         let conclude = conclude_alone || reservation.as_ref().is_some_and(|shared| shared.conclude);
         self.open.borrow_mut().push_back(Open {
             model: asked.model,
+            bytes: asked.bytes,
             reserved,
             reservation,
         });
@@ -61,7 +63,10 @@ impl Purse {
     fn ask_of(&self, reserved: &ModelUsage) -> Result<(Option<ReserveCall>, bool), OverBudget> {
         let allowance = self.allowance.borrow();
         let want = Spent::of(reserved, allowance.assumed_usd_per_million);
-        let conclude = allowance.decide_call(want).map_err(OverBudget)?;
+        let conclude = match allowance.decide_call(want) {
+            CallDecision::Make { conclude } => conclude,
+            CallDecision::Refuse(why) => return Err(OverBudget(why)),
+        };
         let ask = (!allowance.shared.is_empty()).then(|| ReserveCall {
             limits: allowance.shared.clone(),
             want,
@@ -85,6 +90,7 @@ impl Purse {
             used.filter(|used| !used.is_nothing())?;
             Some(Open {
                 model: served.clone().unwrap_or_default(),
+                bytes: 0,
                 reserved: ModelUsage::default(),
                 reservation: None,
             })
@@ -104,8 +110,10 @@ impl Purse {
             // A ledger that is gone asks the journal.
             let _ = reservation.settle.send(took);
         }
-        self.last
-            .set(call.used.filter(|used| !used.is_nothing()).or(self.last.get()));
+        if let Some(used) = call.used.filter(|used| !used.is_nothing()) {
+            let bytes = open.bytes;
+            self.last.set(Some(CallBefore { bytes, used }));
+        }
         Some(call)
     }
 

@@ -84,5 +84,6 @@ fn read_answer(answer: &str) -> Option<ModelReply> {
         text: message["content"].as_str().unwrap_or_default().to_string(),
         tool_calls: calls.iter().filter_map(call).collect(),
         usage: ModelUsage::default(),
+        served: None,
     })
 }

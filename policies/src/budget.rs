@@ -92,6 +92,17 @@ pub struct Allowance {
     pub assumed_usd_per_million: f64,
 }
 
+/// Whether a call may be made.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum CallDecision {
+    Make {
+        /// So much is spent with it that the run should come to an end.
+        conclude: bool,
+    },
+    /// It may not, and this is why.
+    Refuse(String),
+}
+
 impl Allowance {
     /// Of a run, after the calls it has made.
     pub fn of(request: &RunRequest, calls: &[ModelCall]) -> Self {
@@ -120,18 +131,26 @@ impl Allowance {
         }
     }
 
-    /// Why a call that takes `want` may not begin, as far as the run alone is concerned; else whether it should conclude.
-    pub fn decide_call(&self, want: Spent) -> Result<bool, String> {
+    /// Whether a call that takes `want` may begin, as far as the run alone is concerned.
+    pub fn decide_call(&self, want: Spent) -> CallDecision {
         if want.exceeds(&self.call) {
-            return Err(format!(
+            return CallDecision::Refuse(format!(
                 "the next call would take about {}, and one call may take {} (budget.callUsd, budget.callTokens)",
                 want.words(&self.call),
                 cap_words(&self.call)
             ));
         }
         match room(&self.run, self.spent, Spent::default(), want) {
-            Room::Fits | Room::AfterOthers => Ok(is_to_conclude(&self.run, self.spent)),
-            Room::Spent => Err(describe_spent("this run", "budget.runUsd or budget.treeUsd", &self.run, self.spent, want)),
+            Room::Fits | Room::AfterOthers => CallDecision::Make {
+                conclude: is_to_conclude(&self.run, self.spent.plus(want)),
+            },
+            Room::Spent => CallDecision::Refuse(describe_spent(
+                "this run",
+                "budget.runUsd or budget.treeUsd",
+                &self.run,
+                self.spent,
+                want,
+            )),
         }
     }
 }
@@ -152,11 +171,31 @@ pub fn smaller(one: Cap, other: Cap) -> Cap {
     }
 }
 
-/// What a call will take, before it is made: `bytes` of prompt, at most `tokens_max` in the reply, after `before`, the last
-/// call of the same conversation, whose prompt is likely to be cached where its provider caches.
-pub fn estimate_call(model: &str, bytes: u64, tokens_max: u64, before: Option<&ModelUsage>) -> ModelUsage {
-    let prompt = bytes / BYTES_PER_TOKEN;
-    let cached = before.map_or(0, |before| before.cache_read.saturating_add(before.cache_write));
+/// The last call of a conversation, from which the next one is reckoned.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct CallBefore {
+    /// The size of its prompt.
+    pub bytes: u64,
+    pub used: ModelUsage,
+}
+
+impl CallBefore {
+    fn prompt_tokens(&self) -> u64 {
+        self.used.tokens() - self.used.output
+    }
+}
+
+/// What a call will take, before it is made: `bytes` of prompt, at most `tokens_max` in the reply. The call before it says
+/// how many bytes a token has, what is likely to be cached by now, and what it costs where no table knows the price.
+pub fn estimate_call(model: &str, bytes: u64, tokens_max: u64, before: Option<&CallBefore>) -> ModelUsage {
+    let before = before.filter(|before| before.bytes > 0 && before.prompt_tokens() > 0);
+    let prompt = match before {
+        Some(before) => (bytes as f64 * before.prompt_tokens() as f64 / before.bytes as f64) as u64,
+        None => bytes / BYTES_PER_TOKEN,
+    };
+    let cached = before.map_or(0, |before| {
+        before.used.cache_read.saturating_add(before.used.cache_write)
+    });
     let cached = cached.min(prompt);
     let estimate = ModelUsage {
         input: prompt - cached,
@@ -165,8 +204,9 @@ pub fn estimate_call(model: &str, bytes: u64, tokens_max: u64, before: Option<&M
         ..ModelUsage::default()
     };
     let as_before = || {
-        let before = before.filter(|before| before.tokens() > 0)?;
-        Some(before.cost_usd? / before.tokens() as f64 * estimate.tokens() as f64)
+        let before = before?;
+        let grown = prompt as f64 / before.prompt_tokens() as f64;
+        Some(before.used.cost_usd? * grown.max(1.0))
     };
     ModelUsage {
         cost_usd: cost_usd(model, &estimate).or_else(as_before),
@@ -239,8 +279,10 @@ pub fn is_other_model(requested: &str, served: &str) -> bool {
     let bare = |model: &str| model.rsplit('/').next().unwrap_or(model).to_ascii_lowercase();
     let (requested, served) = (bare(requested), bare(served));
     let begins = |long: &str, short: &str| {
-        long.strip_prefix(short)
-            .is_some_and(|rest| rest.chars().all(|c| c.is_ascii_digit() || matches!(c, '-' | '.' | '@' | ':')))
+        long.strip_prefix(short).is_some_and(|rest| {
+            rest.chars()
+                .all(|c| c.is_ascii_digit() || matches!(c, '-' | '.' | '@' | ':'))
+        })
     };
     !(begins(&served, &requested) || begins(&requested, &served))
 }
@@ -280,7 +322,13 @@ mod tests {
     fn at_four_fifths_one_is_told_to_conclude() {
         assert!(!is_to_conclude(&CAP, usd(0.79)));
         assert!(is_to_conclude(&CAP, usd(0.8)));
-        assert!(is_to_conclude(&CAP, Spent { usd: 0.0, tokens: 800 }));
+        assert!(is_to_conclude(
+            &CAP,
+            Spent {
+                usd: 0.0,
+                tokens: 800
+            }
+        ));
         assert!(!is_to_conclude(&Cap::NONE, usd(1e9)));
     }
 
@@ -289,16 +337,17 @@ mod tests {
         let first = estimate_call("anthropic/claude-sonnet-4-5", 40_000, 8_192, None);
         assert_eq!((first.input, first.cache_read, first.output), (10_000, 0, 1_000));
         assert!((first.cost_usd.expect("a price") - 0.045).abs() < 1e-9);
-        let before = ModelUsage {
+        let used = ModelUsage {
             input: 100,
             output: 100,
             cache_read: 0,
-            cache_write: 9_800,
+            cache_write: 9_900,
             cost_usd: Some(0.5),
         };
+        let before = CallBefore { bytes: 20_000, used };
         let next = estimate_call("house/model", 40_000, 200, Some(&before));
-        assert_eq!((next.input, next.cache_read, next.output), (200, 9_800, 200));
-        assert!((next.cost_usd.expect("as before") - 0.51).abs() < 1e-9);
+        assert_eq!((next.input, next.cache_read, next.output), (10_100, 9_900, 200));
+        assert!((next.cost_usd.expect("as before") - 1.0).abs() < 1e-9);
         assert_eq!(estimate_call("house/model", 40_000, 200, None).cost_usd, None);
     }
 
@@ -328,11 +377,7 @@ mod tests {
         let check = |requested, served, other| {
             assert_eq!(is_other_model(requested, served), other, "{requested} {served}");
         };
-        check(
-            "anthropic/claude-sonnet-4-5",
-            "claude-sonnet-4-5-20250929",
-            false,
-        );
+        check("anthropic/claude-sonnet-4-5", "claude-sonnet-4-5-20250929", false);
         check("openai/gpt-5", "gpt-5-mini", true);
         check("openrouter/anthropic/claude-3.5", "anthropic/claude-3.5", false);
         check("openai/gpt-5", "gpt-5", false);

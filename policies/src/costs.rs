@@ -108,6 +108,9 @@ mod tests {
             model: false,
         };
         let all = add_up(&costs, everything);
-        assert_eq!((all.len(), all[0].used.cost_usd, all[0].unpriced), (1, Some(0.75), 2));
+        assert_eq!(
+            (all.len(), all[0].used.cost_usd, all[0].unpriced),
+            (1, Some(0.75), 2)
+        );
     }
 }

@@ -18,8 +18,8 @@ pub use worktree::{KeptChanges, WorktreeProjection};
 
 use crate::budget::is_other_model;
 use crate::domain::{
-    AttemptEnding, AttemptNumber, Brief, Caller, JudgedPass, ModelCall, ModelChoice, ModelFault, ModelUsage, Proof, Question,
-    Reason, Replay, RunRequest, RunState, Step, TerminalState, Verdict,
+    AttemptEnding, AttemptNumber, Brief, Caller, JudgedPass, ModelCall, ModelChoice, ModelFault, ModelUsage,
+    Proof, Question, Reason, Replay, RunRequest, RunState, Step, TerminalState, Verdict,
 };
 
 /// One step as the journal holds it.
@@ -333,7 +333,11 @@ impl RunProjection {
     /// What it used: actor, judge and its attempts.
     pub fn used(&self) -> RunUsage {
         let mut used = RunUsage::default();
-        for call in self.calls.iter().filter(|call| !matches!(call.by, Caller::SubAgent { .. })) {
+        for call in self
+            .calls
+            .iter()
+            .filter(|call| !matches!(call.by, Caller::SubAgent { .. }))
+        {
             match call.used {
                 Some(of_call) => used.counted = used.counted.plus(of_call),
                 None => used.calls_uncounted += 1,
@@ -360,7 +364,11 @@ impl RunUsage {
         };
         let attempts = unknown(self.attempts_uncounted, "attempt");
         let calls = unknown(self.calls_uncounted, "call of actor or judge");
-        let said = counted.into_iter().chain(attempts).chain(calls).collect::<Vec<_>>();
+        let said = counted
+            .into_iter()
+            .chain(attempts)
+            .chain(calls)
+            .collect::<Vec<_>>();
         (!said.is_empty()).then(|| said.join("; "))
     }
 }

@@ -1,7 +1,7 @@
 //! Did the promises hold? Reads evidence only, and knows the journal's steps by their JSON, not by our types.
 
 use super::evidence::{Evidence, JournalRow};
-use super::{tokens, tool_calls, worktrees};
+use super::{money, tokens, tool_calls, worktrees};
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -49,6 +49,9 @@ pub fn audit(evidence: &Evidence) -> Vec<Breach> {
     }
     for (run, what) in worktrees::left_wrong(evidence) {
         found.of(&run).breach("P2", what);
+    }
+    for (run, what) in money::overspent(&runs) {
+        found.of(&run).breach("P6", &what);
     }
     for accepted in evidence
         .accepted

@@ -24,6 +24,7 @@
 
 mod auditor;
 mod evidence;
+mod money;
 mod tokens;
 mod tool_calls;
 mod wire;

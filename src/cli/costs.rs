@@ -62,7 +62,12 @@ fn in_words(sums: &[Cost], costs: &[Cost], days: u64) -> String {
         return format!("no model was called in the last {days} days");
     };
     let names = sums.iter().map(name).collect::<Vec<_>>();
-    let width = names.iter().map(String::len).chain(["in all".len()]).max().unwrap_or(0);
+    let width = names
+        .iter()
+        .map(String::len)
+        .chain(["in all".len()])
+        .max()
+        .unwrap_or(0);
     let lines = names.iter().zip(sums).map(|(name, sum)| line(name, sum, width));
     let all = line("in all", &total, width);
     lines.chain([all]).collect::<Vec<_>>().join("\n")
@@ -82,7 +87,10 @@ fn line(name: &str, sum: &Cost, width: usize) -> String {
         1 => "1 call".to_string(),
         calls => format!("{calls} calls"),
     };
-    let noted = [(sum.unpriced, "without a known price"), (sum.estimated, "cut off, reckoned")];
+    let noted = [
+        (sum.unpriced, "without a known price"),
+        (sum.estimated, "cut off, reckoned"),
+    ];
     let noted = noted.iter().filter(|(count, _)| *count > 0);
     let notes = noted
         .map(|(count, what)| format!("; {count} {what}"))

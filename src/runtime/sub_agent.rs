@@ -5,7 +5,7 @@ use crate::skills::SpawnSettings;
 use impresario_actors::journal::RuntimeId;
 use impresario_policies::agents::AgentDefinition;
 use impresario_policies::domain::{
-    CutTool, Isolation, Origin, OverflowSettings, Reason, Retrieval, RunId, RunRequest, SessionId, TraceTerms,
+    Budget, CutTool, Isolation, Origin, OverflowSettings, Reason, Retrieval, RunId, RunRequest, SessionId, TraceTerms,
 };
 pub use impresario_policies::offline::OFFLINE_MODEL;
 pub use impresario_policies::run_request::{EMBEDDED_RUNNER, PI_RUNNER};
@@ -195,6 +195,27 @@ impl SubAgent {
     /// What happens when a tool that must not run twice was cut off.
     pub fn when_a_tool_is_cut(mut self, cut_tool: CutTool) -> Self {
         self.spawn.run.persistence.cut_tool = cut_tool;
+        self
+    }
+
+    /// What it may spend, alone and together with others of its group, its session and the day, whatever is set.
+    pub fn budget(mut self, budget: Budget) -> Self {
+        self.spawn.run.terms.budget = budget;
+        self
+    }
+
+    /// It may cost at most so many US dollars, whatever is set. A call that does not fit any more is not made: the run
+    /// is parked with what there is.
+    pub fn max_usd(mut self, dollars: f64) -> Self {
+        let budget = &mut self.spawn.run.terms.budget;
+        (budget.run.usd, budget.tree.usd) = (Some(dollars), Some(dollars));
+        self
+    }
+
+    /// It may take at most so many tokens of every kind.
+    pub fn max_tokens(mut self, tokens: u64) -> Self {
+        let budget = &mut self.spawn.run.terms.budget;
+        (budget.run.tokens, budget.tree.tokens) = (Some(tokens), Some(tokens));
         self
     }
 

@@ -348,6 +348,8 @@ fn with_tokens(ending: &str, used: Option<Tokens>) -> Evidence {
         if let Some(used) = used {
             steps[6]["used"] = json!({"input": used.input, "output": used.output, "cache_read": used.cache_read,
                 "cache_write": used.cache_write});
+            let call = called(steps[6]["used"].clone());
+            steps.insert(6, call);
         }
     });
     let of_calls = [tokens(100, 10), tokens(150, 20)];
@@ -356,6 +358,52 @@ fn with_tokens(ending: &str, used: Option<Tokens>) -> Evidence {
         (call.model, call.used, call.whole) = ("one".into(), used, true);
     }
     evidence
+}
+
+/// A call of the sub-agent's model, in its first attempt.
+fn called(used: Value) -> Value {
+    json!({"step": "model_called", "call": {"by": {"part": "sub_agent", "attempt": 1}, "requested": "a/one",
+        "used": used, "reserved": {"input": 1_000_000, "output": 0, "cache_read": 0, "cache_write": 0, "cost_usd": null}}})
+}
+
+/// The sound run under these caps in dollars, with calls that cost so much each; none for a call that was cut off.
+fn with_costs(budget: Value, costs: &[Option<f64>]) -> Evidence {
+    with(|steps| {
+        steps[0] = json!({"step": "accepted", "request": {"terms": {"budget": budget},
+            "origin": {"session": "s"}, "chain": ["a/one"]}});
+        let used = |cost: &f64| json!({"input": 10, "output": 0, "cache_read": 0, "cache_write": 0, "cost_usd": cost});
+        let calls = costs
+            .iter()
+            .map(|cost| called(cost.as_ref().map_or(Value::Null, used)));
+        steps[6]["used"] = json!({"input": 10 * costs.iter().flatten().count()});
+        steps.splice(6..6, calls);
+    })
+}
+
+#[test]
+fn p6_money_is_spent_up_to_the_cap_and_one_call_above_it() {
+    let run = || json!({"run": {"usd": 1.0}});
+    assert_eq!(audit(&with_costs(run(), &[Some(0.6), Some(0.3), Some(0.6)])), []);
+    check_says(&with_costs(run(), &[Some(0.6); 4]), "P6", "may cost $1");
+    let tree = json!({"tree": {"usd": 1.0}});
+    check_says(&with_costs(tree, &[Some(0.6); 4]), "P6", "may cost $1");
+    let session = json!({"session": {"usd": 1.0}});
+    check_says(&with_costs(session, &[Some(0.6); 4]), "P6", "session s may cost");
+    let cut = |assumed: f64| json!({"run": {"usd": 1.0}, "assumed_usd_per_million": assumed});
+    assert_eq!(audit(&with_costs(cut(0.6), &[None, None])), []);
+    check_says(
+        &with_costs(cut(0.6), &[None, None, None, None]),
+        "P6",
+        "may cost $1",
+    );
+}
+
+#[test]
+fn p6_an_attempt_used_what_its_calls_used() {
+    let mut evidence = with_costs(json!({}), &[Some(0.1), Some(0.1)]);
+    assert_eq!(audit(&evidence), []);
+    evidence.rows[8].step["used"]["input"] = json!(30);
+    check_says(&evidence, "P6", "used 30 tokens, and its calls 20");
 }
 
 fn tokens(input: u64, output: u64) -> Tokens {
@@ -443,8 +491,16 @@ fn p6_attempts_on_one_model_at_one_time_are_counted_together() {
             ..row.clone()
         };
         let mut another = evidence.rows.iter().map(of_another).collect::<Vec<_>>();
-        another[6].step["used"]["input"] = json!(input);
-        another[6].step["used"]["output"] = json!(20);
+        for used in [6, 7] {
+            let step = &mut another[used].step;
+            let used = if used == 6 {
+                &mut step["call"]["used"]
+            } else {
+                &mut step["used"]
+            };
+            used["input"] = json!(input);
+            used["output"] = json!(20);
+        }
         evidence.rows.extend(another);
         let of_first = evidence.deliveries[0].clone();
         evidence.deliveries.push(DeliverySeen {

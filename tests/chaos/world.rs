@@ -402,7 +402,7 @@ async fn perform(
                 let verdict = gate.review(call, tool, &result).await;
                 let overflow = match verdict {
                     ToolVerdict::Pass => None,
-                    ToolVerdict::Replace { overflow, .. } => Some(overflow),
+                    ToolVerdict::Replace { overflow, .. } => overflow,
                 };
                 world
                     .finished_calls

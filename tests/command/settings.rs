@@ -5,7 +5,7 @@ use impresario::settings::{Settings, SettingsPlaces};
 use impresario::skills::{SpawnSettings, resolve};
 use impresario_actors::messages::session::SkillOrder;
 use impresario_policies::domain::{
-    AnswerTerms, Briefing, DegradationSettings, HistorySettings, HistoryStrategy, HistoryTerms, MiddleMode,
+    AnswerTerms, Briefing, Budget, Cap, DegradationSettings, HistorySettings, HistoryStrategy, HistoryTerms, MiddleMode,
     ObservationSettings, PromptMode, Reason, ReasonCode, RunRequest, RunTerms, ShortNewest, TierCeilings,
     TraceTerms,
 };
@@ -509,11 +509,25 @@ fn what_is_set_about_history_answers_budgets_and_logs_is_in_the_request() {
             "maxCharsPerMessage": 50, "maxTotalChars": 200},
         "outputSanitizer": {"enabled": false, "stripToolTraces": false},
         "contextBudgets": {"enabled": true, "overflowCeilingBytes": {"cheap": 2000, "frontier": 9000}},
+        "budget": {"treeUsd": 2.5, "dayUsd": 0, "callTokens": 200000},
         "executionTrace": {"maxResultPreviewChars": 321}, "executionRouting": {"surfaceDecision": true}}"#;
     let request = ordered(&set(settings), "", Some("a/one")).unwrap();
     assert!(matches!(request.briefing, Briefing::Judged { passes_max: 0, .. }));
     let terms = request.terms;
+    let budget = Budget {
+        call: Cap {
+            usd: None,
+            tokens: Some(200_000),
+        },
+        tree: Cap {
+            usd: Some(2.5),
+            tokens: None,
+        },
+        assumed_usd_per_million: 1.0,
+        ..Budget::default()
+    };
     let expected = RunTerms {
+        budget,
         routing: terms.routing.clone(),
         styles: std::collections::BTreeMap::new(),
         results: terms.results.clone(),

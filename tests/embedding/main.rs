@@ -4,6 +4,7 @@
 mod audit;
 
 mod context_memory;
+mod money;
 mod parallel;
 mod playing;
 mod program;

@@ -1,7 +1,7 @@
 //! Agents in real Pi of both versions: a tool for each, side by side, and in the background.
 
 use crate::host::{MAIN_ANSWER, PATIENCE, Stage, is_result, prompt, script};
-use impresario_model_server::{Call, Rule, Script, Turn};
+use impresario_model_server::{Call, Rule, Script, Turn, Usage};
 use impresario_test_support::limited::End;
 use impresario_test_support::pi::Version;
 use serde_json::{Value, json};
@@ -175,6 +175,62 @@ fn an_agent_that_fails_is_a_failed_call() {
         pi.hang_up();
         assert_eq!(pi.wait_for_end(PATIENCE), End::Exited(0));
         assert!(!pi.said().records.iter().any(is_result));
+        stage.nothing_is_left();
+    }
+}
+
+#[test]
+fn an_agent_that_spends_what_it_may_is_told_to_conclude_and_then_stopped() {
+    for version in Version::ALL {
+        let turn = Turn::tool("delegate_explore", json!({"question": "where is it"}));
+        // As many tokens as a call is reckoned with, so that the cap is reached where it is meant to be.
+        let used = Usage {
+            input: 4_000,
+            output: 1_000,
+            ..Usage::default()
+        };
+        let reading = || {
+            Turn::tool("read", json!({"path": "notes.txt"}))
+                .and_usage(used)
+                .from_model("another-model")
+        };
+        let script = delegating(turn, (0..12).map(|_| reading()));
+        let Some(stage) = Stage::set_with(version, "an agent that spends", script) else {
+            return;
+        };
+        stage.sandbox.write_work_file("notes.txt", "nothing here\n");
+        stage.sandbox.write_work_file(
+            ".pi/settings.json",
+            r#"{"impresario": {"budget": {"runTokens": 30000}}}"#,
+        );
+        let mut pi = stage.ready_rpc();
+        prompt(&mut pi, "Now, please.");
+        let ended = pi.wait_for(PATIENCE, |record| record["type"] == "tool_execution_end");
+        assert_eq!(ended["isError"], Value::Bool(true), "{ended}");
+        assert!(ended.to_string().contains("budget.runTokens"), "{ended}");
+        assert!(ended.to_string().contains(" tokens in, "), "{ended}");
+        pi.wait_for(PATIENCE, |record| record["type"] == "agent_end");
+        pi.hang_up();
+        assert_eq!(pi.wait_for_end(PATIENCE), End::Exited(0));
+
+        let asked = calls_of(&stage, "agent");
+        assert!(asked.len() <= 6, "six calls are all that fits: {}", asked.len());
+        let told = |call: &&Call| call.body.to_string().contains("Conclude now");
+        assert!(!told(&&asked[3]), "not before four fifths are spent");
+        assert!(asked.last().as_ref().is_some_and(told), "and then at once");
+        let run = stage.runs()[0]["run"].as_str().expect("a run").to_string();
+        let shown = stage.impresario(&["runs", "show", &run, "--json"]);
+        let shown: Value = serde_json::from_str(&shown.stdout).expect("JSON");
+        let called = shown["calls"].as_array().expect("calls");
+        assert_eq!(called.len(), asked.len(), "{called:?}");
+        for call in called {
+            assert_eq!(call["used"]["input"], json!(4_000), "{call}");
+            assert_eq!(call["by"], json!({"part": "sub_agent", "attempt": 1}));
+        }
+        // Pi passes on which model answered since 0.87.
+        let said = ended.to_string().contains("another-model answered");
+        assert_eq!(said, version == Version::ALL[0], "{ended}");
+        stage.wait_for_states(&["parked"]);
         stage.nothing_is_left();
     }
 }

@@ -138,7 +138,7 @@ fn a_task_is_done_with_the_tools_of_the_agent_and_nothing_else() {
         let used: Vec<_> = outcome
             .seen
             .iter()
-            .filter(|event| matches!(event, RunnerEvent::Used(_)))
+            .filter(|event| matches!(event, RunnerEvent::Called { used: Some(_), .. }))
             .collect();
         assert_eq!(used.len(), 3, "each call is counted: {used:?}");
         let settings =

@@ -2,7 +2,8 @@
 
 use async_trait::async_trait;
 use impresario_actors::gateways::{
-    AttemptHandle, AttemptRequest, EndFacts, RunnerEvent, SpawnError, SubAgentRunner, ToolGate, ToolVerdict,
+    AttemptHandle, AttemptRequest, CallAsked, EndFacts, RunnerEvent, SpawnError, SubAgentRunner, ToolGate,
+    ToolVerdict,
 };
 use impresario_actors::processes::ContainmentSetting;
 use impresario_actors::runners::pi::{PiRunner, PiSettings};
@@ -91,6 +92,10 @@ pub struct RecordingGate {
 
 #[async_trait(?Send)]
 impl ToolGate for RecordingGate {
+    async fn calling(&self, _: CallAsked) -> Result<(), String> {
+        Ok(())
+    }
+
     async fn starting(
         &self,
         _: &str,
@@ -115,7 +120,7 @@ impl ToolGate for RecordingGate {
         match &*self.replaces.borrow() {
             Some(text) => ToolVerdict::Replace {
                 text: text.clone(),
-                overflow: "overflow_1".to_string(),
+                overflow: Some("overflow_1".to_string()),
             },
             None => ToolVerdict::Pass,
         }

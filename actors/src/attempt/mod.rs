@@ -95,9 +95,10 @@ type Unsaid = Rc<RefCell<Vec<ModelCall>>>;
 
 /// The calls that are not on disk yet, and a step behind them.
 fn calls_and(unsaid: &Unsaid, step: Option<Step>) -> Vec<Step> {
-    let calls = unsaid.take().into_iter().map(|call| Step::ModelCalled {
-        call: Box::new(call),
-    });
+    let calls = unsaid
+        .take()
+        .into_iter()
+        .map(|call| Step::ModelCalled { call: Box::new(call) });
     calls.chain(step).collect()
 }
 

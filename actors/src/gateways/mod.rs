@@ -23,8 +23,8 @@ pub use model::{
     ToolCall, ToolDefinition,
 };
 pub use runner::{
-    AttemptHandle, AttemptRequest, CallAsked, EndFacts, Overrun, RunnerEvent, RunnerEvents,
-    SpawnError, SubAgentRunner, ToolGate, ToolVerdict, ToolsLacking, session_file,
+    AttemptHandle, AttemptRequest, CallAsked, EndFacts, Overrun, RunnerEvent, RunnerEvents, SpawnError,
+    SubAgentRunner, ToolGate, ToolVerdict, ToolsLacking, session_file,
 };
 pub use traces::{TracePlace, TraceShelf};
 pub use worktrees::{WorktreeAsk, WorktreeError, Worktrees};

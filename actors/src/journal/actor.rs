@@ -102,7 +102,11 @@ impl Handles<ReadRuns> for Journal {
 }
 
 impl Handles<ReadSpent> for Journal {
-    fn handle(&mut self, read: ReadSpent, _: &mut Context<Self>) -> Answer<Self, Result<Spent, JournalError>> {
+    fn handle(
+        &mut self,
+        read: ReadSpent,
+        _: &mut Context<Self>,
+    ) -> Answer<Self, Result<Spent, JournalError>> {
         self.with_store(move |store| store.spent(&read.scope, read.since, read.assumed_usd_per_million))
     }
 }

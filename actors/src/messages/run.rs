@@ -3,7 +3,8 @@
 use crate::gateways::{ModelUsage, ToolVerdict};
 use crate::message;
 use impresario_policies::domain::{
-    AttemptEnding, AttemptNumber, GroupMember, ModelCall, Proof, Reason, RunId, RunRequest, Step, TraceVerdict,
+    AttemptEnding, AttemptNumber, GroupMember, ModelCall, Proof, Reason, RunId, RunRequest, Step,
+    TraceVerdict,
 };
 use impresario_policies::overflow_review::ResultLimits;
 use impresario_policies::unwritable::ToldEnding;

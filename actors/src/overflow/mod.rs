@@ -127,7 +127,13 @@ impl Keeping {
         let id = format!("overflow_{handle}");
         let text = replacement_within(&id, &review.result, &review.limits.memory, self.ceiling);
         match self.put(handle, review).await {
-            Ok(()) => Ok((handle, ToolVerdict::Replace { text, overflow: Some(id) })),
+            Ok(()) => Ok((
+                handle,
+                ToolVerdict::Replace {
+                    text,
+                    overflow: Some(id),
+                },
+            )),
             Err(why) => Err((why, refused)),
         }
     }

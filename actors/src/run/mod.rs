@@ -383,9 +383,9 @@ impl Handles<ParkRun> for Run {
 
 /// Each call of a model as the step that tells of it.
 fn calls_in_steps(calls: Vec<ModelCall>) -> Vec<Step> {
-    let steps = calls.into_iter().map(|call| Step::ModelCalled {
-        call: Box::new(call),
-    });
+    let steps = calls
+        .into_iter()
+        .map(|call| Step::ModelCalled { call: Box::new(call) });
     steps.collect()
 }
 

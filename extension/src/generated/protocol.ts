@@ -229,6 +229,8 @@ export type ModelReply = {
   tool_calls: Array<ToolCall>,
   /** What it used. */
   usage: ModelUsage,
+  /** The model that answered, where the provider says it. */
+  served?: string,
 };
 
 /** One request. Content, order and sampling are the caller's; credentials are the client's. */
@@ -376,6 +378,8 @@ export type OfferedRun = {
   model: string | null,
   /** The models that were left before it, each with why. */
   left: Array<string>,
+  /** What it used, in words; none while there is nothing to say. */
+  used: string | null,
 };
 
 /** Asks for the same thing back. Both sides answer it; the doctor and the benches use it. */

@@ -33,14 +33,19 @@ impl Cap {
 #[serde(default)]
 pub struct Budget {
     /// One call of a model.
+    #[serde(skip_serializing_if = "Cap::is_none")]
     pub call: Cap,
     /// The run itself.
+    #[serde(skip_serializing_if = "Cap::is_none")]
     pub run: Cap,
     /// Everything that was asked for together: the run, or all members of its group.
+    #[serde(skip_serializing_if = "Cap::is_none")]
     pub tree: Cap,
     /// Everything that the session of the host asked for.
+    #[serde(skip_serializing_if = "Cap::is_none")]
     pub session: Cap,
     /// Everything of this user since midnight UTC, in all sessions.
+    #[serde(skip_serializing_if = "Cap::is_none")]
     pub day: Cap,
     /// So many dollars stand for a million tokens of a call whose price nobody knows, so that caps in money hold it too.
     pub assumed_usd_per_million: f64,

@@ -3,10 +3,10 @@
 use super::agents::AgentSettings;
 use super::resolve::{Origin, Resolved, resolve_settings};
 use crate::domain::{
-    AnswerTerms, Budget, Cap, Clocks, DegradationSettings, HistorySettings, HistoryStrategy, HistoryTerms, MiddleMode,
-    ModelNaming, ModelPool, ObservationSettings, OverflowSettings, Persistence, ResultTerms, Retrieval,
-    RetrievalEngine, RoutePreference, RouteSettings, RunTerms, ShortNewest, SkillModelPolicy, TierCeilings,
-    TraceTerms,
+    AnswerTerms, Budget, Cap, Clocks, DegradationSettings, HistorySettings, HistoryStrategy, HistoryTerms,
+    MiddleMode, ModelNaming, ModelPool, ObservationSettings, OverflowSettings, Persistence, ResultTerms,
+    Retrieval, RetrievalEngine, RoutePreference, RouteSettings, RunTerms, ShortNewest, SkillModelPolicy,
+    TierCeilings, TraceTerms,
 };
 
 use crate::model_mapping::map_model;
@@ -258,7 +258,8 @@ impl Reader<'_> {
 
     fn budget(&self) -> Budget {
         let cap = |whose: &str| {
-            let limit = |unit: &str| Some(self.number(&format!("budget.{whose}{unit}"))).filter(|max| *max > 0.0);
+            let limit =
+                |unit: &str| Some(self.number(&format!("budget.{whose}{unit}"))).filter(|max| *max > 0.0);
             Cap {
                 usd: limit("Usd"),
                 tokens: limit("Tokens").map(|max| max as u64),

@@ -329,7 +329,7 @@ fn sub_agent_calls(stage: &Stage) -> Vec<Value> {
                 .iter()
                 .map(|verdict| match verdict {
                     ToolVerdict::Pass => json!({"block": false}),
-                    ToolVerdict::Replace { overflow, .. } if overflow.is_empty() => {
+                    ToolVerdict::Replace { overflow: None, .. } => {
                         json!({"block": true, "kind": "legacy"})
                     }
                     ToolVerdict::Replace { .. } => json!({"block": true, "kind": "stored"}),

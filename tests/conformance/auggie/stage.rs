@@ -606,7 +606,7 @@ async fn use_tool(
         .expect("it may begin");
     let verdict = gate.review(&id, tool, payload).await;
     let overflow = match &verdict {
-        ToolVerdict::Replace { overflow, .. } => Some(overflow.clone()),
+        ToolVerdict::Replace { overflow, .. } => overflow.clone(),
         ToolVerdict::Pass => None,
     };
     world.sub_agent_calls.borrow_mut()[at].verdicts.push(verdict);

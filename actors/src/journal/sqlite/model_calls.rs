@@ -124,7 +124,10 @@ pub(super) fn prune(transaction: &Transaction<'_>, retention: &Retention) -> Res
     let runs_before = retention.acknowledged_before.min(retention.abandoned_before);
     let before = runs_before.0.saturating_sub(KEPT_MS);
     transaction
-        .execute("DELETE FROM model_calls WHERE at < ?1", [before])
+        .execute(
+            "DELETE FROM model_calls WHERE at < ?1",
+            [i64::try_from(before).unwrap_or(i64::MAX)],
+        )
         .map(drop)
         .map_err(read_failure)
 }

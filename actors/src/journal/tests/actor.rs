@@ -12,7 +12,8 @@ use crate::supervision::{
     BackoffSettings, Boundary, Child, Event, Observer, Port, Root, RootSettings, SupervisorSettings, Verdict,
     When, install_panic_hook, set_boundary_hook, supervisor,
 };
-use impresario_policies::domain::Step;
+use impresario_policies::budget::Scope;
+use impresario_policies::domain::{SessionId, Step};
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
 use std::future::Future;
@@ -28,6 +29,7 @@ struct Ports {
     commit: Port<Commit>,
     read_run: Port<ReadRun>,
     read_runs: Port<ReadRuns>,
+    spent: Port<ReadSpent>,
     claimable: Port<ReadClaimable>,
     claim: Port<ClaimRun>,
     keep: Port<KeepOverflow>,
@@ -44,6 +46,7 @@ async fn start(access: JournalAccess, observer: Option<Observer>) -> (Root, Port
         commit: child.port(),
         read_run: child.port(),
         read_runs: child.port(),
+        spent: child.port(),
         claimable: child.port(),
         claim: child.port(),
         keep: child.port(),
@@ -105,7 +108,7 @@ fn check<S: Future<Output = Outcome>>(story: impl Fn(JournalAccess) -> S) -> Out
 
 /// Asks everything once, and checks the answers, which are the same however often the journal dies meanwhile.
 async fn ask_everything(ports: &Ports) -> Outcome {
-    let written = rows(&run(2), [accepted(), Step::Admitted]);
+    let written = rows(&run(2), [accepted(), model_called(0.25), Step::Admitted]);
     let committed = ports
         .commit
         .ask_again(
@@ -115,7 +118,14 @@ async fn ask_everything(ports: &Ports) -> Outcome {
             SOON,
         )
         .await;
-    assert_eq!(committed?.map(|committed| committed.through), Ok(2));
+    assert_eq!(committed?.map(|committed| committed.through), Ok(3));
+    let spent = ReadSpent {
+        scope: Scope::Session(SessionId("session-a".into())),
+        since: UnixMillis(0),
+        assumed_usd_per_million: 1.0,
+    };
+    let spent = ports.spent.ask_again(spent, SOON).await??;
+    assert_eq!((spent.usd, spent.tokens), (0.25, 1_154));
     let content: OverflowContent = "kept".into();
     let kept = KeepOverflow {
         run: run(2),
@@ -159,7 +169,7 @@ async fn ask_everything(ports: &Ports) -> Outcome {
             SOON,
         )
         .await??;
-    assert_eq!(steps, [written[1].recorded()]);
+    assert_eq!(steps, [written[1].recorded(), written[2].recorded()]);
     let runs = ports
         .read_runs
         .ask_again(
@@ -169,7 +179,7 @@ async fn ask_everything(ports: &Ports) -> Outcome {
             SOON,
         )
         .await??;
-    assert_eq!(runs.iter().map(|run| run.steps).collect::<Vec<_>>(), [2, 1]);
+    assert_eq!(runs.iter().map(|run| run.steps).collect::<Vec<_>>(), [3, 1]);
     let retention = Retention {
         acknowledged_before: UnixMillis(u64::MAX),
         abandoned_before: UnixMillis(u64::MAX),

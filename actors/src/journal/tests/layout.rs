@@ -3,16 +3,20 @@
 
 use super::samples::*;
 use impresario_policies::domain::{
-    AttemptNumber, Briefing, CutTool, DegradationSettings, GroupMember, HistorySettings, HistoryStrategy,
-    HistoryTerms, Inherited, MiddleMode, ModelChoice, ModelNaming, ModelPool, ObservationSettings,
-    OverflowSettings, Reason, ReasonCode, Replay, ResultTerms, Retrieval, RetrievalEngine, RouteDecision,
-    RoutePreference, RouteSettings, RouteSource, RoutingTerms, RunTerms, ShortNewest, SkillModelPolicy, Step,
-    Subtask, Surroundings, Tier, TierCeilings, TraceOutcome, TraceTerms, TraceVerdict, Verdict, WhatToRun,
+    AttemptNumber, Briefing, Budget, Caller, Cap, CutTool, DegradationSettings, GroupMember, HistorySettings,
+    HistoryStrategy, HistoryTerms, Inherited, MiddleMode, ModelCall, ModelChoice, ModelNaming, ModelPool,
+    ModelUsage, ObservationSettings, OverflowSettings, Reason, ReasonCode, Replay, ResultTerms, Retrieval,
+    RetrievalEngine, RouteDecision, RoutePreference, RouteSettings, RouteSource, RoutingTerms, RunTerms,
+    ShortNewest, SkillModelPolicy, Step, Subtask, Surroundings, Tier, TierCeilings, TraceOutcome, TraceTerms,
+    TraceVerdict, Verdict, WhatToRun,
 };
 use std::time::Duration;
 
 /// One line a step, of every layout, the newest last. A layout is never changed: a new one gets a file of its own.
-const LAYOUTS: &[(&str, &str)] = &[("steps-1.jsonl", include_str!("../fixtures/steps-1.jsonl"))];
+const LAYOUTS: &[(&str, &str)] = &[
+    ("steps-1.jsonl", include_str!("../fixtures/steps-1.jsonl")),
+    ("steps-2.jsonl", include_str!("../fixtures/steps-2.jsonl")),
+];
 
 /// Every kind of step, with everything said that can be said.
 fn everything() -> Vec<Step> {
@@ -75,6 +79,15 @@ fn everything() -> Vec<Step> {
             summary: "cargo test".into(),
             arguments: Some("{\"command\":\"cargo test\"}".into()),
             replay: Replay::Safe,
+        },
+        Step::ModelCalled {
+            call: Box::new(ModelCall {
+                by: Caller::Judge { pass: 2 },
+                requested: "a/one".into(),
+                served: None,
+                used: None,
+                reserved: ModelUsage::default(),
+            }),
         },
         Step::ParkRequested {
             reason: reason.clone(),
@@ -173,6 +186,22 @@ fn terms() -> RunTerms {
                 traces_max: 40,
             }),
         },
+        budget: Budget {
+            call: Cap {
+                usd: None,
+                tokens: Some(200_000),
+            },
+            run: Cap {
+                usd: Some(2.5),
+                tokens: None,
+            },
+            day: Cap {
+                usd: Some(100.0),
+                tokens: None,
+            },
+            assumed_usd_per_million: 1.0,
+            ..Budget::default()
+        },
         log_prompt_prefix: true,
         inherited: Some(Box::new(Inherited {
             verdict: Some(Verdict::default()),
@@ -195,6 +224,10 @@ fn a_step_stands_on_disk_as_the_newest_layout_says() -> Outcome {
         written.push('\n');
     }
     let (name, newest) = LAYOUTS.last().expect("a layout");
+    if std::env::var_os("UPDATE").is_some() {
+        let fixtures = concat!(env!("CARGO_MANIFEST_DIR"), "/src/journal/fixtures");
+        return Ok(std::fs::write(format!("{fixtures}/{name}"), written)?);
+    }
     for (line, (is, was)) in written.lines().zip(newest.lines()).enumerate() {
         assert_eq!(is, was, "line {} of {name}: this would be a new layout", line + 1);
     }

@@ -3,9 +3,9 @@
 use crate::gateways::UnixMillis;
 use crate::journal::{JournalError, OverflowEntry, Row, RuntimeId, RuntimeIdentity};
 use impresario_policies::domain::{
-    AttemptEnding, AttemptNumber, Brief, Briefing, Clocks, Containment, GroupId, GroupMember, ModelFault,
-    ModelUsage, Origin, Persistence, Proof, Reason, ReasonCode, Replay, RunId, RunRequest, RunTerms,
-    SessionId, Step, TerminalState, Verdict, WhatToRun,
+    AttemptEnding, AttemptNumber, Brief, Briefing, Caller, Clocks, Containment, GroupId, GroupMember,
+    ModelCall, ModelFault, ModelUsage, Origin, Persistence, Proof, Reason, ReasonCode, Replay, RunId,
+    RunRequest, RunTerms, SessionId, Step, TerminalState, Verdict, WhatToRun,
 };
 
 pub type Outcome = Result<(), Box<dyn std::error::Error>>;
@@ -152,6 +152,30 @@ pub fn tool_ended(attempt: u32, call: &str) -> Step {
     }
 }
 
+pub fn model_called(usd: f64) -> Step {
+    let used = ModelUsage {
+        input: 120,
+        output: 30,
+        cache_read: 1_000,
+        cache_write: 4,
+        cost_usd: Some(usd),
+    };
+    Step::ModelCalled {
+        call: Box::new(ModelCall {
+            by: Caller::SubAgent {
+                attempt: AttemptNumber(1),
+            },
+            requested: "a/one".into(),
+            served: Some("one-2026".into()),
+            used: Some(used),
+            reserved: ModelUsage {
+                output: 1_000,
+                ..used
+            },
+        }),
+    }
+}
+
 pub fn tool_indeterminate(attempt: u32, call: &str) -> Step {
     Step::ToolIndeterminate {
         attempt: AttemptNumber(attempt),
@@ -204,6 +228,7 @@ pub fn whole_run() -> Vec<Step> {
             resumes_session: false,
         },
         Step::AttemptActive { attempt },
+        model_called(0.0125),
         tool_started(1, "a"),
         tool_ended(1, "a"),
         tool_started(1, "b"),

@@ -5,8 +5,8 @@ use super::tools::{ToolOutcome, Toolbox};
 use super::{EmbeddedParts, session_file};
 use crate::context::local::HeavyWork;
 use crate::gateways::{
-    AttemptRequest, CallAsked, EndFacts, ModelError, ModelMessage, ModelReply, ModelRequest, ModelRole, ModelUsage,
-    Overrun, RunnerEvent, RunnerEvents, ToolCall, ToolGate, ToolVerdict,
+    AttemptRequest, CallAsked, EndFacts, ModelError, ModelMessage, ModelReply, ModelRequest, ModelRole,
+    ModelUsage, Overrun, RunnerEvent, RunnerEvents, ToolCall, ToolGate, ToolVerdict,
 };
 use impresario_policies::attempt_ending::says_its_status;
 use impresario_policies::domain::Replay;

@@ -1,7 +1,7 @@
 use super::{EmbeddedParts, EmbeddedRunner, EmbeddedTool, RegisteredTool, ToolContext, session_file};
 use crate::context::local::{HeavyWork, LocalContextEngine, SearchLimits};
 use crate::gateways::{
-    AttemptHandle, AttemptRequest, ContextEngine, EndFacts, ModelClient, ModelError, ModelReply,
+    AttemptHandle, AttemptRequest, CallAsked, ContextEngine, EndFacts, ModelClient, ModelError, ModelReply,
     ModelRequest, ModelRole, ModelUsage, RetrievalRequest, Retrieved, RunnerEvent, SubAgentRunner, ToolCall,
     ToolDefinition, ToolGate, ToolVerdict,
 };
@@ -76,6 +76,10 @@ struct RecordingGate {
 
 #[async_trait(?Send)]
 impl ToolGate for RecordingGate {
+    async fn calling(&self, _: CallAsked) -> Result<(), String> {
+        Ok(())
+    }
+
     async fn starting(&self, call: &str, tool: &str, _: &str, _: &str, replay: Replay) -> Result<(), String> {
         self.seen
             .borrow_mut()
@@ -94,7 +98,7 @@ impl ToolGate for RecordingGate {
         }
         ToolVerdict::Replace {
             text: "too large".to_string(),
-            overflow: "overflow_1".to_string(),
+            overflow: Some("overflow_1".to_string()),
         }
     }
 

@@ -65,7 +65,8 @@ impl Conversation {
         let rest = self.last.text.strip_prefix(streamed.as_str());
         Some(EndedMessage {
             text_not_streamed: rest.unwrap_or_default().to_string(),
-            served: wire::text(message.response_model).map(|model| up_to(&model, MODEL_BYTES_MAX).to_string()),
+            served: wire::text(message.response_model)
+                .map(|model| up_to(&model, MODEL_BYTES_MAX).to_string()),
             used: usage_of(&message).or_else(|| (!self.was_cut_off()).then(ModelUsage::default)),
             calls: wire::count_blocks(message.content, "toolCall"),
         })
