@@ -63,7 +63,7 @@ impl Purse {
     fn ask_of(&self, reserved: &ModelUsage) -> Result<(Option<ReserveCall>, bool), OverBudget> {
         let allowance = self.allowance.borrow();
         let want = Spent::of(reserved, allowance.assumed_usd_per_million);
-        let conclude = match allowance.decide_call(want) {
+        let conclude = match allowance.decide_call(want, self.under_way(&allowance)) {
             CallDecision::Make { conclude } => conclude,
             CallDecision::Refuse(why) => return Err(OverBudget(why)),
         };
@@ -73,6 +73,15 @@ impl Purse {
             assumed_usd_per_million: allowance.assumed_usd_per_million,
         });
         Ok((ask, conclude))
+    }
+
+    /// A runner that goes on at once asks for its next call before we have heard what the last one took.
+    fn under_way(&self, allowance: &Allowance) -> Spent {
+        let open = self.open.borrow();
+        let reserved = open
+            .iter()
+            .map(|open| Spent::of(&open.reserved, allowance.assumed_usd_per_million));
+        reserved.fold(Spent::default(), Spent::plus)
     }
 
     async fn ask_ledger(&self, ask: ReserveCall) -> Result<Reservation, OverBudget> {

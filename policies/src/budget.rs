@@ -62,12 +62,45 @@ impl Spent {
         cap.usd.is_some_and(|usd| self.usd > usd) || cap.tokens.is_some_and(|tokens| self.tokens > tokens)
     }
 
-    /// For people.
-    fn words(self, cap: &Cap) -> String {
-        match cap.usd {
-            Some(_) => format!("${:.4}", self.usd),
-            None => format!("{} tokens", self.tokens),
+    fn words(self, unit: Unit) -> String {
+        match unit {
+            Unit::Usd => format!("${:.4}", self.usd),
+            Unit::Tokens => format!("{} tokens", self.tokens),
         }
+    }
+}
+
+/// In what a cap is exceeded.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Unit {
+    Usd,
+    Tokens,
+}
+
+impl Unit {
+    /// Of a cap that `all` exceeds.
+    fn exceeded(cap: &Cap, all: Spent) -> Self {
+        match cap.usd {
+            Some(usd) if all.usd > usd => Self::Usd,
+            Some(_) | None => Self::Tokens,
+        }
+    }
+
+    fn cap_words(self, cap: &Cap) -> String {
+        match self {
+            Self::Usd => format!("${}", cap.usd.unwrap_or_default()),
+            Self::Tokens => format!("{} tokens", cap.tokens.unwrap_or_default()),
+        }
+    }
+
+    /// The settings that say it.
+    fn settings(self, whose: &[&str]) -> String {
+        let unit = match self {
+            Self::Usd => "Usd",
+            Self::Tokens => "Tokens",
+        };
+        let named = whose.iter().map(|whose| format!("budget.{whose}{unit}"));
+        named.collect::<Vec<_>>().join(" or ")
     }
 }
 
@@ -131,24 +164,28 @@ impl Allowance {
         }
     }
 
-    /// Whether a call that takes `want` may begin, as far as the run alone is concerned.
-    pub fn decide_call(&self, want: Spent) -> CallDecision {
+    /// Whether a call that takes `want` may begin, as far as the run alone is concerned. Calls before it that are not
+    /// settled yet, `under_way`, count as spent.
+    pub fn decide_call(&self, want: Spent, under_way: Spent) -> CallDecision {
+        let spent = self.spent.plus(under_way);
         if want.exceeds(&self.call) {
+            let unit = Unit::exceeded(&self.call, want);
             return CallDecision::Refuse(format!(
-                "the next call would take about {}, and one call may take {} (budget.callUsd, budget.callTokens)",
-                want.words(&self.call),
-                cap_words(&self.call)
+                "the next call would take about {}, and one call may take {} ({})",
+                want.words(unit),
+                unit.cap_words(&self.call),
+                unit.settings(&["call"])
             ));
         }
-        match room(&self.run, self.spent, Spent::default(), want) {
+        match room(&self.run, spent, Spent::default(), want) {
             Room::Fits | Room::AfterOthers => CallDecision::Make {
-                conclude: is_to_conclude(&self.run, self.spent.plus(want)),
+                conclude: is_to_conclude(&self.run, spent.plus(want)),
             },
             Room::Spent => CallDecision::Refuse(describe_spent(
                 "this run",
-                "budget.runUsd or budget.treeUsd",
+                &["run", "tree"],
                 &self.run,
-                self.spent,
+                spent,
                 want,
             )),
         }
@@ -248,30 +285,23 @@ impl Limit {
     /// Why a call does not fit into it.
     pub fn describe_spent(&self, spent: Spent, want: Spent) -> String {
         let (whose, setting) = match &self.scope {
-            Scope::Tree(_) => ("its group", "budget.tree"),
-            Scope::Session(_) => ("this session", "budget.sessionUsd"),
-            Scope::Day => ("today (UTC)", "budget.dayUsd"),
+            Scope::Tree(_) => ("its group", "tree"),
+            Scope::Session(_) => ("this session", "session"),
+            Scope::Day => ("today (UTC)", "day"),
         };
-        describe_spent(whose, setting, &self.cap, spent, want)
+        describe_spent(whose, &[setting], &self.cap, spent, want)
     }
 }
 
-fn describe_spent(whose: &str, setting: &str, cap: &Cap, spent: Spent, want: Spent) -> String {
+fn describe_spent(whose: &str, settings: &[&str], cap: &Cap, spent: Spent, want: Spent) -> String {
+    let unit = Unit::exceeded(cap, spent.plus(want));
     format!(
-        "{} of {} is spent for {whose}, and the next call would take about {} ({setting})",
-        spent.words(cap),
-        cap_words(cap),
-        want.words(cap)
+        "{} of {} is spent for {whose}, and the next call would take about {} ({})",
+        spent.words(unit),
+        unit.cap_words(cap),
+        want.words(unit),
+        unit.settings(settings)
     )
-}
-
-fn cap_words(cap: &Cap) -> String {
-    match (cap.usd, cap.tokens) {
-        (Some(usd), Some(tokens)) => format!("${usd} or {tokens} tokens"),
-        (Some(usd), None) => format!("${usd}"),
-        (None, Some(tokens)) => format!("{tokens} tokens"),
-        (None, None) => "anything".to_string(),
-    }
 }
 
 /// The model that answered is another one than the one that was asked for. A dated name of the same model is the same.

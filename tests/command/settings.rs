@@ -567,7 +567,13 @@ fn what_is_set_about_history_answers_budgets_and_logs_is_in_the_request() {
     assert_eq!(terms, expected);
     assert!(terms.routing.unwrap().surface_decision);
     let by_default = ordered(&set("{}"), "", Some("a/one")).unwrap().terms;
+    let money = by_default.budget;
+    assert_eq!(
+        (money.tree.usd, money.day.usd, money.run.usd),
+        (Some(10.0), Some(100.0), None)
+    );
     let expected = RunTerms {
+        budget: money,
         routing: by_default.routing.clone(),
         trace: by_default.trace,
         surroundings: by_default.surroundings.clone(),
