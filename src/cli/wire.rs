@@ -7,7 +7,8 @@ use impresario_actors::worktrees::{Applied, WorktreeEntry};
 use impresario_policies::agents::Routing;
 use impresario_policies::costs::Cost;
 use impresario_policies::domain::{
-    Isolation, ModelCall, ModelUsage, Reason, ReasoningEffort, RunId, RunState, SessionId, Step, TraceVerdict, WhatToRun,
+    Isolation, ModelCall, ModelUsage, Reason, ReasoningEffort, RunId, RunState, SessionId, Step,
+    TraceVerdict, WhatToRun,
 };
 use impresario_policies::execution_route::tier_word;
 use impresario_policies::overview::SeenRun;

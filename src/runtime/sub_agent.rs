@@ -5,7 +5,8 @@ use crate::skills::SpawnSettings;
 use impresario_actors::journal::RuntimeId;
 use impresario_policies::agents::AgentDefinition;
 use impresario_policies::domain::{
-    Budget, CutTool, Isolation, Origin, OverflowSettings, Reason, Retrieval, RunId, RunRequest, SessionId, TraceTerms,
+    Budget, CutTool, Isolation, Origin, OverflowSettings, Reason, Retrieval, RunId, RunRequest, SessionId,
+    TraceTerms,
 };
 pub use impresario_policies::offline::OFFLINE_MODEL;
 pub use impresario_policies::run_request::{EMBEDDED_RUNNER, PI_RUNNER};

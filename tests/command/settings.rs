@@ -5,9 +5,9 @@ use impresario::settings::{Settings, SettingsPlaces};
 use impresario::skills::{SpawnSettings, resolve};
 use impresario_actors::messages::session::SkillOrder;
 use impresario_policies::domain::{
-    AnswerTerms, Briefing, Budget, Cap, DegradationSettings, HistorySettings, HistoryStrategy, HistoryTerms, MiddleMode,
-    ObservationSettings, PromptMode, Reason, ReasonCode, RunRequest, RunTerms, ShortNewest, TierCeilings,
-    TraceTerms,
+    AnswerTerms, Briefing, Budget, Cap, DegradationSettings, HistorySettings, HistoryStrategy, HistoryTerms,
+    MiddleMode, ObservationSettings, PromptMode, Reason, ReasonCode, RunRequest, RunTerms, ShortNewest,
+    TierCeilings, TraceTerms,
 };
 
 use impresario_policies::model_choice::{ChoiceDecision, choose_models};

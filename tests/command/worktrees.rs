@@ -151,6 +151,7 @@ impl ModelClient for Script {
             text,
             tool_calls,
             usage: ModelUsage::default(),
+            served: None,
         })
     }
 }

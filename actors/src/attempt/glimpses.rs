@@ -36,7 +36,7 @@ impl Glimpses {
                 rested
             }
             RunnerEvent::RetryAnnounced { .. } => true,
-            RunnerEvent::Used(_) | RunnerEvent::ToolStarted { .. } | RunnerEvent::ToolEnded { .. } => {
+            RunnerEvent::Called { .. } | RunnerEvent::ToolStarted { .. } | RunnerEvent::ToolEnded { .. } => {
                 self.unshown
             }
             RunnerEvent::Active | RunnerEvent::Alive | RunnerEvent::Unread { .. } | RunnerEvent::Ended(_) => {
@@ -74,7 +74,7 @@ impl Glimpses {
             | RunnerEvent::Text { .. }
             | RunnerEvent::ToolStarted { .. }
             | RunnerEvent::ToolEnded { .. }
-            | RunnerEvent::Used(_)
+            | RunnerEvent::Called { .. }
             | RunnerEvent::Ended(_) => self.waits = None,
         }
     }
@@ -90,7 +90,10 @@ mod tests {
     }
 
     fn used() -> RunnerEvent {
-        RunnerEvent::Used(ModelUsage::default())
+        RunnerEvent::Called {
+            served: None,
+            used: Some(ModelUsage::default()),
+        }
     }
 
     #[tokio::test(start_paused = true)]

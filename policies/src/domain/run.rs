@@ -1,8 +1,8 @@
 //! A run and the steps it takes. The journal holds these; everything else is a projection of them.
 
 use super::{
-    AttemptEnding, AttemptNumber, Brief, ModelCall, ModelChoice, ModelFault, ModelUsage, Patch, RunId, RunRequest,
-    SessionId, TraceVerdict, Verdict, Worktree,
+    AttemptEnding, AttemptNumber, Brief, ModelCall, ModelChoice, ModelFault, ModelUsage, Patch, RunId,
+    RunRequest, SessionId, TraceVerdict, Verdict, Worktree,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

@@ -3,7 +3,8 @@
 //! Every group has the default that holds where nobody said anything, so that a request of an older journal is read.
 
 use super::{
-    Budget, Inherited, Isolation, ModelFamily, PromptMode, ReasoningEffort, RouteDecision, RouteSettings, Tier,
+    Budget, Inherited, Isolation, ModelFamily, PromptMode, ReasoningEffort, RouteDecision, RouteSettings,
+    Tier,
 };
 
 use serde::{Deserialize, Serialize};

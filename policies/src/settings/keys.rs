@@ -269,7 +269,7 @@ pub const AGENT_KEYS: [Key; 11] = [
         .note("as model"),
     key("reasoningEffort", Word(&ReasoningEffort::WORDS), "", Outside, "how much its model thinks")
         .note("in nested Pi, and at providers of OpenAI's kind, Google and Ollama"),
-    key("temperature", Number { min: 0.0, max: 2.0 }, "", Free, "its sampling temperature"),
+    key("temperature", number(0.0, 2.0), "", Free, "its sampling temperature"),
     key("timeoutMs", int(1, 3_600_000), "", Limit, "time for a run of it, over totalTimeoutMs"),
     key("inactivityTimeoutMs", int(5_000, 600_000), "", Limit, "time without an event of it"),
     key("allowedTools", Texts, "", Outside, "its tools, and nothing else"),
