@@ -16,8 +16,8 @@ use impresario_actors::supervision::{Event, Root, RootSettings, SupervisorSettin
 use impresario_policies::admission::AdmissionSettings;
 use impresario_policies::domain::*;
 use impresario_policies::domain::{
-    DegradationSettings, ModelNaming, ModelPool, ObservationSettings, RoutePreference, RouteSettings,
-    SkillModelPolicy,
+    Budget, Cap, DegradationSettings, ModelNaming, ModelPool, ObservationSettings, RoutePreference,
+    RouteSettings, SkillModelPolicy,
 };
 
 use impresario_policies::model_choice::{ChoiceDecision, choose_models};
@@ -358,6 +358,32 @@ async fn perform(
     };
     sleep(Duration::from_millis(5)).await;
     say(RunnerEvent::Active).await;
+    let asked = CallAsked {
+        model: request.model.clone(),
+        bytes: 4_000,
+        tokens_max: 1_000,
+    };
+    if let Err(why) = gate.calling(asked).await {
+        let facts = EndFacts {
+            terminal_event: true,
+            over_budget: Some(why),
+            ..EndFacts::default()
+        };
+        say(RunnerEvent::Ended(facts)).await;
+        return;
+    }
+    sleep(Duration::from_millis(5)).await;
+    let used = ModelUsage {
+        input: 1_000,
+        output: 100,
+        cost_usd: Some(0.01),
+        ..ModelUsage::default()
+    };
+    say(RunnerEvent::Called {
+        served: None,
+        used: Some(used),
+    })
+    .await;
     let script = world.script.borrow().clone();
     for (place, act) in script.into_iter().enumerate() {
         match act {
@@ -482,6 +508,13 @@ pub fn session() -> SessionId {
     SessionId("s1".into())
 }
 
+fn dollars(usd: f64) -> Cap {
+    Cap {
+        usd: Some(usd),
+        tokens: None,
+    }
+}
+
 pub fn request() -> RunRequest {
     RunRequest {
         what: WhatToRun::Agent("explore".into()),
@@ -513,6 +546,11 @@ pub fn request() -> RunRequest {
         trace_directory: Some("traces".into()),
         group: None,
         terms: RunTerms {
+            budget: Budget {
+                run: dollars(5.0),
+                day: dollars(1_000.0),
+                ..Budget::default()
+            },
             routing: Some(routing()),
             trace: watched(),
             ..RunTerms::default()

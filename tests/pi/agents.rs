@@ -194,14 +194,14 @@ fn an_agent_that_spends_what_it_may_is_told_to_conclude_and_then_stopped() {
                 .and_usage(used)
                 .from_model("another-model")
         };
-        let script = delegating(turn, (0..12).map(|_| reading()));
+        let script = delegating(turn, (0..14).map(|_| reading()));
         let Some(stage) = Stage::set_with(version, "an agent that spends", script) else {
             return;
         };
         stage.sandbox.write_work_file("notes.txt", "nothing here\n");
         stage.sandbox.write_work_file(
             ".pi/settings.json",
-            r#"{"impresario": {"budget": {"runTokens": 30000}}}"#,
+            r#"{"impresario": {"budget": {"runTokens": 60000}}}"#,
         );
         let mut pi = stage.ready_rpc();
         prompt(&mut pi, "Now, please.");
@@ -214,9 +214,13 @@ fn an_agent_that_spends_what_it_may_is_told_to_conclude_and_then_stopped() {
         assert_eq!(pi.wait_for_end(PATIENCE), End::Exited(0));
 
         let asked = calls_of(&stage, "agent");
-        assert!(asked.len() <= 6, "six calls are all that fits: {}", asked.len());
+        assert!(
+            asked.len() <= 12,
+            "twelve calls are all that fits: {}",
+            asked.len()
+        );
         let told = |call: &&Call| call.body.to_string().contains("Conclude now");
-        assert!(!told(&&asked[3]), "not before four fifths are spent");
+        assert!(!told(&&asked[7]), "not before four fifths are spent");
         assert!(asked.last().as_ref().is_some_and(told), "and then at once");
         let run = stage.runs()[0]["run"].as_str().expect("a run").to_string();
         let shown = stage.impresario(&["runs", "show", &run, "--json"]);
