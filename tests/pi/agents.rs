@@ -234,7 +234,7 @@ fn an_agent_that_spends_what_it_may_is_told_to_conclude_and_then_stopped() {
         // Pi passes on which model answered since 0.87.
         let said = ended.to_string().contains("another-model answered");
         assert_eq!(said, version == Version::ALL[0], "{ended}");
-        stage.wait_for_states(&["parked"]);
+        assert_eq!(shown["state"], json!("parked"), "{shown}");
         stage.nothing_is_left();
     }
 }
