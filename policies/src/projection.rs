@@ -330,7 +330,15 @@ impl RunProjection {
         others
     }
 
-    /// What it used: actor, judge and its attempts.
+    fn used_in_calls_of(&self, attempt: AttemptNumber) -> ModelUsage {
+        let by = Caller::SubAgent { attempt };
+        let calls = self.calls.iter().filter(|call| call.by == by);
+        calls
+            .filter_map(|call| call.used)
+            .fold(ModelUsage::default(), ModelUsage::plus)
+    }
+
+    /// What it used: actor, judge and its attempts, of one under way what its calls used.
     pub fn used(&self) -> RunUsage {
         let mut used = RunUsage::default();
         for call in self
@@ -343,11 +351,13 @@ impl RunProjection {
                 None => used.calls_uncounted += 1,
             }
         }
-        for ended in self.attempts.iter().filter_map(|attempt| attempt.ended.as_ref()) {
-            match ended.used {
-                Some(of_attempt) => used.counted = used.counted.plus(of_attempt),
-                None => used.attempts_uncounted += 1,
-            }
+        for attempt in &self.attempts {
+            let told = attempt.ended.as_ref().map(|ended| ended.used);
+            used.counted = used.counted.plus(match told {
+                Some(Some(of_attempt)) => of_attempt,
+                Some(None) | None => self.used_in_calls_of(attempt.number),
+            });
+            used.attempts_uncounted += usize::from(told == Some(None));
         }
         used
     }
