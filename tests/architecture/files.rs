@@ -138,6 +138,10 @@ fn every_stage_that_leaves_a_journal_is_audited() {
             "tests/command/memory_server.rs",
             "it keeps results for another host, and no runs",
         ),
+        (
+            "tests/conformance/blackbytes/agents.rs",
+            "it has agents listed, and none of them asked",
+        ),
     ];
     hold(
         "whatever leaves a journal in a test holds an Audit (tests/audit)",
