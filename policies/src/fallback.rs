@@ -189,12 +189,12 @@ fn tool_indeterminate() -> Reason {
     }
 }
 
-/// The nested session is kept: a person can raise the cap and let it go on.
+/// The nested session is kept: a person decides whether it is worth more.
 fn over_budget(facts: &FallbackFacts) -> Reason {
     let Reason { code, message } = reason_of(facts);
     Reason {
         code,
-        message: format!("{message} With a higher cap it can be resumed."),
+        message: format!("{message} Resumed, it has its own cap anew; those of its session and the day hold."),
     }
 }
 

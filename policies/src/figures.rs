@@ -51,6 +51,14 @@ pub fn token_words(tokens: u64) -> String {
     }
 }
 
+/// `1 call`, `2 calls`.
+pub fn calls_words(calls: u64) -> String {
+    match calls {
+        1 => "1 call".into(),
+        calls => format!("{calls} calls"),
+    }
+}
+
 /// With so many decimals; what lies in the middle goes up, where the standard library goes to the even digit.
 fn rounded(value: f64, decimals: usize) -> String {
     // No number that is rounded here has more digits before it can be told from the middle.
@@ -73,6 +81,11 @@ fn rounded(value: f64, decimals: usize) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn one_call_is_one() {
+        assert_eq!([0, 1, 2].map(calls_words), ["0 calls", "1 call", "2 calls"]);
+    }
 
     #[test]
     fn times_are_as_short_as_they_stay_telling() {

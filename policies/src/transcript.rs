@@ -87,7 +87,7 @@ pub fn write_transcript(facts: &TranscriptFacts<'_>) -> Transcript {
         }
     }
     let is_over = projection.ended.is_some();
-    if !is_over && !facts.words.trim().is_empty() {
+    if !is_over && !page.says_last(facts.words) {
         page.say("sub-agent, now", facts.words, usize::MAX);
     }
     page.end(&projection);
@@ -210,6 +210,17 @@ impl Page {
         if let Some(answer) = run.answer.as_deref() {
             self.say("answer", answer, usize::MAX);
         }
+    }
+
+    /// These words stand there already: the message they belong to is finished, and nothing was said since.
+    fn says_last(&self, words: &str) -> bool {
+        let mut lines = self.lines.iter().rev();
+        let words = words.trim_end().lines().rev();
+        words.into_iter().all(|word| {
+            lines
+                .next()
+                .is_some_and(|line| line.trim_start() == word.trim_start())
+        })
     }
 
     fn say(&mut self, who: &str, text: &str, lines_max: usize) {

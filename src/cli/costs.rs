@@ -9,6 +9,7 @@ use impresario_actors::gateways::{SystemWallClock, UnixMillis, WallClock};
 use impresario_actors::journal::JournalReader;
 use impresario_policies::costs::{Cost, CostBy, add_up};
 use impresario_policies::domain::WhatToRun;
+use impresario_policies::figures::calls_words;
 use impresario_policies::utc_date::utc_day;
 use std::process::ExitCode;
 
@@ -83,10 +84,7 @@ fn name(sum: &Cost) -> String {
 }
 
 fn line(name: &str, sum: &Cost, width: usize) -> String {
-    let calls = match sum.calls {
-        1 => "1 call".to_string(),
-        calls => format!("{calls} calls"),
-    };
+    let calls = calls_words(sum.calls);
     let noted = [
         (sum.unpriced, "without a known price"),
         (sum.estimated, "cut off, reckoned"),

@@ -158,11 +158,24 @@ fn print_patch(entry: &WorktreeEntry) -> Result<ExitCode, Failure> {
     Ok(ExitCode::SUCCESS)
 }
 
+fn files_words(files: usize) -> String {
+    match files {
+        1 => "1 file".into(),
+        files => format!("{files} files"),
+    }
+}
+
 fn say_applied(entry: &WorktreeEntry, applied: &Applied, only_looked: bool, json: bool) -> ExitCode {
     let text = match applied {
         _ if json => applied_line(&entry.run, applied, only_looked),
-        Applied::Files(files) if only_looked => format!("it can be applied: {files} files would change"),
-        Applied::Files(files) => format!("applied: {files} files changed in {}", entry.workspace.display()),
+        Applied::Files(files) if only_looked => {
+            format!("it can be applied: {} would change", files_words(*files))
+        }
+        Applied::Files(files) => format!(
+            "applied: {} changed in {}",
+            files_words(*files),
+            entry.workspace.display()
+        ),
         Applied::Already => "nothing to do: every file is as the patch wants it".to_string(),
         Applied::Conflicts(conflicts) => {
             format!(

@@ -48,6 +48,9 @@ pub fn ours(function: &str, case: &Case, ours: &Answer) -> Option<&'static str> 
                 case.get("max").as_number().is_some_and(|max| max <= 0.0) && ours_is(ours, case.text("text"))
             }),
         ],
+        "roi_summary" => &[("the journal keeps more than a hundred", |case, _| {
+            case.get("entries").get("$fill").is_some()
+        })],
         "failure_stderr_class" => &[(
             "a start that failed is tried on the next model, whatever stderr says",
             |case, ours| {

@@ -3,6 +3,7 @@
 mod agents;
 mod differences;
 mod fallback;
+mod figures;
 mod runner;
 mod settings;
 mod texts;
@@ -29,6 +30,8 @@ pub fn functions() -> Vec<Function> {
             runner::class_covered,
         ),
         ("fallback_plan", fallback::fallback_plan, fallback::plan_covered),
+        ("format_cost", figures::format_cost, Json::clone),
+        ("format_duration", figures::format_duration, Json::clone),
         ("model_family", texts::model_family_of, Json::clone),
         ("nested_argv", runner::nested_argv, runner::argv_covered),
         ("nested_run", runner::nested_run, runner::run_covered),
@@ -39,6 +42,7 @@ pub fn functions() -> Vec<Function> {
             agents::variant_covered,
         ),
         ("reasoning_effort", texts::reasoning_effort, Json::clone),
+        ("roi_summary", figures::roi_summary, figures::summary_covered),
         ("routing", agents::routing, Json::clone),
         ("settings_load", settings::settings_load, settings::load_covered),
         (
