@@ -194,7 +194,9 @@ fn over_budget(facts: &FallbackFacts) -> Reason {
     let Reason { code, message } = reason_of(facts);
     Reason {
         code,
-        message: format!("{message} Resumed, it has its own cap anew; those of its session and the day hold."),
+        message: format!(
+            "{message} Resumed, it has its own cap anew; those of its session and the day hold."
+        ),
     }
 }
 

@@ -48,6 +48,11 @@ pub fn ours(function: &str, case: &Case, ours: &Answer) -> Option<&'static str> 
                 case.get("max").as_number().is_some_and(|max| max <= 0.0) && ours_is(ours, case.text("text"))
             }),
         ],
+        "format_cost" => &[("a price is written in digits", |case, _| {
+            value(&case.expected)
+                .as_str()
+                .is_some_and(|price| price.contains("e+"))
+        })],
         "roi_summary" => &[("the journal keeps more than a hundred", |case, _| {
             case.get("entries").get("$fill").is_some()
         })],

@@ -67,7 +67,7 @@ pub struct Message<'a> {
     pub raw_stop_reason: Option<&'a RawValue>,
     pub error_message: Option<&'a RawValue>,
     pub usage: Option<&'a RawValue>,
-    /// The model that answered, where the provider says it (Pi 0.87).
+    /// The model that answered, where the provider says it.
     pub response_model: Option<&'a RawValue>,
 }
 
