@@ -10,6 +10,7 @@ use impresario::{Outcome, Runtime, SubAgent};
 use serde_json::{Value, json};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 use tempfile::TempDir;
 
 /// Every call costs this, whatever it is.
@@ -22,12 +23,20 @@ struct Spender {
     told: Arc<Mutex<Vec<u32>>>,
     served: Option<&'static str>,
     answers_at: u32,
+    /// A call takes so long.
+    takes: Duration,
+    under_way: Arc<AtomicU32>,
+    under_way_max: Arc<AtomicU32>,
 }
 
 #[async_trait(?Send)]
 impl ModelClient for Spender {
     async fn complete(&self, request: ModelRequest) -> Result<ModelReply, ModelError> {
         let call = self.calls.fetch_add(1, Ordering::SeqCst) + 1;
+        let under_way = self.under_way.fetch_add(1, Ordering::SeqCst) + 1;
+        self.under_way_max.fetch_max(under_way, Ordering::SeqCst);
+        tokio::time::sleep(self.takes).await;
+        self.under_way.fetch_sub(1, Ordering::SeqCst);
         let last = request.messages.last().map(|message| message.text.as_str());
         if last.is_some_and(|text| text.contains("Conclude now")) {
             self.told.lock().expect("told").push(call);
@@ -198,4 +207,57 @@ async fn every_call_stands_in_the_journal_with_the_model_that_answered() {
         [("house/dear", "dear-mini")]
     );
     assert_eq!(outcome.projection.used().counted.cost_usd, Some(3.0 * PRICE));
+}
+
+/// What a first call of such a sub-agent is reckoned with, and what it takes, in tokens.
+async fn first_call(runtime: &Runtime) -> (u64, u64) {
+    let outcome = run(runtime, spending("Look 0.").max_usd(0.5)).await;
+    let call = outcome.projection.calls.first().expect("a call").clone();
+    (call.reserved.tokens(), call.counted().tokens())
+}
+
+fn in_a_session(tokens: u64, sub_agent: SubAgent) -> SubAgent {
+    let session = Cap {
+        usd: None,
+        tokens: Some(tokens),
+    };
+    let budget = Budget {
+        session,
+        ..Budget::default()
+    };
+    sub_agent.session("together").budget(budget)
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn no_more_calls_are_under_way_than_fit_together() {
+    let place = Place::new();
+    let model = Spender {
+        takes: Duration::from_millis(100),
+        ..Spender::default()
+    };
+    let runtime = runtime(&place, &model).await;
+    let (reckoned, _) = first_call(&runtime).await;
+    model.under_way_max.store(0, Ordering::SeqCst);
+    let five = (1..=5).map(|at| {
+        let sub_agent = in_a_session(reckoned * 5 / 2, spending(&format!("Look {at}.")));
+        run(&runtime, sub_agent)
+    });
+    futures_util::future::join_all(five).await;
+    let most = model.under_way_max.load(Ordering::SeqCst);
+    assert!(most <= 2, "{most} at once");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_was_set_aside_and_not_needed_can_be_spent_by_the_next_call() {
+    let place = Place::new();
+    let mut model = Spender::default();
+    let (reckoned, took) = first_call(&runtime(&place, &model).await).await;
+    model.calls = Arc::default();
+    model.answers_at = 6;
+    let place = Place::new();
+    let runtime = runtime(&place, &model).await;
+    let cap = 6 * took + 2_200;
+    assert!(cap < 6 * reckoned, "{reckoned} {took}");
+    let outcome = run(&runtime, in_a_session(cap, spending("Look."))).await;
+    assert_eq!(outcome.state, TerminalState::Succeeded, "{:?}", outcome.reason);
 }

@@ -44,7 +44,8 @@ fn a_fallback_is_said_while_it_happens_and_in_the_result() {
             .to_owned();
         let why = "On mock/mock-1, the model could not be reached: 529";
         assert!(
-            text.starts_with("Skill demo succeeded (run ") && text.contains(", on mock/mock-other)"),
+            text.starts_with("Skill demo succeeded (run ")
+                && text.contains(", on mock/mock-other; 300 tokens in, 30 out, $"),
             "{text}"
         );
         assert!(text.contains("Task: look around") && text.contains(why), "{text}");
