@@ -58,7 +58,7 @@ test("a runtime is started, greeted, and ends when its input does", async () => 
 test("a runtime that is killed is started again, and one notice says so", async () => {
   const { runtime, connected, lost } = start({ FAKE_STATE: join(directory, "killed.json") });
   const connection = await runtime.ready(5000);
-  const accepted = await connection?.ask("skill.run", { session: "s", request: "r", name: "crash", agent: false, context: null, task: "", hosts_form: false, listed: [], delegated: false }, { holds: true });
+  const accepted = await connection?.ask("skill.run", { session: "s", request: "r", name: "crash", agent: false, context: null, task: "", hosts_form: false, listed: [], delegated: false, isolated: false }, { holds: true });
   assert.ok(accepted?.ok);
   await until("the runtime is back", () => connected.length === 2);
   assert.deepEqual(connected, [false, true]);
