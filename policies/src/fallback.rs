@@ -195,7 +195,7 @@ fn over_budget(facts: &FallbackFacts) -> Reason {
     Reason {
         code,
         message: format!(
-            "{message} Resumed, it has its own cap anew; those of its session and the day hold."
+            "{message} Resumed, it has its own cap anew, or another one with --max-usd and --max-tokens."
         ),
     }
 }

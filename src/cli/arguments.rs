@@ -488,10 +488,12 @@ Example:
         run: String,
     },
     /// Go on with a run that is parked or was cut off, as a new run that names it
-    #[command(after_help = format!("Example:\n  impresario runs resume 01kah3q\n\n{EXIT_CODES}"))]
+    #[command(after_help = format!("Examples:\n  impresario runs resume 01kah3q\n  impresario runs resume 01kah3q --max-usd 5\n\n{EXIT_CODES}"))]
     Resume {
         /// Its id, or as much of the beginning as makes it the only one
         run: String,
+        #[command(flatten)]
+        budget: BudgetFlags,
     },
     /// Forget runs that ended long ago
     #[command(after_help = format!("Example:\n  impresario runs prune --older-than 12h --keep 10\n\n{EXIT_CODES}"))]

@@ -10,7 +10,7 @@ use crate::runtime::{Runtime, RuntimeError};
 use crate::status::below_home;
 use impresario_actors::gateways::{SystemWallClock, UnixMillis, WallClock};
 use impresario_actors::journal::{Retention, RunFilter, RunProgress, RunSummary};
-use impresario_policies::domain::{RunId, RunState};
+use impresario_policies::domain::{Cap, RunId, RunState};
 use impresario_policies::projection::RunProjection;
 use impresario_policies::resumption::{Reader, advise};
 use impresario_policies::user_lines;
@@ -37,7 +37,9 @@ pub(super) async fn execute(arguments: RunsArguments) -> Result<ExitCode, Failur
             transcript(&runtime, run, *follow, arguments.json).await
         }
         Some(RunsAction::Cancel { run }) => cancel(&runtime, run).await,
-        Some(RunsAction::Resume { run }) => return resume(runtime, run, arguments.json).await,
+        Some(RunsAction::Resume { run, budget }) => {
+            return resume(runtime, run, budget.over(Cap::NONE), arguments.json).await;
+        }
         Some(RunsAction::Prune { older_than, keep }) => prune(&runtime, *older_than, *keep).await,
     };
     runtime.shutdown().await?;
@@ -258,10 +260,10 @@ async fn until_ended(runtime: &Runtime, run: &RunId) -> Result<RunState, Failure
     }
 }
 
-async fn resume(runtime: Runtime, prefix: &str, json: bool) -> Result<ExitCode, Failure> {
+async fn resume(runtime: Runtime, prefix: &str, cap: Cap, json: bool) -> Result<ExitCode, Failure> {
     match find(&runtime, prefix).await {
         Ok(found) => {
-            let spawned = runtime.resume(&found.run).await;
+            let spawned = runtime.resume_under(&found.run, cap).await;
             watch(&runtime, spawned, json).await
         }
         Err(failure) => {

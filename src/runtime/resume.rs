@@ -7,7 +7,7 @@ use super::{ASK, Run, Runtime, RuntimeError, lock};
 use impresario_actors::gateways::session_file;
 use impresario_actors::journal::{RunFilter, RunProgress, RunSummary};
 use impresario_actors::messages::journal::ReadClaimable;
-use impresario_policies::domain::{Briefing, Inherited, Origin, Reason, ReasonCode, RunId, RunRequest};
+use impresario_policies::domain::{Briefing, Cap, Inherited, Origin, Reason, ReasonCode, RunId, RunRequest};
 use impresario_policies::interruption::{Interruption, describe_interruption};
 use impresario_policies::projection::RunProjection;
 use impresario_policies::resumption::{
@@ -27,11 +27,20 @@ pub struct Resumable {
 impl Runtime {
     /// Goes on with a run that is parked, or whose runtime is dead, as a new run that names it.
     pub async fn resume(&self, run: &RunId) -> Result<Run, RuntimeError> {
-        self.resume_as(self.new_run_id(), run).await
+        self.resume_under(run, Cap::NONE).await
+    }
+
+    /// The same under another cap of its own; in what `cap` does not say, the caps of the run hold anew.
+    pub async fn resume_under(&self, run: &RunId, cap: Cap) -> Result<Run, RuntimeError> {
+        self.resume_as_under(self.new_run_id(), run, cap).await
     }
 
     /// The same with an id chosen by the caller, so that asking twice starts one run.
     pub async fn resume_as(&self, as_run: RunId, run: &RunId) -> Result<Run, RuntimeError> {
+        self.resume_as_under(as_run, run, Cap::NONE).await
+    }
+
+    async fn resume_as_under(&self, as_run: RunId, run: &RunId, cap: Cap) -> Result<Run, RuntimeError> {
         if !self.runs(RunFilter::id_prefix(as_run.as_str())).await?.is_empty() {
             return Ok(self.run(as_run));
         }
@@ -41,7 +50,7 @@ impl Runtime {
             decision = decide_resumption(&self.resumption_facts(run).await?);
         }
         match decision {
-            ResumptionDecision::GoOn => self.go_on_with(as_run, run).await,
+            ResumptionDecision::GoOn => self.go_on_with(as_run, run, cap).await,
             ResumptionDecision::Refuse(reason) => Err(RuntimeError::Refused(reason)),
             ResumptionDecision::TakeOver => Err(refused(format!(
                 "Run {run} was cut off, and what it started is not gone yet. Try again in a moment."
@@ -117,7 +126,7 @@ impl Runtime {
         Ok(())
     }
 
-    async fn go_on_with(&self, as_run: RunId, run: &RunId) -> Result<Run, RuntimeError> {
+    async fn go_on_with(&self, as_run: RunId, run: &RunId, cap: Cap) -> Result<Run, RuntimeError> {
         let steps = self.steps(run, 0).await?;
         let projection = RunProjection::of(&steps);
         let Some(accepted) = &projection.accepted else {
@@ -127,7 +136,7 @@ impl Runtime {
         if let Some(reason) = refuse_without_session(run, &projection, session.exists()) {
             return Err(RuntimeError::Refused(reason));
         }
-        let request = RunRequest {
+        let mut request = RunRequest {
             origin: Origin {
                 host: self.0.defaults.host.clone(),
                 // Where the person is now: the result belongs there.
@@ -137,6 +146,11 @@ impl Runtime {
             continues: self.continue_session(run, &as_run, &projection)?,
             ..self.inherit(&accepted.request, &projection)
         };
+        let budget = &mut request.terms.budget;
+        for own in [&mut budget.run, &mut budget.tree] {
+            own.usd = cap.usd.or(own.usd);
+            own.tokens = cap.tokens.or(own.tokens);
+        }
         self.spawn_request_as(as_run, request).await
     }
 

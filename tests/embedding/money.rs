@@ -143,11 +143,26 @@ async fn what_a_run_left_over_is_all_that_it_can_spend_after_a_restart() {
     let second = runtime(&place, &model).await;
     let resumed = second.resume(&parked.run).await.expect("resumed");
     let resumed = resumed.outcome().await.expect("an outcome");
-    assert_eq!(resumed.reason.expect("a reason").code, ReasonCode::OverBudget);
+    assert_eq!(
+        resumed.reason.as_ref().expect("a reason").code,
+        ReasonCode::OverBudget
+    );
     let more = model.calls.load(Ordering::SeqCst) - spent;
     assert!(
         (1..=4).contains(&more),
         "a person let it go on with the same cap: {more}"
+    );
+
+    let cap = Cap {
+        usd: Some(2.0),
+        tokens: None,
+    };
+    let last = second.resume_under(&resumed.run, cap).await.expect("resumed");
+    let last = last.outcome().await.expect("an outcome");
+    let spent = last.projection.used().counted.cost_usd.expect("a cost");
+    assert!(
+        spent > 1.0 && spent <= 2.0,
+        "under the cap that the person gave: {spent}"
     );
 }
 
