@@ -295,7 +295,7 @@ fn everything_that_runs_is_seen_from_another_terminal_and_can_be_cancelled_there
         assert_eq!((&run["name"], &run["host"]), (&json!("general"), &json!("pi")));
         assert_eq!(run["calls"][0]["fate"], "ok", "{run}");
         let id = run["run"].as_str().expect("an id");
-        for wanted in ["pi session ", "general  ", id, "works, 1 calls", "mock/mock-1"] {
+        for wanted in ["pi session ", "general  ", id, "works, 1 call", "mock/mock-1"] {
             assert!(
                 printed.stdout.contains(wanted),
                 "no {wanted:?} in {}",
