@@ -8,7 +8,7 @@ use crate::skills::SpawnSettings;
 use impresario_actors::gateways::{SystemWallClock, WallClock};
 use impresario_actors::journal::{RunFilter, RunSummary};
 use impresario_policies::agents::routing_summary;
-use impresario_policies::figures::{calls_words, duration_words};
+use impresario_policies::figures::{count_words, duration_words};
 use impresario_policies::projection::RunProjection;
 use impresario_policies::sight::{LiveFacts, RunSight, see_run};
 use impresario_policies::statistics::{failure_words, statistics_words};
@@ -173,10 +173,10 @@ fn run_line(run: &RunSummary, sight: &RunSight, now_ms: u64) -> String {
     let since = duration_words(now_ms.saturating_sub(sight.begun_ms) as f64);
     let doing = match &sight.waits {
         Some(waits) => format!("waits for {}", waits.what_for),
-        None => format!(
-            "works, {}",
-            calls_words(sight.calls.len() as u64 + u64::from(sight.calls_before))
-        ),
+        None => {
+            let calls = sight.calls.len() + sight.calls_before as usize;
+            format!("works, {}", count_words(calls, "call"))
+        }
     };
     let parts = [run.run.to_string(), sight.name.clone(), since, doing];
     let parts = parts

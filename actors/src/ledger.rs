@@ -11,6 +11,7 @@ use crate::messages::ledger::{OverBudget, Reservation, ReserveCall};
 use crate::supervision::{Actor, Answer, Context, Handles, Port};
 use futures_util::future::join_all;
 use impresario_policies::budget::{Room, Scope, Spent, is_to_conclude, room};
+use impresario_policies::utc_date::DAY_MS;
 use std::collections::BTreeMap;
 use std::rc::Rc;
 use std::time::Duration;
@@ -22,7 +23,6 @@ const ASK: Duration = Duration::from_secs(10);
 const LOOK_AGAIN: Duration = Duration::from_secs(10);
 /// Accounts on which nothing is reserved are forgotten above so many; the journal knows them.
 const ACCOUNTS_MAX: usize = 1_000;
-const DAY_MS: u64 = 24 * 3600 * 1000;
 
 /// Whom the ledger reaches.
 #[derive(Clone)]

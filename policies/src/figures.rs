@@ -52,10 +52,10 @@ pub fn token_words(tokens: u64) -> String {
 }
 
 /// `1 call`, `2 calls`.
-pub fn calls_words(calls: u64) -> String {
-    match calls {
-        1 => "1 call".into(),
-        calls => format!("{calls} calls"),
+pub fn count_words(count: usize, what: &str) -> String {
+    match count {
+        1 => format!("1 {what}"),
+        several => format!("{several} {what}s"),
     }
 }
 
@@ -84,7 +84,10 @@ mod tests {
 
     #[test]
     fn one_call_is_one() {
-        assert_eq!([0, 1, 2].map(calls_words), ["0 calls", "1 call", "2 calls"]);
+        assert_eq!(
+            [0, 1, 2].map(|count| count_words(count, "call")),
+            ["0 calls", "1 call", "2 calls"]
+        );
     }
 
     #[test]

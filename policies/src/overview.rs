@@ -1,7 +1,7 @@
 //! What runs now, in all sessions of a person: a tree, line by line.
 
 use crate::domain::{GroupId, RunId, SessionId};
-use crate::figures::{calls_words, duration_words};
+use crate::figures::{count_words, duration_words};
 use crate::sight::{CallFate, RunSight, Standing};
 
 /// A run that is not over, and where it belongs.
@@ -121,7 +121,7 @@ fn doing_words(run: &SeenRun, now_ms: u64) -> String {
             let since = duration_words(now_ms.saturating_sub(call.begun_ms) as f64);
             format!("{} {} ({since}, call {count})", call.tool, call.with)
         }
-        None => format!("works, {}", calls_words(count)),
+        None => format!("works, {}", count_words(count as usize, "call")),
     }
 }
 

@@ -364,6 +364,11 @@ impl RunProjection {
 }
 
 impl RunUsage {
+    /// Nothing was used of which nobody knows.
+    pub fn is_whole(&self) -> bool {
+        self.attempts_uncounted == 0 && self.calls_uncounted == 0
+    }
+
     /// For people; none while there is nothing to say.
     pub fn in_words(&self) -> Option<String> {
         let counted = (!self.counted.is_nothing()).then(|| self.counted.words());

@@ -282,11 +282,11 @@ fn call_seen(call: &ToolCallProjection, attempt_is_over: bool) -> CallSight {
 
 fn used_of(run: &RunProjection) -> Option<String> {
     let used = run.used();
-    match (used.counted.is_nothing(), used.attempts_uncounted) {
-        (true, 0) => None,
-        (true, _) => Some("tokens unknown".into()),
-        (false, 0) => Some(usage_words(used.counted)),
-        (false, _) => Some(format!("at least {}", usage_words(used.counted))),
+    match (used.counted.is_nothing(), used.is_whole()) {
+        (true, true) => None,
+        (true, false) => Some("tokens unknown".into()),
+        (false, true) => Some(usage_words(used.counted)),
+        (false, false) => Some(format!("at least {}", usage_words(used.counted))),
     }
 }
 

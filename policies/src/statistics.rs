@@ -101,7 +101,7 @@ impl RunOver {
                 .map(|attempt| attempt.tools.len() as u64)
                 .sum(),
             used: used.counted,
-            is_uncounted: used.attempts_uncounted > 0,
+            is_uncounted: !used.is_whole(),
         })
     }
 }
@@ -172,12 +172,11 @@ impl AgentTally {
 
     fn add(&mut self, run: &RunOver) {
         let used = run.used;
-        let tokens = [used.input, used.output, used.cache_read, used.cache_write];
         self.runs += 1;
         self.succeeded += u64::from(run.failure.is_none());
         self.took_ms += run.took_ms;
         self.calls += run.calls;
-        self.tokens = tokens.into_iter().fold(self.tokens, u64::saturating_add);
+        self.tokens = self.tokens.saturating_add(used.tokens());
         self.cost_usd += used.cost_usd.unwrap_or_default();
         let is_priced = used.is_nothing() || used.cost_usd.is_some();
         self.unpriced += u64::from(!is_priced || run.is_uncounted);

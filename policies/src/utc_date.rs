@@ -17,6 +17,9 @@ pub fn utc_text(unix_ms: f64) -> String {
     )
 }
 
+/// The milliseconds of a day.
+pub const DAY_MS: u64 = 24 * 3600 * 1000;
+
 /// `2026-11-21`, of a day counted from 1970-01-01.
 pub fn utc_day(days: u64) -> String {
     let (year, month, day) = civil(i64::try_from(days).unwrap_or(i64::MAX / 400));

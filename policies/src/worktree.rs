@@ -1,6 +1,7 @@
 //! What of a person's files goes into a git worktree, may a patch be applied, and what is a person told of it?
 
 use crate::domain::{FileChange, Patch, PatchedFile, RunId};
+use crate::figures::count_words;
 use crate::projection::WorktreeProjection;
 use std::fmt::Write;
 
@@ -252,10 +253,7 @@ pub fn describe_changes(run: &RunId, worktree: &WorktreeProjection) -> Option<St
 }
 
 fn sums(patch: &Patch) -> String {
-    let files = match patch.files_in_all {
-        1 => "1 file".to_string(),
-        several => format!("{several} files"),
-    };
+    let files = count_words(patch.files_in_all as usize, "file");
     let sum = |lines: fn(&PatchedFile) -> Option<u64>| patch.files.iter().filter_map(lines).sum::<u64>();
     format!(
         "{files}, +{} -{}",

@@ -9,11 +9,9 @@ use impresario_actors::gateways::{SystemWallClock, UnixMillis, WallClock};
 use impresario_actors::journal::JournalReader;
 use impresario_policies::costs::{Cost, CostBy, add_up};
 use impresario_policies::domain::WhatToRun;
-use impresario_policies::figures::calls_words;
-use impresario_policies::utc_date::utc_day;
+use impresario_policies::figures::count_words;
+use impresario_policies::utc_date::{DAY_MS, utc_day};
 use std::process::ExitCode;
-
-const DAY_MS: u64 = 24 * 3600 * 1000;
 
 pub(super) fn show(arguments: &CostsArguments) -> Result<ExitCode, Failure> {
     let costs = read(arguments)?;
@@ -84,7 +82,7 @@ fn name(sum: &Cost) -> String {
 }
 
 fn line(name: &str, sum: &Cost, width: usize) -> String {
-    let calls = calls_words(sum.calls);
+    let calls = count_words(sum.calls as usize, "call");
     let noted = [
         (sum.unpriced, "without a known price"),
         (sum.estimated, "cut off, reckoned"),

@@ -7,6 +7,7 @@ use super::wire::{applied_line, worktree_line};
 use crate::runtime::{state_directory, worktrees};
 use impresario_actors::gateways::WorktreeError;
 use impresario_actors::worktrees::{Applied, GitWorktrees, WorktreeEntry, WorktreeStage};
+use impresario_policies::figures::count_words;
 use impresario_policies::worktree::{file_line, short};
 use std::process::ExitCode;
 
@@ -84,8 +85,7 @@ fn list(found: &GitWorktrees, json: bool) -> ExitCode {
 fn in_words(entry: &WorktreeEntry) -> String {
     let files = match entry.patch.as_ref().map(|patch| patch.files_in_all) {
         None => "no patch yet".to_string(),
-        Some(1) => "1 file".to_string(),
-        Some(files) => format!("{files} files"),
+        Some(files) => count_words(files as usize, "file"),
     };
     let more = match &entry.went_on_in {
         Some(run) => format!("  went on in {run}"),
@@ -158,22 +158,15 @@ fn print_patch(entry: &WorktreeEntry) -> Result<ExitCode, Failure> {
     Ok(ExitCode::SUCCESS)
 }
 
-fn files_words(files: usize) -> String {
-    match files {
-        1 => "1 file".into(),
-        files => format!("{files} files"),
-    }
-}
-
 fn say_applied(entry: &WorktreeEntry, applied: &Applied, only_looked: bool, json: bool) -> ExitCode {
     let text = match applied {
         _ if json => applied_line(&entry.run, applied, only_looked),
         Applied::Files(files) if only_looked => {
-            format!("it can be applied: {} would change", files_words(*files))
+            format!("it can be applied: {} would change", count_words(*files, "file"))
         }
         Applied::Files(files) => format!(
             "applied: {} changed in {}",
-            files_words(*files),
+            count_words(*files, "file"),
             entry.workspace.display()
         ),
         Applied::Already => "nothing to do: every file is as the patch wants it".to_string(),

@@ -95,11 +95,7 @@ type Unsaid = Rc<RefCell<Vec<ModelCall>>>;
 
 /// The calls that are not on disk yet, and a step behind them.
 fn calls_and(unsaid: &Unsaid, step: Option<Step>) -> Vec<Step> {
-    let calls = unsaid
-        .take()
-        .into_iter()
-        .map(|call| Step::ModelCalled { call: Box::new(call) });
-    calls.chain(step).collect()
+    unsaid.take().into_iter().map(Step::from).chain(step).collect()
 }
 
 /// What its calls of the model used so far.

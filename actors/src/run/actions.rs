@@ -1,6 +1,6 @@
 //! What a run does next, once the policy has decided: one effect at a time.
 
-use super::{ASK, AttemptSeed, KeepSession, Run, calls_in_steps};
+use super::{ASK, AttemptSeed, KeepSession, Run};
 use crate::gateways::{DeliveredRun, Delivery, DeliveryReceipt, HostError, session_file};
 use crate::messages::run::{
     AskForRoom, GroupClockDue, ObserveRun, Observed, RunClosed, StopAttempt, TotalClockDue, WriteTrace,
@@ -149,12 +149,12 @@ impl Run {
                 verdict,
                 calls,
             })) => {
-                let mut steps = calls_in_steps(calls);
+                let mut steps: Vec<Step> = calls.into_iter().map(Step::from).collect();
                 steps.push(Step::Judged { pass, brief, verdict });
                 run.record(steps, ctx);
             }
             Ok(Err(failure)) => {
-                let mut steps = calls_in_steps(failure.calls);
+                let mut steps: Vec<Step> = failure.calls.into_iter().map(Step::from).collect();
                 steps.push(Step::PassFailed {
                     pass,
                     model,

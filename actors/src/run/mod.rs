@@ -23,7 +23,7 @@ use crate::supervision::{Actor, Answer, ChildExited, ChildSpec, Context, Dynamic
 use futures_util::future::LocalBoxFuture;
 use impresario_policies::budget::Allowance;
 use impresario_policies::domain::{
-    AttemptEnding, AttemptNumber, Brief, ModelCall, Proof, Reason, RunId, RunRequest, Step,
+    AttemptEnding, AttemptNumber, Brief, Proof, Reason, RunId, RunRequest, Step,
 };
 use impresario_policies::next_action::ActionFacts;
 use impresario_policies::projection::RunProjection;
@@ -302,7 +302,7 @@ impl Handles<AttemptOver> for Run {
         let answered = over.ending == AttemptEnding::Answered;
         let reviewed = self.review(&over.answer);
         let partial = (!answered && !reviewed.is_empty()).then(|| reviewed.clone());
-        let mut steps = calls_in_steps(over.calls);
+        let mut steps: Vec<Step> = over.calls.into_iter().map(Step::from).collect();
         steps.push(Step::AttemptEnded {
             attempt: over.attempt,
             ending: over.ending,
@@ -379,14 +379,6 @@ impl Handles<ParkRun> for Run {
         self.record_and_answer(vec![Step::ParkRequested { reason }], done, ctx);
         Answer::then(durable, |run: &mut Self, _, ctx| run.interrupt(ctx))
     }
-}
-
-/// Each call of a model as the step that tells of it.
-fn calls_in_steps(calls: Vec<ModelCall>) -> Vec<Step> {
-    let steps = calls
-        .into_iter()
-        .map(|call| Step::ModelCalled { call: Box::new(call) });
-    steps.collect()
 }
 
 /// How an attempt is called among the children of its run.

@@ -473,6 +473,12 @@ pub enum Step {
     DeliveryAcknowledged,
 }
 
+impl From<ModelCall> for Step {
+    fn from(call: ModelCall) -> Self {
+        Self::ModelCalled { call: Box::new(call) }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -7,10 +7,10 @@ use crate::journal::{JournalError, Retention, Row, RunSummary};
 use impresario_policies::budget::{Scope, Spent};
 use impresario_policies::costs::Cost;
 use impresario_policies::domain::{Caller, ModelCall, ModelUsage};
+use impresario_policies::utc_date::DAY_MS;
 use rusqlite::{Connection, Transaction, params};
 
 const KEPT_MS: u64 = 396 * DAY_MS;
-const DAY_MS: u64 = 24 * 3600 * 1000;
 
 pub(super) fn insert(
     transaction: &Transaction<'_>,
