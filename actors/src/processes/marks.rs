@@ -27,6 +27,9 @@ const BETWEEN_SCANS: Duration = Duration::from_millis(2);
 /// process may lose its processor there, and wait until it is its turn again.
 const EXEC_WITHIN: Duration = Duration::from_secs(2);
 /// Fields of `/proc/<pid>/stat`, counted after the name (proc_pid_stat(5) counts the pid as the first).
+const STAT_STATE: usize = 0;
+const STAT_SESSION: usize = 6 - 3;
+const STAT_START_CODE: usize = 26 - 3;
 const STAT_ENV_START: usize = 50 - 3;
 const STAT_ENV_END: usize = 51 - 3;
 const BETWEEN_EXEC_LOOKS: Duration = Duration::from_micros(250);
@@ -223,28 +226,33 @@ impl Candidate {
         }
     }
 
-    /// A thread of the kernel has no program; a program without an environment has an empty place for it.
+    /// A thread of the kernel has no program; a program without an environment has an empty place for it. While the
+    /// kernel lays the place out it looks empty too, and where the code lies is told only after that: all three come
+    /// from one look, since the next may see another program.
     fn has_no_environment(self) -> bool {
-        let address = |field| self.stat(field)?.parse::<u64>().ok();
-        match (address(STAT_ENV_START), address(STAT_ENV_END)) {
-            (Some(start), Some(end)) if end > 0 => start == end,
+        let stat = self.stat().unwrap_or_default();
+        let address = |field: usize| stat.get(field)?.parse::<u64>().ok();
+        match [STAT_START_CODE, STAT_ENV_START, STAT_ENV_END].map(address) {
+            [Some(code), Some(start), Some(end)] if end > 0 => code > 0 && start == end,
             _ => fs::read_link(format!("/proc/{}/exe", self.pid)).is_err(),
         }
     }
 
-    /// The state is the first field after the name, which may hold anything; the session the fourth.
-    fn stat(self, field: usize) -> Option<String> {
+    /// The fields after the name, which may hold anything.
+    fn stat(self) -> Option<Vec<String>> {
         let stat = String::from_utf8_lossy(&self.read("stat").ok()?).into_owned();
         let (_, after_name) = stat.rsplit_once(')')?;
-        after_name.split_whitespace().nth(field).map(str::to_string)
+        Some(after_name.split_whitespace().map(str::to_string).collect())
     }
 
     fn session(self) -> Option<i32> {
-        self.stat(3)?.parse().ok()
+        self.stat()?.get(STAT_SESSION)?.parse().ok()
     }
 
     fn is_running(self) -> bool {
-        !matches!(self.stat(0).as_deref(), Some("Z" | "X") | None)
+        let stat = self.stat().unwrap_or_default();
+        stat.get(STAT_STATE)
+            .is_some_and(|state| state != "Z" && state != "X")
     }
 
     /// Pins the process first and looks again: a number that the system used again in between is never hit.
@@ -317,6 +325,7 @@ mod tests {
 
     #[test]
     fn a_process_is_seen_in_the_middle_of_exec_too() {
+        // With a thousand variables the kernel takes its time to lay them out.
         let run = RunId::new(1, fastrand::u64(..));
         let directory = tempfile::tempdir().expect("a directory");
         let script = directory.path().join("again");
@@ -325,6 +334,7 @@ mod tests {
         command
             .arg(&script)
             .env(RUN_MARKER, run.as_str())
+            .envs((0..1_000).map(|number| (format!("VARIABLE_{number}"), "value")))
             .stdin(Stdio::null());
         let mut restless = command.spawn().expect("sh is everywhere");
 

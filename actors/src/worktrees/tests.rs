@@ -137,7 +137,16 @@ fn write(path: &Path, text: &str) {
 }
 
 fn git_in(directory: &Path, words: &[&str]) -> String {
-    let output = Command::new("git")
+    let output = git_command(directory, words).output().unwrap();
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "git {words:?}: {said}");
+    String::from_utf8_lossy(&output.stdout).into_owned()
+}
+
+/// With a committer of its own: a machine may have none.
+fn git_command(directory: &Path, words: &[&str]) -> Command {
+    let mut command = Command::new("git");
+    command
         .args([
             "-c",
             "user.name=a",
@@ -148,12 +157,8 @@ fn git_in(directory: &Path, words: &[&str]) -> String {
         ])
         .args(words)
         .current_dir(directory)
-        .env("GIT_CONFIG_GLOBAL", "/dev/null")
-        .output()
-        .unwrap();
-    let said = String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.success(), "git {words:?}: {said}");
-    String::from_utf8_lossy(&output.stdout).into_owned()
+        .env("GIT_CONFIG_GLOBAL", "/dev/null");
+    command
 }
 
 fn paths(patch: &Patch) -> Vec<String> {
@@ -574,9 +579,7 @@ fn a_merge_under_way_and_a_directory_below_the_top_are_fine() {
     stage.git(&["checkout", "-q", "main"]);
     stage.write("a", "main\n");
     stage.git(&["commit", "-qam", "main"]);
-    let merged = Command::new("git")
-        .args(["merge", "-q", "other"])
-        .current_dir(stage.top())
+    let merged = git_command(&stage.top(), &["merge", "-q", "other"])
         .output()
         .unwrap();
     assert!(!merged.status.success());
