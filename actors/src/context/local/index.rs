@@ -58,6 +58,8 @@ struct Known {
 pub(super) struct Coverage {
     pub(super) files: usize,
     pub(super) left_out: Vec<(LeftOut, String)>,
+    /// The index said all of this already.
+    pub(super) is_as_before: bool,
 }
 
 /// Brings the index up to what the walk saw, as far as time and room allow.
@@ -71,9 +73,11 @@ pub(super) fn refresh(
     let mut coverage = Coverage {
         files: 0,
         left_out: walk.left_out,
+        is_as_before: false,
     };
     let known = known_files(connection)?;
     let (mut news, gone, mut bytes) = compare(walk.files, known, &mut coverage);
+    coverage.is_as_before = news.is_empty() && gone.is_empty();
     if walk.is_complete {
         forget(connection, &gone)?;
     }

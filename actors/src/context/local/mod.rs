@@ -321,25 +321,33 @@ fn refresh_file(file: &Path, workspace: &Path, pace: &Pace<'_>) -> Result<(), St
 }
 
 /// The outer error is about the workspace, the inner one about the index.
+///
+/// The question is answered from the index as it is while the workspace is walked: most of the time nothing has changed
+/// since, and the answer stands.
 fn refresh_and_search(
     connection: &mut Connection,
     request: &RetrievalRequest,
     pace: &Pace<'_>,
     bytes_max: u64,
 ) -> Result<Result<Answer, rusqlite::Error>, RetrievalError> {
-    let walk = walk::walk(&request.workspace, pace)?;
+    let version = version_of(connection);
+    let (answered, walk) = std::thread::scope(|scope| {
+        let walk = scope.spawn(|| walk::walk(&request.workspace, pace));
+        let answered = search_for(connection, request);
+        (answered, walk.join())
+    });
+    let walk = walk.unwrap_or_else(|panic| std::panic::resume_unwind(panic))?;
     let saw_all = walk.is_complete;
     let coverage = match index::refresh(connection, &request.workspace, walk, bytes_max, pace) {
         Ok(coverage) => coverage,
         Err(error) => return Ok(Err(error)),
     };
     let is_cut_off = pace.is_over();
-    let answered = search::search(
-        connection,
-        &request.workspace,
-        &request.query,
-        request.passages_max,
-    );
+    // Another runtime may have brought it up to date meanwhile.
+    let answered = match coverage.is_as_before && version_of(connection) == version {
+        true => answered,
+        false => search_for(connection, request),
+    };
     Ok(answered.map(|mut answer| {
         answer
             .remarks
@@ -350,6 +358,22 @@ fn refresh_and_search(
         answer.is_cut_off = is_cut_off;
         answer
     }))
+}
+
+/// Another number after every change that somebody else made.
+fn version_of(connection: &Connection) -> Option<i64> {
+    connection
+        .pragma_query_value(None, "data_version", |row| row.get(0))
+        .ok()
+}
+
+fn search_for(connection: &Connection, request: &RetrievalRequest) -> Result<Answer, rusqlite::Error> {
+    search::search(
+        connection,
+        &request.workspace,
+        &request.query,
+        request.passages_max,
+    )
 }
 
 fn retrieved(answer: Answer) -> Retrieved {

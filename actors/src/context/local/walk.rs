@@ -7,9 +7,10 @@ use impresario_policies::retrieval::left_out::{
     Beside, LeftOut, MANIFESTS, SOURCES, begins_like_a_key, is_build_output, is_made_by_tools,
     may_be_build_output, reason_in_name,
 };
-use std::fs::{File, Metadata};
+use rustix::fs::{AtFlags, Mode, OFlags, Stat};
+use std::fs::File;
 use std::io::Read;
-use std::os::unix::fs::MetadataExt;
+use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -166,6 +167,7 @@ fn list_files(root: &Path, parents: bool, pace: &Pace<'_>) -> Walk {
                 is_complete: true,
                 ..Walk::default()
             },
+            directory: None,
             gathered: &gathered,
         };
         let (entries, root) = (&entries, root);
@@ -176,7 +178,7 @@ fn list_files(root: &Path, parents: bool, pace: &Pace<'_>) -> Walk {
                 return WalkState::Quit;
             }
             match entry {
-                Ok(entry) => walker.seen.add(root, &entry, pace.limits),
+                Ok(entry) => walker.add(root, &entry, pace.limits),
                 // What cannot be seen now may still be there.
                 Err(_) => walker.seen.is_complete = false,
             }
@@ -197,6 +199,8 @@ fn list_files(root: &Path, parents: bool, pace: &Pace<'_>) -> Walk {
 /// What one thread has seen, which joins the rest when the thread is done.
 struct Walker<'a> {
     seen: Walk,
+    /// The directory of the file that was seen last: from there the next one is found without looking up its whole path.
+    directory: Option<(PathBuf, OwnedFd)>,
     gathered: &'a Mutex<Walk>,
 }
 
@@ -209,7 +213,7 @@ impl Drop for Walker<'_> {
     }
 }
 
-impl Walk {
+impl Walker<'_> {
     fn add(&mut self, root: &Path, entry: &DirEntry, limits: &SearchLimits) {
         if !entry.file_type().is_some_and(|kind| kind.is_file()) {
             return;
@@ -218,30 +222,41 @@ impl Walk {
             return;
         };
         if let Some(why) = reason_in_name(&path) {
-            self.left_out.push((why, path));
+            self.seen.left_out.push((why, path));
             return;
         }
-        let Ok(metadata) = entry.metadata() else {
-            self.left_out.push((LeftOut::Unreadable, path));
+        let Some(stat) = self.stat(entry) else {
+            self.seen.left_out.push((LeftOut::Unreadable, path));
             return;
         };
-        if metadata.len() > limits.file_bytes_max {
-            self.left_out.push((LeftOut::TooLarge, path));
-        } else if metadata.len() > 0 && !is_lock_file(&path) {
-            self.files.push(Found {
+        let size = stat.st_size as u64;
+        if size > limits.file_bytes_max {
+            self.seen.left_out.push((LeftOut::TooLarge, path));
+        } else if size > 0 && !is_lock_file(&path) {
+            self.seen.files.push(Found {
                 path,
-                size: metadata.len(),
-                changed: changed(&metadata),
+                size,
+                changed: changed(&stat),
             });
         }
     }
+
+    fn stat(&mut self, entry: &DirEntry) -> Option<Stat> {
+        let parent = entry.path().parent()?;
+        if self.directory.as_ref().is_none_or(|(path, _)| path != parent) {
+            let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
+            let opened = rustix::fs::open(parent, flags, Mode::empty()).ok()?;
+            self.directory = Some((parent.to_path_buf(), opened));
+        }
+        let (_, directory) = self.directory.as_ref()?;
+        rustix::fs::statat(directory, entry.file_name(), AtFlags::SYMLINK_NOFOLLOW).ok()
+    }
 }
 
-fn changed(metadata: &Metadata) -> i64 {
-    metadata
-        .mtime()
+fn changed(stat: &Stat) -> i64 {
+    i64::from(stat.st_mtime)
         .saturating_mul(1_000_000_000)
-        .saturating_add(metadata.mtime_nsec())
+        .saturating_add(stat.st_mtime_nsec as i64)
 }
 
 fn relative(root: &Path, path: &Path) -> Option<String> {
