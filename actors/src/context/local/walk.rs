@@ -254,7 +254,7 @@ impl Walker<'_> {
 }
 
 fn changed(stat: &Stat) -> i64 {
-    i64::from(stat.st_mtime)
+    stat.st_mtime
         .saturating_mul(1_000_000_000)
         .saturating_add(stat.st_mtime_nsec as i64)
 }
