@@ -27,6 +27,8 @@ fn main() {
         tries_on_model: 1,
         lost_in_a_row: 0,
         place_in_chain: 0,
+        asked: vec!["first/large".to_string()],
+        was_probe: false,
         unsafe_tool_finished: false,
         unsafe_tool_cut: false,
         any_tool_finished: true,
@@ -38,6 +40,7 @@ fn main() {
     let last_of_chain = FallbackFacts {
         model: "second/large".to_string(),
         place_in_chain: 1,
+        asked: vec!["first/large".to_string(), "second/large".to_string()],
         ..again.clone()
     };
     let lost = FallbackFacts {

@@ -4,6 +4,7 @@
 //! impresario (one_for_one)
 //! ├── journal
 //! ├── ledger
+//! ├── cool downs
 //! ├── session (one_for_one)
 //! │   ├── conversation (rest_for_one): host, judge, router
 //! │   └── cache markers
@@ -18,15 +19,17 @@ use futures_util::FutureExt;
 use futures_util::future::LocalBoxFuture;
 use impresario_actors::attempt::{Attempt, AttemptPorts};
 use impresario_actors::cache_markers::CacheMarkers;
+use impresario_actors::cool_downs::CoolDowns;
 use impresario_actors::event_feed::EventFeed;
 use impresario_actors::gateways::{
-    AttemptRequest, ContextEngine, Host, ModelClient, SubAgentRunner, TraceShelf, WallClock, Worktrees,
-    session_file,
+    AttemptRequest, ContextEngine, Host, LoginId, ModelClient, SubAgentRunner, TraceShelf, WallClock,
+    Worktrees, session_file,
 };
 use impresario_actors::host_port::HostPort;
 use impresario_actors::journal::{Journal, JournalAccess, RuntimeId};
 use impresario_actors::judge::{Judge, JudgePorts};
 use impresario_actors::ledger::{Ledger, LedgerPorts};
+use impresario_actors::messages::cool_downs::{AskForModel, ModelHeard};
 use impresario_actors::messages::journal::{
     ClaimRun, Commit, FetchOverflow, KeepOverflow, ListOverflow, Prune, RaiseAlert, ReadAlert, ReadClaimable,
     ReadRun, ReadRuns,
@@ -61,6 +64,7 @@ use impresario_policies::render_brief::render_brief;
 use impresario_policies::sub_agent_prompt::system_prompt_of;
 use impresario_policies::tool_policy::PI_TOOLS;
 use std::collections::BTreeMap;
+use std::hash::{BuildHasher, RandomState};
 use std::path::PathBuf;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -251,6 +255,11 @@ pub fn grow(journal: JournalAccess, outside: Outside, settings: TreeSettings) ->
             .child(move |_| Ledger::new(ledger_ports.clone(), ledger_clock.clone()))
             .mailbox(256)
             .spec(),
+        places
+            .cool_downs
+            .child(|_| CoolDowns::default())
+            .mailbox(256)
+            .spec(),
         supervisor("session", with(Strategy::OneForOne), session).spec(),
         supervisor("sub-agents", with(Strategy::OneForAll), sub_agents).spec(),
     ];
@@ -266,6 +275,7 @@ pub fn grow(journal: JournalAccess, outside: Outside, settings: TreeSettings) ->
 struct Places {
     journal: Registration<Journal>,
     ledger: Registration<Ledger>,
+    cool_downs: Registration<CoolDowns>,
     host: Registration<HostPort>,
     judge: Registration<Judge>,
     router: Registration<Router>,
@@ -278,6 +288,7 @@ impl Places {
         Self {
             journal: Registration::new("journal"),
             ledger: Registration::new("ledger"),
+            cool_downs: Registration::new("cool downs"),
             host: Registration::new("host"),
             judge: Registration::new("judge"),
             router: Registration::new("router"),
@@ -311,6 +322,9 @@ impl Places {
 struct RunGrower {
     journal: JournalPorts,
     ledger: Port<ReserveCall>,
+    models: Port<AskForModel>,
+    heard: Port<ModelHeard>,
+    login_key: RandomState,
     judge: Port<JudgeTask>,
     ask_user: Port<AskUser>,
     deliver: Port<DeliverResult>,
@@ -350,6 +364,9 @@ impl RunGrower {
         Self {
             journal,
             ledger: places.ledger.port(),
+            models: places.cool_downs.port(),
+            heard: places.cool_downs.port(),
+            login_key: RandomState::new(),
             judge: places.judge.port(),
             ask_user: places.host.port(),
             deliver: places.host.port(),
@@ -391,6 +408,8 @@ impl RunGrower {
             judge: self.judge.clone(),
             ask_user: self.ask_user.clone(),
             deliver: self.deliver.clone(),
+            models: self.models.clone(),
+            heard: self.heard.clone(),
             show: self.show.clone(),
             notice: self.notice.clone(),
             room: self.room.clone(),
@@ -432,8 +451,10 @@ impl RunGrower {
     fn run_tools(&self, grow_attempt: Rc<dyn Fn(AttemptSeed) -> GrownAttempt>) -> RunTools {
         let runners = self.outside.runners.clone();
         let (our_host, takes) = (self.outside.our_host.clone(), self.outside.takes_result.clone());
+        let login_key = self.login_key.clone();
         RunTools {
             grow_attempt,
+            login_id: Rc::new(move |provider, login| LoginId(login_key.hash_one((provider, login.bytes())))),
             runner: Rc::new(move |name| runners.get(name).cloned()),
             contain: self.outside.contain.clone(),
             worktrees: self.outside.worktrees.clone(),

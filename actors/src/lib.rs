@@ -13,6 +13,7 @@ extern crate self as impresario_actors;
 pub mod attempt;
 pub mod cache_markers;
 pub mod context;
+pub mod cool_downs;
 pub mod derived;
 pub mod event_feed;
 pub mod event_log;

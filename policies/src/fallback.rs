@@ -1,6 +1,7 @@
 //! What follows an attempt that did not answer?
 
 use crate::attempt_ending::{retry_after, says_no_such_model};
+use crate::cool_down::describe_passed_over;
 use crate::domain::{AttemptEnding, CutTool, Reason, ReasonCode};
 use crate::projection::{AttemptProjection, RunProjection};
 use std::time::Duration;
@@ -18,8 +19,12 @@ pub struct FallbackFacts {
     pub tries_on_model: u32,
     /// How many attempts in a row were lost by us.
     pub lost_in_a_row: u32,
-    /// Where the model stands in the chain; the models before it are used up.
+    /// Where the model stands in the chain.
     pub place_in_chain: usize,
+    /// The models that were asked in this run. One before `place_in_chain` that is not among them was passed over.
+    pub asked: Vec<String>,
+    /// The attempt tried for others whether its model is back: once is enough.
+    pub was_probe: bool,
     /// Some tool that must not run twice has finished in this run.
     pub unsafe_tool_finished: bool,
     /// Some tool that must not run twice was cut off.
@@ -131,25 +136,48 @@ fn try_same_then_next(facts: &FallbackFacts, settings: &FallbackSettings) -> Fal
         .saturating_mul(1 << doublings)
         .min(settings.wait_max);
     let wait = retry_after(&facts.detail).map_or(own, |said| said.max(own));
-    let has_next = settings.chain.len() > facts.place_in_chain + 1;
+    let has_next = models_left_to_ask(facts, settings).next().is_some();
     let is_long = has_next && wait > settings.wait_max;
-    if facts.tries_on_model < settings.tries_per_model_max && !is_long {
+    if facts.tries_on_model < settings.tries_per_model_max && !is_long && !facts.was_probe {
         return start(facts, settings, facts.model.clone(), wait);
     }
     try_next(facts, settings)
 }
 
 fn try_next(facts: &FallbackFacts, settings: &FallbackSettings) -> FallbackDecision {
-    match settings.chain.get(facts.place_in_chain + 1) {
+    match models_left_to_ask(facts, settings).next() {
         Some(next) => start(facts, settings, next.clone(), Duration::ZERO),
         None => FallbackDecision::Fail(reason_of(facts)),
     }
 }
 
+/// Those that come after the model in the chain, then those before it that were passed over.
+fn models_left_to_ask<'a>(
+    facts: &'a FallbackFacts,
+    settings: &'a FallbackSettings,
+) -> impl Iterator<Item = &'a String> {
+    not_asked(&settings.chain, facts.place_in_chain, &facts.asked)
+}
+
+fn not_asked<'a>(chain: &'a [String], place: usize, asked: &'a [String]) -> impl Iterator<Item = &'a String> {
+    let (before, rest) = chain.split_at(place.min(chain.len()));
+    let in_order = rest.iter().skip(1).chain(before);
+    in_order.filter(|model| !asked.contains(model))
+}
+
+/// The models that an attempt may run on which is meant for `model`: that one, else those that would follow it.
+pub fn models_to_ask(run: &RunProjection, model: &str) -> Vec<String> {
+    let chain = run.chain();
+    let place = chain.iter().position(|known| known == model);
+    let asked = run.models_asked();
+    let others = not_asked(chain, place.unwrap_or(chain.len()), &asked);
+    let others = others.filter(|other| *other != model).cloned();
+    std::iter::once(model.to_string()).chain(others).collect()
+}
+
 fn try_other_provider(facts: &FallbackFacts, settings: &FallbackSettings) -> FallbackDecision {
     let refused = provider(&facts.model);
-    let later = settings.chain.iter().skip(facts.place_in_chain + 1);
-    let mut others = later.filter(|model| provider(model) != refused);
+    let mut others = models_left_to_ask(facts, settings).filter(|model| provider(model) != refused);
     match others.next() {
         Some(next) => start(facts, settings, next.clone(), Duration::ZERO),
         None => FallbackDecision::Fail(reason_of(facts)),
@@ -157,7 +185,7 @@ fn try_other_provider(facts: &FallbackFacts, settings: &FallbackSettings) -> Fal
 }
 
 /// The part of a model's name before the first slash.
-pub(crate) fn provider(model: &str) -> &str {
+pub fn provider(model: &str) -> &str {
     model.split('/').next().unwrap_or(model)
 }
 
@@ -216,13 +244,19 @@ pub fn reason_of(facts: &FallbackFacts) -> Reason {
     why_no_answer(&facts.model, facts.ending, &facts.detail)
 }
 
-/// The models that a run has left for another one, each with why; in the order in which they were left.
+/// The models that a run has left for another one, and those that it did not ask, each with why; in their order.
 pub fn models_left(run: &RunProjection) -> Vec<String> {
     let mut left = Vec::new();
-    for (attempt, next) in run.attempts.iter().zip(run.attempts.iter().skip(1)) {
-        if let Some(why) = why_it_was_left(attempt, &next.model) {
-            left.push(why);
-        }
+    let mut before: Option<&AttemptProjection> = None;
+    for attempt in &run.attempts {
+        left.extend(before.and_then(|before| why_it_was_left(before, &attempt.model)));
+        let considered = run.considered_before(attempt.number);
+        left.extend(
+            considered
+                .flat_map(|one| &one.passed_over)
+                .map(describe_passed_over),
+        );
+        before = Some(attempt);
     }
     left
 }
@@ -317,6 +351,7 @@ pub(crate) fn full_stop_after(text: &str) -> &'static str {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::domain::{ModelChoice, RouteDecision, RouteSource, Tier};
 
     fn facts(ending: AttemptEnding) -> FallbackFacts {
         FallbackFacts {
@@ -326,6 +361,8 @@ mod tests {
             tries_on_model: 1,
             lost_in_a_row: 0,
             place_in_chain: 0,
+            asked: vec!["a/one".into()],
+            was_probe: false,
             unsafe_tool_finished: false,
             unsafe_tool_cut: false,
             any_tool_finished: false,
@@ -357,6 +394,7 @@ mod tests {
         let said = |words: &str, place_in_chain| FallbackFacts {
             detail: words.into(),
             place_in_chain,
+            asked: settings().chain[..=place_in_chain].to_vec(),
             ..facts(AttemptEnding::RateLimited)
         };
         check(
@@ -402,6 +440,61 @@ mod tests {
         };
         assert_eq!(reason_of(&unknown).code, ReasonCode::UnknownModel);
         check(unknown, try_on("a/two", 0, StartFrom::Scratch));
+    }
+
+    #[test]
+    fn an_attempt_may_run_on_what_would_follow_its_model() {
+        let run = RunProjection {
+            choice: Some(ModelChoice {
+                chain: settings().chain,
+                decision: RouteDecision {
+                    model: "a/one".into(),
+                    tier: Tier::Balanced,
+                    reason: String::new(),
+                    source: RouteSource::Fallback,
+                    effective_tier: Tier::Balanced,
+                },
+                overflow_ceiling_bytes: 0,
+            }),
+            ..RunProjection::default()
+        };
+        assert_eq!(models_to_ask(&run, "a/two"), ["a/two", "b/three", "a/one"]);
+        assert_eq!(
+            models_to_ask(&run, "c/other"),
+            ["c/other", "a/one", "a/two", "b/three"]
+        );
+        assert_eq!((provider("a/one"), provider("offline")), ("a", "offline"));
+    }
+
+    #[test]
+    fn a_probe_that_fails_is_not_repeated() {
+        let probe = FallbackFacts {
+            was_probe: true,
+            ..facts(AttemptEnding::Unavailable)
+        };
+        check(probe, try_on("a/two", 0, StartFrom::Scratch));
+    }
+
+    #[test]
+    fn a_model_that_was_passed_over_is_asked_when_no_other_is_left() {
+        let last = FallbackFacts {
+            model: "b/three".into(),
+            place_in_chain: 2,
+            tries_on_model: 2,
+            asked: vec!["a/two".into(), "b/three".into()],
+            ..facts(AttemptEnding::Unavailable)
+        };
+        check(last.clone(), try_on("a/one", 0, StartFrom::Scratch));
+        let refused = FallbackFacts {
+            ending: AttemptEnding::Authentication,
+            model: "a/two".into(),
+            place_in_chain: 1,
+            ..last
+        };
+        assert!(matches!(
+            decide_fallback(&refused, &settings()),
+            FallbackDecision::Fail(_)
+        ));
     }
 
     #[test]
@@ -500,6 +593,7 @@ mod tests {
     fn the_end_of_the_chain_names_what_happened() {
         let last = FallbackFacts {
             place_in_chain: 2,
+            asked: settings().chain,
             model: "b/three".into(),
             detail: "503 upstream".into(),
             tries_on_model: 2,

@@ -12,6 +12,7 @@ pub mod cache_markers;
 pub mod child_environment;
 pub mod compat;
 pub mod context_budget;
+pub mod cool_down;
 pub mod costs;
 pub mod degradation;
 pub mod delegation_block;

@@ -577,6 +577,8 @@ fn fallback_facts(
             .iter()
             .position(|model| *model == last.model)
             .unwrap_or(0),
+        asked: run.models_asked(),
+        was_probe: run.considered_before(last.number).any(|one| one.is_probe),
         unsafe_tool_finished: tools().any(|tool| tool.replay == Replay::Unsafe && finished(&tool.fate)),
         unsafe_tool_cut: cut,
         any_tool_finished: tools().any(|tool| finished(&tool.fate)),

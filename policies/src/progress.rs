@@ -43,6 +43,7 @@ pub fn describe_step(step: &Step) -> Option<String> {
         Step::QuestionAnswered { .. }
         | Step::Routed { .. }
         | Step::WorktreeCleared
+        | Step::ModelsConsidered { .. }
         | Step::AttemptActive { .. }
         | Step::ModelCalled { .. }
         | Step::ToolEnded { .. }

@@ -19,7 +19,7 @@ pub use worktree::{KeptChanges, WorktreeProjection};
 use crate::budget::is_other_model;
 use crate::domain::{
     AttemptEnding, AttemptNumber, Brief, Caller, JudgedPass, ModelCall, ModelChoice, ModelFault, ModelUsage,
-    Proof, Question, Reason, Replay, RunRequest, RunState, Step, TerminalState, Verdict,
+    PassedOver, Proof, Question, Reason, Replay, RunRequest, RunState, Step, TerminalState, Verdict,
 };
 
 /// One step as the journal holds it.
@@ -65,6 +65,8 @@ pub struct RunProjection {
     pub admitted_at_ms: Option<u64>,
     /// The git worktree it works in, once there is one.
     pub worktree: Option<WorktreeProjection>,
+    /// What was seen of the models before attempts, where there was something to say.
+    pub considered: Vec<ModelsConsidered>,
     /// The attempts, in order of their beginning.
     pub attempts: Vec<AttemptProjection>,
     /// The calls of models, in order of their ends; a journal of an earlier version has none.
@@ -109,6 +111,17 @@ pub struct FailedPass {
     pub detail: String,
     /// What the actor had written by then.
     pub brief: Option<Brief>,
+}
+
+/// What was seen of the models before an attempt.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ModelsConsidered {
+    /// The attempt.
+    pub attempt: AttemptNumber,
+    /// The models that were not asked.
+    pub passed_over: Vec<PassedOver>,
+    /// It tries for others whether its model is back.
+    pub is_probe: bool,
 }
 
 /// An attempt and what it did.
@@ -279,6 +292,22 @@ impl RunProjection {
     pub fn next_attempt(&self) -> AttemptNumber {
         let highest = self.attempts.iter().map(|attempt| attempt.number.0).max();
         AttemptNumber(highest.unwrap_or(0).saturating_add(1))
+    }
+
+    /// The models that attempts ran on, each once.
+    pub fn models_asked(&self) -> Vec<String> {
+        let mut asked = Vec::new();
+        for attempt in &self.attempts {
+            if !asked.contains(&attempt.model) {
+                asked.push(attempt.model.clone());
+            }
+        }
+        asked
+    }
+
+    /// What was seen of the models before this attempt.
+    pub fn considered_before(&self, attempt: AttemptNumber) -> impl Iterator<Item = &ModelsConsidered> {
+        self.considered.iter().filter(move |one| one.attempt == attempt)
     }
 
     /// The attempt that began last.

@@ -11,6 +11,7 @@ use crate::status::below_home;
 use impresario_actors::gateways::{SystemWallClock, UnixMillis, WallClock};
 use impresario_actors::journal::{Retention, RunFilter, RunProgress, RunSummary};
 use impresario_policies::domain::{Cap, RunId, RunState};
+use impresario_policies::fallback::models_left;
 use impresario_policies::projection::RunProjection;
 use impresario_policies::resumption::{Reader, advise};
 use impresario_policies::user_lines;
@@ -174,6 +175,7 @@ fn story_in_words(run: &RunSummary, cut_off: bool, projection: &RunProjection) -
     }
     lines.extend(run.reason.as_ref().map(|reason| reason.message.clone()));
     lines.extend(projection.used().in_words().map(|used| format!("used: {used}")));
+    lines.extend(models_left(projection));
     let others = projection.other_models_served().into_iter();
     lines.extend(others.map(|(requested, served)| user_lines::other_model_served(requested, served)));
     let own = projection.worktree.as_ref();

@@ -6,7 +6,8 @@ use super::output::{print, print_json};
 use super::runs::{find, open};
 use super::traces;
 use super::wire::{EventLine, json_line};
-use impresario_policies::domain::Step;
+use impresario_policies::cool_down::describe_passed_over;
+use impresario_policies::domain::{PassedOver, Step};
 use impresario_policies::progress::describe_step;
 use impresario_policies::projection::RecordedStep;
 use std::process::ExitCode;
@@ -60,6 +61,11 @@ fn in_words(recorded: &RecordedStep, began: u64) -> Option<String> {
             format!("  {bytes} bytes, kept aside as {handle}")
         }
         Step::ToolEnded { bytes, .. } => format!("  {bytes} bytes"),
+        Step::ModelsConsidered {
+            passed_over,
+            is_probe,
+            ..
+        } => considered(passed_over, *is_probe)?,
         Step::AttemptActive { attempt } => format!("attempt {attempt} said its first word"),
         Step::AttemptEnded {
             attempt,
@@ -104,6 +110,13 @@ fn in_words(recorded: &RecordedStep, began: u64) -> Option<String> {
         step => describe_step(step)?,
     };
     Some(format!("{elapsed:8.2}s  {what}"))
+}
+
+fn considered(passed_over: &[PassedOver], is_probe: bool) -> Option<String> {
+    let passed = passed_over.iter().map(describe_passed_over);
+    let probe = is_probe.then(|| "the next attempt tries whether its model is back".to_string());
+    let said = passed.chain(probe).collect::<Vec<_>>();
+    (!said.is_empty()).then(|| first_line(&said.join(" ")))
 }
 
 fn first_line(text: &str) -> String {

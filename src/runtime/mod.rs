@@ -55,9 +55,10 @@ pub use impresario_actors::models::ProviderModels;
 pub use impresario_actors::runners::embedded::{EmbeddedTool, ToolContext};
 pub use impresario_policies::agents::AgentDefinition;
 pub use impresario_policies::domain::{
-    AttemptEnding, Budget, Caller, Cap, CutTool, FileChange, GroupId, GroupMember, Isolation, ModelCall,
-    ModelFault, OverflowSettings, Patch, PatchedFile, Proof, Reason, ReasonCode, Replay, Retrieval, RunId,
-    RunRequest, RunState, SessionId, Step, Subtask, TerminalState, WhatToRun, Worktree,
+    AttemptEnding, Budget, Caller, Cap, CoolDownSettings, CutTool, FileChange, GroupId, GroupMember,
+    Isolation, ModelCall, ModelFault, OverflowSettings, Patch, PatchedFile, Proof, Reason, ReasonCode,
+    Replay, Retrieval, RunId, RunRequest, RunState, SessionId, Step, Subtask, TerminalState, WhatToRun,
+    Worktree,
 };
 pub use impresario_policies::group::{MemberProjection, MemberResult};
 pub use impresario_policies::parallel::{ParallelRefusal, WorkerResult};

@@ -4,6 +4,7 @@
 mod audit;
 
 mod context_memory;
+mod cool_downs;
 mod money;
 mod parallel;
 mod playing;

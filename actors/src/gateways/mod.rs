@@ -5,6 +5,7 @@
 mod clock;
 mod context;
 mod host;
+mod login;
 mod model;
 mod runner;
 mod traces;
@@ -18,6 +19,7 @@ pub use host::{
     ChatMessage, ChatRole, DeliveredChanges, DeliveredRun, Delivery, DeliveryReceipt, Glimpse, Host,
     HostError, Progress,
 };
+pub use login::{Login, LoginId};
 pub use model::{
     ModelClient, ModelError, ModelMessage, ModelReply, ModelRequest, ModelRole, ModelUsage, TextDeltas,
     ToolCall, ToolDefinition,

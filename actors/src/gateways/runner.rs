@@ -1,6 +1,6 @@
 //! Running a sub-agent: an embedded loop, a nested Pi, later a remote worker.
 
-use super::ModelUsage;
+use super::{Login, ModelUsage};
 use async_trait::async_trait;
 use impresario_policies::domain::{AttemptNumber, PromptMode, Proof, Reason, ReasoningEffort, Replay, RunId};
 pub use impresario_policies::domain::{EndFacts, Overrun};
@@ -209,6 +209,10 @@ pub trait SubAgentRunner {
     /// that cannot work.
     fn ready(&self) -> Result<(), Reason> {
         Ok(())
+    }
+    /// What it would call this model with, in this workspace.
+    fn login(&self, _model: &str) -> Login {
+        Login::UNKNOWN
     }
     /// Starts one attempt. The last event it sends is `Ended`, unless it is dropped before.
     async fn start(

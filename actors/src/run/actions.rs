@@ -1,5 +1,6 @@
 //! What a run does next, once the policy has decided: one effect at a time.
 
+use super::models::AttemptPlan;
 use super::{ASK, AttemptSeed, KeepSession, Run};
 use crate::gateways::{DeliveredRun, Delivery, DeliveryReceipt, HostError, session_file};
 use crate::messages::run::{
@@ -297,22 +298,7 @@ impl Run {
             }
         };
         self.effect(waited, ctx, move |run, (), ctx| {
-            let Some(seed) = run.attempt_seed(number, model.clone(), from) else {
-                return;
-            };
-            let step = Step::AttemptStarted {
-                attempt: number,
-                model,
-                runner: seed.request.runner.clone(),
-                session_file: Some(run.session_file()),
-                resumes_session: from != StartFrom::Scratch,
-            };
-            run.facts.live_attempt = Some(number);
-            run.record_then(
-                vec![step],
-                Box::new(move |run, ctx| run.start_attempt(seed, ctx)),
-                ctx,
-            );
+            run.ask_for_model(AttemptPlan { number, model, from }, false, ctx);
         });
     }
 

@@ -5,14 +5,16 @@
 //! [`decide_next_action`](impresario_policies::next_action::decide_next_action) from the journal's steps alone, so an incarnation that begins in the middle goes on from there.
 
 mod actions;
+mod models;
 mod telling;
 mod unwritable;
 mod worktree;
 mod writing;
 
 use crate::event_feed::EventFeed;
-use crate::gateways::{SubAgentRunner, WallClock, Worktrees};
+use crate::gateways::{Login, LoginId, SubAgentRunner, WallClock, Worktrees};
 use crate::journal::Row;
+use crate::messages::cool_downs::{AskForModel, GivenModel, ModelHeard};
 use crate::messages::journal::{Commit, ReadRun};
 use crate::messages::run::{
     AskForRoom, AttemptOver, CancelReply, CancelRun, GroupClockDue, MoveDue, ObserveRun, ParkRun,
@@ -46,6 +48,10 @@ pub struct RunPorts {
     pub judge: Port<JudgeTask>,
     pub ask_user: Port<AskUser>,
     pub deliver: Port<DeliverResult>,
+    /// Which models may be asked.
+    pub models: Port<AskForModel>,
+    /// The same, for what became of it.
+    pub heard: Port<ModelHeard>,
     /// The host, for what may be dropped.
     pub show: Port<ShowProgress>,
     pub notice: Port<ShowNotice>,
@@ -93,6 +99,8 @@ pub struct RunTools {
     pub grow_attempt: Rc<dyn Fn(AttemptSeed) -> GrownAttempt>,
     /// Finds the runner by name.
     pub runner: Rc<dyn Fn(&str) -> Option<Rc<dyn SubAgentRunner>>>,
+    /// Tells logins of a provider apart, and knows none.
+    pub login_id: Rc<dyn Fn(&str, &Login) -> LoginId>,
     /// Makes sure that nothing carries the mark of a run any more: its runner knows only of what it started itself.
     pub contain: Contain,
     /// Makes git worktrees, and patches of them.
@@ -127,6 +135,8 @@ pub struct Run {
     facts: ActionFacts,
     stop_attempt: Option<Port<StopAttempt>>,
     stop_sent: Option<AttemptEnding>,
+    /// What the attempt under way runs on, as it was given.
+    given: Option<GivenModel>,
     /// A pass of the judge is wanted; dropped, its calls of the model are given up.
     judging: Option<DropGuard>,
     loaded: bool,
@@ -209,6 +219,7 @@ impl Run {
             },
             stop_attempt: None,
             stop_sent: None,
+            given: None,
             judging: None,
             loaded: false,
             busy: None,

@@ -136,6 +136,7 @@ impl Run {
             self.projection.add(&recorded);
             self.tools.feed.announce(&self.id, &recorded);
             self.tell(&recorded);
+            self.hear(&recorded.step);
         }
         if let Some(done) = write.done {
             let _ = done.send(Ok(()));

@@ -2,6 +2,7 @@
 
 use crate::gateways::UnixMillis;
 use crate::messages::run::WriteTrace;
+use impresario_policies::cool_down::describe_passed_over;
 use impresario_policies::domain::{RunId, Step};
 use impresario_policies::progress::describe_step;
 use impresario_policies::projection::{RecordedStep, RunProjection};
@@ -78,6 +79,10 @@ fn moments_of(steps: &[RecordedStep]) -> Vec<TraceMoment> {
             Step::Judged { pass, verdict, .. } if verdict.passed() => format!("brief passed (pass {pass})"),
             Step::Judged { pass, .. } => format!("brief not passed (pass {pass})"),
             Step::PassFailed { .. } => describe_step(&recorded.step)?,
+            Step::ModelsConsidered { passed_over, .. } if !passed_over.is_empty() => {
+                let passed = passed_over.iter().map(describe_passed_over);
+                passed.collect::<Vec<_>>().join(" ")
+            }
             Step::QuestionAsked { .. } => "asked the user".to_string(),
             Step::QuestionAnswered { .. } => "the user answered".to_string(),
             Step::Admitted => "admitted".to_string(),

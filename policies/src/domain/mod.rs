@@ -27,7 +27,7 @@ pub use family::ModelFamily;
 pub use group::{GroupId, GroupMember, Subtask};
 pub use id::{AttemptNumber, RunId, RunIdError, SessionId};
 pub use manner::{ExecutionMode, PromptMode, ReasoningEffort};
-pub use request::{Briefing, Clocks, CutTool, Persistence, RunRequest};
+pub use request::{Briefing, Clocks, CoolDownSettings, CutTool, PassedOver, Persistence, RunRequest};
 pub use retrieval::{Retrieval, RetrievalEngine};
 pub use routing::{
     ModelNaming, ModelPool, RouteDecision, RoutePreference, RouteSettings, RouteSource, SkillModelPolicy,

@@ -101,6 +101,41 @@ pub struct Persistence {
     pub lost_in_a_row_max: u32,
     /// What happens when a tool that must not run twice was cut off.
     pub cut_tool: CutTool,
+    /// When a model that failed others is passed over.
+    #[serde(default)]
+    pub cool_down: CoolDownSettings,
+}
+
+/// When a model that failed others is passed over, and for how long; see [`crate::cool_down`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CoolDownSettings {
+    /// After so many failures in a row, of all runs together; 0 for never.
+    pub after_failures: u32,
+    /// The first pause; doubled each time the model fails again after it.
+    pub first: Duration,
+    /// The longest pause.
+    pub max: Duration,
+}
+
+impl Default for CoolDownSettings {
+    fn default() -> Self {
+        Self {
+            after_failures: 3,
+            first: Duration::from_secs(15),
+            max: Duration::from_secs(300),
+        }
+    }
+}
+
+/// A model that was not asked, because others had failed on it a moment before.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PassedOver {
+    /// Which.
+    pub model: String,
+    /// What it said to them.
+    pub why: String,
+    /// For how long it was still left alone then; none while another run tried it.
+    pub left: Option<Duration>,
 }
 
 impl Default for Persistence {
@@ -111,6 +146,7 @@ impl Default for Persistence {
             wait_max: Duration::from_secs(60),
             lost_in_a_row_max: 5,
             cut_tool: CutTool::Park,
+            cool_down: CoolDownSettings::default(),
         }
     }
 }

@@ -1,8 +1,8 @@
 //! A run and the steps it takes. The journal holds these; everything else is a projection of them.
 
 use super::{
-    AttemptEnding, AttemptNumber, Brief, ModelCall, ModelChoice, ModelFault, ModelUsage, Patch, RunId,
-    RunRequest, SessionId, TraceVerdict, Verdict, Worktree,
+    AttemptEnding, AttemptNumber, Brief, ModelCall, ModelChoice, ModelFault, ModelUsage, PassedOver, Patch,
+    RunId, RunRequest, SessionId, TraceVerdict, Verdict, Worktree,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -369,6 +369,16 @@ pub enum Step {
         session_file: Option<String>,
         /// Whether a nested session with finished tools goes on.
         resumes_session: bool,
+    },
+    /// Before this attempt it was looked which models could be had. Written with its start, where there is something to
+    /// say.
+    ModelsConsidered {
+        /// The attempt that begins.
+        attempt: AttemptNumber,
+        /// Those that were not asked.
+        passed_over: Vec<PassedOver>,
+        /// The attempt tries for others whether its model is back.
+        is_probe: bool,
     },
     /// The first event of the attempt was seen.
     AttemptActive {

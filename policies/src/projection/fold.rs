@@ -2,7 +2,7 @@
 
 use super::{
     Acceptance, AttemptEnd, AttemptProjection, Contradiction, FailedPass, Impossible, KeptChanges,
-    RecordedStep, RunEnd, RunProjection, ToolCallProjection, ToolCalls, ToolFate,
+    ModelsConsidered, RecordedStep, RunEnd, RunProjection, ToolCallProjection, ToolCalls, ToolFate,
 };
 use crate::domain::{AttemptNumber, JudgedPass, ModelChoice, Question, Step, TerminalState};
 
@@ -63,6 +63,15 @@ impl RunProjection {
                 reason: reason.clone(),
             }),
             Step::WorktreeCleared => self.clear_worktree(),
+            Step::ModelsConsidered {
+                attempt,
+                passed_over,
+                is_probe,
+            } => self.considered.push(ModelsConsidered {
+                attempt: *attempt,
+                passed_over: passed_over.clone(),
+                is_probe: *is_probe,
+            }),
             Step::AttemptStarted {
                 attempt,
                 model,

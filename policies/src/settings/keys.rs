@@ -139,9 +139,10 @@ const CEILING: Kind = Kind::TierInts {
 };
 
 /// The sections, each an object.
-pub const SECTIONS: [&str; 12] = [
+pub const SECTIONS: [&str; 13] = [
     "agents",
     "budget",
+    "coolDown",
     "executionRouting",
     "outputSanitizer",
     "contextBudgets",
@@ -159,7 +160,7 @@ use Trust::{Free, Limit, Outside};
 
 /// Every key, in order. Up to `promptInjection.enabled` they are the peer's too.
 #[rustfmt::skip]
-pub const KEYS: [Key; 77] = [
+pub const KEYS: [Key; 80] = [
     key("defaultProvider", Text, r#""openrouter""#, Outside, "whose models bare names are")
         .note("until it is set, models are called as Pi calls them, provider/id"),
     key("routingModel", Text, r#""anthropic/claude-3-5-haiku""#, Outside, "the model that writes and judges briefs")
@@ -235,6 +236,9 @@ pub const KEYS: [Key; 77] = [
     key("budget.dayUsd", DOLLARS, "100", Limit, "dollars that all your sub-agents may cost on one day (UTC); 0 for no limit"),
     key("budget.dayTokens", TOKENS, "0", Limit, "tokens that all your sub-agents may take on one day (UTC); 0 for no limit"),
     key("budget.assumedUsdPerMillionTokens", number(0.0, 10_000.0), "1", Outside, "what a model without a known price counts as"),
+    key("coolDown.afterFailures", cap(100), "3", Outside, "failures in a row after which a model is passed over for a while; 0 for never"),
+    key("coolDown.firstMs", int(1_000, 3_600_000), "15000", Outside, "for how long at first; doubled each time it fails again"),
+    key("coolDown.maxMs", int(1_000, 3_600_000), "300000", Outside, "for how long at most"),
     key("promptInjection.enabled", Flag, "true", Free, "teach the main agent when to delegate")
         .note("in Pi"),
     key("startUpTimeoutMs", int(1_000, 600_000), "60000", Limit, "time until the sub-agent's first event"),

@@ -3,10 +3,10 @@
 use super::agents::AgentSettings;
 use super::resolve::{Origin, Resolved, resolve_settings};
 use crate::domain::{
-    AnswerTerms, Budget, Cap, Clocks, DegradationSettings, HistorySettings, HistoryStrategy, HistoryTerms,
-    MiddleMode, ModelNaming, ModelPool, ObservationSettings, OverflowSettings, Persistence, ResultTerms,
-    Retrieval, RetrievalEngine, RoutePreference, RouteSettings, RunTerms, ShortNewest, SkillModelPolicy,
-    TierCeilings, TraceTerms,
+    AnswerTerms, Budget, Cap, Clocks, CoolDownSettings, DegradationSettings, HistorySettings,
+    HistoryStrategy, HistoryTerms, MiddleMode, ModelNaming, ModelPool, ObservationSettings, OverflowSettings,
+    Persistence, ResultTerms, Retrieval, RetrievalEngine, RoutePreference, RouteSettings, RunTerms,
+    ShortNewest, SkillModelPolicy, TierCeilings, TraceTerms,
 };
 
 use crate::model_mapping::map_model;
@@ -213,7 +213,14 @@ impl Reader<'_> {
                 false => TotalChosen::ByNobody,
             },
             tools_disabled: self.texts("agents.disabledTools"),
-            persistence: Persistence::default(),
+            persistence: Persistence {
+                cool_down: CoolDownSettings {
+                    after_failures: self.count("coolDown.afterFailures") as u32,
+                    first: self.time("coolDown.firstMs"),
+                    max: self.time("coolDown.maxMs"),
+                },
+                ..Persistence::default()
+            },
             temperature: set("subAgentTemperature").map(|path| self.number(path)),
             overflow_ceiling_bytes: self.number("overflowCeilingBytes") as u64,
             answer_chars_max: self.count("outputSanitizer.finalOutputMaxChars"),

@@ -29,6 +29,8 @@ fn goes_on(facts: &EndFacts) -> bool {
         tries_on_model: persistence.tries_per_model_max,
         lost_in_a_row: 0,
         place_in_chain: 0,
+        asked: vec!["house/first".into()],
+        was_probe: false,
         unsafe_tool_finished: false,
         unsafe_tool_cut: false,
         any_tool_finished: false,

@@ -4,9 +4,10 @@ use crate::gateways::UnixMillis;
 use crate::journal::{JournalError, OverflowEntry, Row, RuntimeId, RuntimeIdentity};
 use impresario_policies::domain::{
     AttemptEnding, AttemptNumber, Brief, Briefing, Caller, Clocks, Containment, GroupId, GroupMember,
-    ModelCall, ModelFault, ModelUsage, Origin, Persistence, Proof, Reason, ReasonCode, Replay, RunId,
-    RunRequest, RunTerms, SessionId, Step, TerminalState, Verdict, WhatToRun,
+    ModelCall, ModelFault, ModelUsage, Origin, PassedOver, Persistence, Proof, Reason, ReasonCode, Replay,
+    RunId, RunRequest, RunTerms, SessionId, Step, TerminalState, Verdict, WhatToRun,
 };
+use std::time::Duration;
 
 pub type Outcome = Result<(), Box<dyn std::error::Error>>;
 
@@ -220,6 +221,15 @@ pub fn whole_run() -> Vec<Step> {
             verdict: Some(verdict),
         },
         Step::Admitted,
+        Step::ModelsConsidered {
+            attempt,
+            passed_over: vec![PassedOver {
+                model: "a/one".into(),
+                why: "529 Overloaded".into(),
+                left: Some(Duration::from_millis(12_500)),
+            }],
+            is_probe: true,
+        },
         Step::AttemptStarted {
             attempt,
             model: "offline".into(),

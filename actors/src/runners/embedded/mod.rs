@@ -15,13 +15,14 @@ pub use tools::{EmbeddedTool, RegisteredTool, ToolContext};
 
 use crate::context::local::HeavyWork;
 use crate::gateways::{
-    AttemptHandle, AttemptRequest, ModelClient, RunnerEvents, SpawnError, SubAgentRunner, ToolGate,
+    AttemptHandle, AttemptRequest, Login, ModelClient, RunnerEvents, SpawnError, SubAgentRunner, ToolGate,
     ToolsLacking,
 };
 use crate::program::ProgramThreads;
 use agent_loop::AgentLoop;
 use async_trait::async_trait;
 use impresario_policies::domain::{Containment, Proof, RunId};
+use impresario_policies::providers::find_target;
 use std::rc::Rc;
 use std::time::Duration;
 use tokio::task::JoinHandle;
@@ -88,6 +89,16 @@ impl SubAgentRunner for EmbeddedRunner {
             .cloned()
             .collect();
         (!lacking.is_empty()).then_some(ToolsLacking { lacking, offered })
+    }
+
+    fn login(&self, model: &str) -> Login {
+        let target = find_target(model, |name| std::env::var(name).ok());
+        Login::of(
+            target
+                .into_iter()
+                .flat_map(|target| [Some(target.url), target.key])
+                .flatten(),
+        )
     }
 
     async fn start(

@@ -1,7 +1,7 @@
 //! What a nested Pi starts with: the user's own login, and nothing that merely happens to be in our environment.
 
 use super::command::provider_of;
-use crate::gateways::AttemptRequest;
+use crate::gateways::{AttemptRequest, Login};
 use impresario_policies::child_environment::{
     ChildEnvironmentFacts, ChildEnvironmentSettings, choose_child_environment, names_mentioned,
 };
@@ -35,25 +35,47 @@ pub fn environment(
     chosen
 }
 
+/// What a nested Pi calls a model of this provider with: the variables that it would see and that others would not, and
+/// what the user's own files say of the provider.
+pub fn login(model: &str, ours: &BTreeMap<String, String>, settings: &ChildEnvironmentSettings) -> Login {
+    let provider = provider_of(model);
+    let mentioned = names_for_provider(ours, provider);
+    let chosen = |provider, mentioned| {
+        let facts = ChildEnvironmentFacts {
+            ours,
+            provider,
+            mentioned,
+        };
+        choose_child_environment(&facts, settings)
+    };
+    let for_anybody = chosen("", &[]);
+    let own = chosen(provider, &mentioned).into_iter();
+    let own = own.filter(|(name, _)| !for_anybody.contains_key(name));
+    let said = user_files(ours, provider);
+    Login::of(own.flat_map(|(name, value)| [name, value]).chain(said))
+}
+
 /// Set in every nested Pi, so that our extension for hosts keeps out of the way there.
 pub const INSIDE_MARK: &str = "IMPRESARIO_INSIDE";
 
 /// Names that the user's own files mention for a provider, such as `"apiKey": "$CORPORATE_KEY"`.
 fn names_for_provider(ours: &BTreeMap<String, String>, provider: &str) -> Vec<String> {
-    let Some(agent_directory) = agent_directory(ours) else {
-        return Vec::new();
-    };
-    let mut names = Vec::new();
-    for (file, place) in [
-        ("models.json", &["providers", provider][..]),
-        ("auth.json", &[provider]),
-    ] {
-        let Some(text) = read_some(&agent_directory.join(file)) else {
-            continue;
-        };
-        names.extend(names_mentioned(&part_of(&text, place)));
-    }
-    names
+    user_files(ours, provider)
+        .flat_map(|text| names_mentioned(&text))
+        .collect()
+}
+
+/// What the user's own files say of a provider.
+fn user_files(ours: &BTreeMap<String, String>, provider: &str) -> impl Iterator<Item = String> {
+    let places = [
+        ("models.json", vec!["providers", provider]),
+        ("auth.json", vec![provider]),
+    ];
+    let directory = agent_directory(ours);
+    places.into_iter().filter_map(move |(file, place)| {
+        let text = read_some(&directory.as_ref()?.join(file))?;
+        Some(part_of(&text, &place))
+    })
 }
 
 /// The part of a JSON text at a place; the whole when it is no plain JSON (Pi allows comments).

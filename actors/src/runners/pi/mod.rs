@@ -17,7 +17,9 @@ mod session;
 mod summary;
 pub mod wire;
 
-use crate::gateways::{AttemptHandle, AttemptRequest, RunnerEvents, SpawnError, SubAgentRunner, ToolGate};
+use crate::gateways::{
+    AttemptHandle, AttemptRequest, Login, RunnerEvents, SpawnError, SubAgentRunner, ToolGate,
+};
 use crate::processes::{ContainedProcess, ContainmentSetting, Part, ProcessSpec, StartError, contain};
 use async_trait::async_trait;
 use command::{AttemptFiles, PiVersion};
@@ -216,6 +218,13 @@ fn prompt(request: &AttemptRequest) -> String {
 impl SubAgentRunner for PiRunner {
     fn name(&self) -> &str {
         "pi"
+    }
+
+    fn login(&self, model: &str) -> Login {
+        let settings = ChildEnvironmentSettings {
+            pass: self.settings.pass_environment.clone(),
+        };
+        environment::login(model, &self.settings.environment, &settings)
     }
 
     fn can_resume(&self) -> bool {
