@@ -30,7 +30,7 @@ fn main() {
         asked: vec!["first/large".to_string()],
         was_probe: false,
         unsafe_tool_finished: false,
-        unsafe_tool_cut: false,
+        unsafe_calls_cut: Vec::new(),
         any_tool_finished: true,
     };
     let again = FallbackFacts {
@@ -50,7 +50,7 @@ fn main() {
         ..overloaded.clone()
     };
     let cut = FallbackFacts {
-        unsafe_tool_cut: true,
+        unsafe_calls_cut: vec!["`write` (notes.txt)".to_string()],
         ..lost.clone()
     };
     let cases = [

@@ -6,6 +6,7 @@
 use crate::attempt_ending::{retry_after, says_no_such_model};
 use crate::domain::{AttemptEnding, CoolDownSettings, PassedOver};
 use crate::figures::duration_words;
+use crate::projection::AttemptProjection;
 use std::time::Duration;
 
 /// Whatever a provider says, it is asked again after so long.
@@ -26,8 +27,19 @@ pub enum Heard {
     LoginRefused { why: String },
 }
 
-/// Reads it from how an attempt ended; none where that was nobody's fault but ours, the task's or the person's.
-pub fn hear(ending: AttemptEnding, detail: &str) -> Option<Heard> {
+/// Reads it from an attempt that is over; none where that was nobody's fault but ours, the task's, a tool's or the
+/// person's.
+pub fn hear(attempt: &AttemptProjection) -> Option<Heard> {
+    let end = attempt.ended.as_ref()?;
+    let finished = attempt.tools_finished().count();
+    let tool_was_silent = end.ending == AttemptEnding::Inactivity && finished < attempt.tools.len();
+    match tool_was_silent {
+        true => None,
+        false => hear_ending(end.ending, &end.detail),
+    }
+}
+
+fn hear_ending(ending: AttemptEnding, detail: &str) -> Option<Heard> {
     let why = match detail.trim() {
         "" => ending.words().to_string(),
         said => said.to_string(),

@@ -27,8 +27,8 @@ pub struct FallbackFacts {
     pub was_probe: bool,
     /// Some tool that must not run twice has finished in this run.
     pub unsafe_tool_finished: bool,
-    /// Some tool that must not run twice was cut off.
-    pub unsafe_tool_cut: bool,
+    /// The calls that must not run twice and were cut off, each in a few words.
+    pub unsafe_calls_cut: Vec<String>,
     /// Some tool has finished in the nested session, so the session is worth going on with.
     pub any_tool_finished: bool,
 }
@@ -82,8 +82,10 @@ pub fn decide_fallback(facts: &FallbackFacts, settings: &FallbackSettings) -> Fa
     if facts.ending == AttemptEnding::OverBudget {
         return FallbackDecision::Park(over_budget(facts));
     }
-    if facts.unsafe_tool_cut && !(settings.can_resume && settings.cut_tool == CutTool::TellSubAgent) {
-        return FallbackDecision::Park(tool_indeterminate());
+    if !facts.unsafe_calls_cut.is_empty()
+        && !(settings.can_resume && settings.cut_tool == CutTool::TellSubAgent)
+    {
+        return FallbackDecision::Park(tool_indeterminate(&facts.unsafe_calls_cut));
     }
     match facts.ending {
         AttemptEnding::Lost => try_again_after_loss(facts, settings),
@@ -196,7 +198,7 @@ fn start(
     model: String,
     wait: Duration,
 ) -> FallbackDecision {
-    let from = if facts.unsafe_tool_cut {
+    let from = if !facts.unsafe_calls_cut.is_empty() {
         StartFrom::SessionToldOfCutTool
     } else if facts.any_tool_finished && settings.can_resume {
         StartFrom::Session
@@ -208,12 +210,17 @@ fn start(
     FallbackDecision::Try { model, wait, from }
 }
 
-fn tool_indeterminate() -> Reason {
+fn tool_indeterminate(calls: &[String]) -> Reason {
+    let (were, they) = match calls.len() {
+        1 => ("was", "it"),
+        _ => ("were", "they"),
+    };
     Reason {
         code: ReasonCode::ToolIndeterminate,
-        message: "A tool that may change something was cut off, and nobody knows whether it ran. \
-                  Look at the workspace before you go on."
-            .to_string(),
+        message: format!(
+            "{} {were} cut off, and nobody knows whether {they} ran. Look at the workspace before you go on.",
+            calls.join(", ")
+        ),
     }
 }
 
@@ -364,7 +371,7 @@ mod tests {
             asked: vec!["a/one".into()],
             was_probe: false,
             unsafe_tool_finished: false,
-            unsafe_tool_cut: false,
+            unsafe_calls_cut: Vec::new(),
             any_tool_finished: false,
         }
     }
@@ -517,7 +524,7 @@ mod tests {
     #[test]
     fn too_many_processes_end_the_run_as_what_they_are() {
         let storm = FallbackFacts {
-            unsafe_tool_cut: true,
+            unsafe_calls_cut: vec!["`bash` (make)".into()],
             ..facts(AttemptEnding::TooManyProcesses)
         };
         match decide_fallback(&storm, &settings()) {
@@ -543,13 +550,15 @@ mod tests {
     #[test]
     fn a_cut_tool_parks_by_default_and_is_told_by_setting() {
         let cut = FallbackFacts {
-            unsafe_tool_cut: true,
+            unsafe_calls_cut: vec!["`bash` (make)".into()],
             ..facts(AttemptEnding::Lost)
         };
-        assert!(matches!(
-            decide_fallback(&cut, &settings()),
-            FallbackDecision::Park(_)
-        ));
+        match decide_fallback(&cut, &settings()) {
+            FallbackDecision::Park(reason) => {
+                assert!(reason.message.starts_with("`bash` (make) was cut off"))
+            }
+            other => panic!("{other:?}"),
+        }
         let told = FallbackSettings {
             cut_tool: CutTool::TellSubAgent,
             ..settings()

@@ -20,6 +20,7 @@ pub mod domain;
 pub mod execution_route;
 pub mod fallback;
 pub mod figures;
+pub mod free_memory;
 pub mod group;
 pub mod history;
 pub mod interruption;

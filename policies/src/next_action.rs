@@ -11,7 +11,7 @@ use crate::fallback::{FallbackDecision, FallbackFacts, FallbackSettings, StartFr
 use crate::judge_loop::{DEFAULT_QUESTION, brief_with_goal};
 use crate::judge_models::{JudgeModelDecision, choose_judge_model};
 use crate::model_choice::{ChoiceDecision, choose_models};
-use crate::projection::{AttemptProjection, RunProjection, ToolFate};
+use crate::projection::{AttemptProjection, RunProjection, ToolCallProjection, ToolFate};
 use std::time::Duration;
 
 /// What is seen besides the journal.
@@ -562,10 +562,12 @@ fn fallback_facts(
         .count();
     let tools = || run.attempts.iter().flat_map(|attempt| attempt.tools.iter());
     let finished = |fate: &ToolFate| matches!(fate, ToolFate::Finished { .. });
-    let cut = last
-        .tools
-        .iter()
-        .any(|tool| tool.replay == Replay::Unsafe && !finished(&tool.fate));
+    let cut = last.tools.iter();
+    let cut = cut.filter(|tool| tool.replay == Replay::Unsafe && !finished(&tool.fate));
+    let in_words = |tool: &ToolCallProjection| match tool.summary.is_empty() {
+        true => format!("`{}`", tool.tool),
+        false => format!("`{}` ({})", tool.tool, tool.summary),
+    };
     FallbackFacts {
         ending,
         detail: detail.to_string(),
@@ -580,7 +582,7 @@ fn fallback_facts(
         asked: run.models_asked(),
         was_probe: run.considered_before(last.number).any(|one| one.is_probe),
         unsafe_tool_finished: tools().any(|tool| tool.replay == Replay::Unsafe && finished(&tool.fate)),
-        unsafe_tool_cut: cut,
+        unsafe_calls_cut: cut.map(in_words).collect(),
         any_tool_finished: tools().any(|tool| finished(&tool.fate)),
     }
 }

@@ -23,6 +23,22 @@ pub struct SeenRun {
     pub sight: RunSight,
 }
 
+/// A run that waits for room, as the journal says it to whoever is not its runtime.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct InLine {
+    /// Whose room it waits for.
+    pub runtime: String,
+    /// Since when, in milliseconds since 1970.
+    pub since_ms: u64,
+    pub run: RunId,
+}
+
+/// How many wait for the same room and have asked before it.
+pub fn before_in_line(one: &InLine, waiting: &[InLine]) -> usize {
+    let same = waiting.iter().filter(|other| other.runtime == one.runtime);
+    same.filter(|other| *other < one).count()
+}
+
 /// A line of the tree.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OverviewLine {
@@ -185,6 +201,22 @@ mod tests {
             format!("  {run}"),
         ];
         assert_eq!(lines(&runs), wanted);
+    }
+
+    #[test]
+    fn a_place_in_line_is_among_those_of_the_same_runtime() {
+        let waits = |number, runtime: &str, since_ms| InLine {
+            runtime: runtime.into(),
+            since_ms,
+            run: RunId::new(number, 0),
+        };
+        let all = [
+            waits(1, "a", 30),
+            waits(2, "a", 10),
+            waits(3, "b", 5),
+            waits(4, "a", 30),
+        ];
+        assert_eq!(all.each_ref().map(|one| before_in_line(one, &all)), [1, 0, 0, 2]);
     }
 
     #[test]

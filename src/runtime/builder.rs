@@ -21,7 +21,7 @@ use futures_util::FutureExt;
 use impresario_actors::context::local::LocalContextEngine;
 use impresario_actors::context::mcp::{EngineSettings, McpContextEngine};
 use impresario_actors::gateways::{
-    Entropy, Host, ModelClient, SubAgentRunner, SystemEntropy, SystemWallClock, WallClock,
+    Entropy, Host, ModelClient, SubAgentRunner, SystemEntropy, SystemWallClock, WallClock, free_memory_now,
 };
 use impresario_actors::journal::{JournalAccess, OpenError, RuntimeId, RuntimeIdentity, SqliteStore, Writer};
 use impresario_actors::models::ProviderModels;
@@ -219,9 +219,9 @@ impl RuntimeBuilder {
         self
     }
 
-    /// How many runs work at a time; the others wait.
+    /// How many runs work at a time, whatever is set; the others wait.
     pub fn width(mut self, width: usize) -> Self {
-        self.admission.width = width;
+        self.admission.width = Some(width);
         self
     }
 
@@ -465,6 +465,7 @@ impl RuntimeBuilder {
             our_host: Rc::new(move || (host_kind.clone(), lock(&session).clone())),
             takes_result: Rc::new(move |run| lock(&taken).contains(run)),
             wanted_here: Rc::new(move |run| lock(&wanted).contains(run)),
+            free_memory: Rc::new(free_memory_now),
         }
     }
 }

@@ -55,6 +55,11 @@ pub const SCENARIOS: &[Scenario] = &[
         play: provider_fails,
     },
     Scenario {
+        name: "models_cool_down",
+        prepare: nothing,
+        play: models_cool_down,
+    },
+    Scenario {
         name: "hangs",
         prepare: nothing,
         play: hangs,
@@ -278,6 +283,35 @@ fn provider_fails(stage: &Stage) -> LocalBoxFuture<'_, ()> {
             .start(run_id(5), request(), &["succeeded"], Some("after a while"))
             .await;
         stage.wait_for(run_id(5)).await;
+    }
+    .boxed_local()
+}
+
+/// Each run fails three times. The first one's model is left alone when the second comes, which begins with the other,
+/// fails there too, waits for the first and tries whether it is back.
+fn models_cool_down(stage: &Stage) -> LocalBoxFuture<'_, ()> {
+    async move {
+        let overloaded = EndFacts {
+            terminal_event: true,
+            stop_reason: Some("error".into()),
+            error_message: Some("529 overloaded".into()),
+            read_lines: 3,
+            ..EndFacts::default()
+        };
+        *stage.world.script.borrow_mut() = vec![
+            Act::Fail {
+                times: 3,
+                facts: overloaded,
+            },
+            Act::Answer("on another one"),
+        ];
+        for number in [61, 62] {
+            let run = run_id(number);
+            stage
+                .start(run.clone(), request(), &["succeeded"], Some("on another one"))
+                .await;
+            stage.wait_for(run).await;
+        }
     }
     .boxed_local()
 }

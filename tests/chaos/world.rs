@@ -775,10 +775,11 @@ async fn perform_play(scenario: &Scenario, plan: Plan, seed: u64) -> Outcome {
         our_host: Rc::new(|| ("pi".to_string(), Some(session()))),
         takes_result: Rc::new(|_| false),
         wanted_here: Rc::new(|_| false),
+        free_memory: Rc::new(|| None),
     };
     let settings = TreeSettings {
         runtime: identity.id.clone(),
-        admission: AdmissionSettings { width: 1 },
+        admission: AdmissionSettings { width: Some(1) },
         scratch: PathBuf::from("/nowhere/scratch"),
         sessions: PathBuf::from("/nowhere/sessions"),
         restarts: SupervisorSettings {

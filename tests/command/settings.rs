@@ -5,9 +5,9 @@ use impresario::settings::{Settings, SettingsPlaces};
 use impresario::skills::{SpawnSettings, resolve};
 use impresario_actors::messages::session::SkillOrder;
 use impresario_policies::domain::{
-    AnswerTerms, Briefing, Budget, Cap, DegradationSettings, HistorySettings, HistoryStrategy, HistoryTerms,
-    MiddleMode, ObservationSettings, PromptMode, Reason, ReasonCode, RunRequest, RunTerms, ShortNewest,
-    TierCeilings, TraceTerms,
+    AdmissionTerms, AnswerTerms, Briefing, Budget, Cap, CoolDownSettings, DegradationSettings,
+    HistorySettings, HistoryStrategy, HistoryTerms, MiddleMode, ObservationSettings, PromptMode, Reason,
+    ReasonCode, RunRequest, RunTerms, ShortNewest, TierCeilings, TraceTerms,
 };
 
 use impresario_policies::model_choice::{ChoiceDecision, choose_models};
@@ -17,6 +17,7 @@ use std::fs;
 use std::io::{BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
+use std::time::Duration;
 use tempfile::TempDir;
 
 const IMPRESARIO: &str = env!("CARGO_BIN_EXE_impresario");
@@ -510,9 +511,17 @@ fn what_is_set_about_history_answers_budgets_and_logs_is_in_the_request() {
         "outputSanitizer": {"enabled": false, "stripToolTraces": false},
         "contextBudgets": {"enabled": true, "overflowCeilingBytes": {"cheap": 2000, "frontier": 9000}},
         "budget": {"treeUsd": 2.5, "dayUsd": 0, "callTokens": 200000},
+        "admission": {"width": 7, "perProvider": 2, "keepFreeMb": 3},
+        "coolDown": {"afterFailures": 0, "firstMs": 2000, "maxMs": 4000},
         "executionTrace": {"maxResultPreviewChars": 321}, "executionRouting": {"surfaceDecision": true}}"#;
     let request = ordered(&set(settings), "", Some("a/one")).unwrap();
     assert!(matches!(request.briefing, Briefing::Judged { passes_max: 0, .. }));
+    let cool_down = CoolDownSettings {
+        after_failures: 0,
+        first: Duration::from_secs(2),
+        max: Duration::from_secs(4),
+    };
+    assert_eq!(request.persistence.cool_down, cool_down);
     let terms = request.terms;
     let budget = Budget {
         call: Cap {
@@ -528,6 +537,11 @@ fn what_is_set_about_history_answers_budgets_and_logs_is_in_the_request() {
     };
     let expected = RunTerms {
         budget,
+        admission: AdmissionTerms {
+            width: 7,
+            provider_width: 2,
+            memory_kept_free: 3 << 20,
+        },
         routing: terms.routing.clone(),
         styles: std::collections::BTreeMap::new(),
         results: terms.results.clone(),

@@ -98,7 +98,7 @@ fn check_calls(records: &[Value], calls: &[&str], cut_off: &[&str]) {
         assert!(
             start["arguments"]
                 .as_str()
-                .is_some_and(|given| given.contains("command")),
+                .is_some_and(|given| given.contains("effects.txt") || given.contains("command")),
             "{start}"
         );
     }
@@ -158,24 +158,113 @@ fn end_of(skill: &mut JsonLines) -> (End, Vec<Value>) {
     (end, skill.said().records)
 }
 
+/// What changes something, and does it once.
+fn changing_tools() -> [(&'static str, Turn); 2] {
+    let write = Turn {
+        tools: vec![ToolCall {
+            name: "write".to_string(),
+            arguments: json!({"path": "effects.txt", "content": "done\n"}),
+            id: Some("call_0".to_string()),
+        }],
+        ..Turn::default()
+    };
+    [("bash", bash("call_0", EFFECT)), ("write", write)]
+}
+
+/// A tool changes something, then the first model fails like this for good: `other` goes on and nothing is done twice.
+fn goes_on_after(fault: &Turn, other: &str, name: &str) {
+    for (tool, turn) in changing_tools() {
+        let script = || {
+            let first = Rule::new("first").model("mock-1").turn(turn.clone());
+            let second = Rule::new("second").turn(Turn::text(ANSWER));
+            Script::new()
+                .rule(first.turn(fault.clone()).repeat())
+                .rule(second.repeat())
+        };
+        with_both(&format!("tool calls: {name} after {tool}"), script, |stage| {
+            // A silent provider is left after five seconds, the least that can be set.
+            stage.configure(json!({"inactivityTimeoutMs": 5_000}));
+            let finished = stage.run_on(&[MOCK_MODEL, other]);
+            let records = finished.records();
+            check_end(&records, finished.end, "succeeded");
+            check_calls(&records, &["1/1.1:call_0"], &[]);
+            assert_eq!(stage.effects(), "done\n");
+            assert_eq!(endings(&records).last().map(String::as_str), Some("answered"));
+            let started = of_type(&records, "attempt_started");
+            let last = started.last().expect("an attempt");
+            assert_eq!(last["model"], other, "{last}");
+            assert_eq!(last["resumes_session"], true, "{last}");
+            let told = stage.body_of_last_call();
+            assert!(
+                told.contains("effects.txt") && !told.contains("Nobody knows"),
+                "{told}"
+            );
+            let run = last["run"].as_str().expect("the run has an id");
+            let shown = stage.run(&["runs", "show", run]).stdout;
+            assert!(shown.contains("On mock/mock-1, "), "why it was left: {shown}");
+        });
+    }
+}
+
 #[test]
 fn a_provider_without_capacity_after_a_finished_tool_falls_back_and_nothing_is_doubted() {
+    goes_on_after(&Turn::overloaded(), OTHER_MODEL, "529");
+}
+
+#[test]
+fn refused_credentials_after_a_finished_tool_are_left_for_another_provider_which_goes_on() {
+    goes_on_after(&Turn::fault(Fault::Unauthorized), MOCKA_MODEL, "401");
+}
+
+#[test]
+fn a_provider_that_hangs_after_a_finished_tool_is_left_and_the_next_one_goes_on() {
+    goes_on_after(&Turn::fault(Fault::HangBeforeHeaders), OTHER_MODEL, "hang");
+}
+
+#[test]
+fn a_stream_that_is_cut_in_the_middle_of_a_tool_call_begins_no_tool_and_is_repeated() {
     let script = || {
-        let first = Rule::new("first").model("mock-1").turn(bash("call_0", EFFECT));
-        let second = Rule::new("second").model("mock-other").turn(Turn::text(ANSWER));
-        Script::new()
-            .rule(first.turn(Turn::overloaded()).repeat())
-            .rule(second.repeat())
+        let cut = bash("call_1", "echo twice >> effects.txt");
+        model([
+            bash("call_0", EFFECT),
+            cut.and_fault(Fault::Cut {
+                at: Place::MidToolCall,
+            }),
+            Turn::text(ANSWER),
+        ])
     };
-    with_both("tool calls: 529 after bash", script, |stage| {
-        let finished = stage.run_on(&[MOCK_MODEL, OTHER_MODEL]);
+    with_both("tool calls: cut in a tool call", script, |stage| {
+        let finished = stage.run_on(&[MOCK_MODEL]);
         let records = finished.records();
         check_end(&records, finished.end, "succeeded");
         check_calls(&records, &["1/1.1:call_0"], &[]);
+        assert_eq!(endings(&records), ["unavailable", "answered"]);
         assert_eq!(stage.effects(), "done\n");
-        assert_eq!(endings(&records).last().map(String::as_str), Some("answered"));
         let told = stage.body_of_last_call();
         assert!(told.contains(EFFECT) && !told.contains("Nobody knows"), "{told}");
+    });
+}
+
+#[test]
+fn a_command_that_hangs_is_stopped_by_its_clock_said_to_be_unknown_and_a_person_is_asked() {
+    let script = || model([bash("call_0", "echo done >> effects.txt; sleep 301")]);
+    with_both("tool calls: a command that hangs", script, |stage| {
+        stage.configure(json!({"inactivityTimeoutMs": 5_000, "toolTimeoutMs": 5_000}));
+        let finished = stage.run_on(&[MOCK_MODEL, OTHER_MODEL]);
+        let records = finished.records();
+        check_end(&records, finished.end, "parked");
+        check_calls(&records, &["1/1.1:call_0"], &["1/1.1:call_0"]);
+        assert_eq!(endings(&records), ["inactivity"]);
+        assert_eq!(stage.effects(), "done\n");
+        let ended = records.last().expect("its end");
+        let why = ended["reason"]["message"].as_str().expect("a reason");
+        assert!(
+            why.contains("`bash` (echo done") && why.contains("was cut off"),
+            "{why}"
+        );
+        let run = ended["run"].as_str().expect("the run has an id");
+        let shown = stage.run(&["runs", "show", run]).stdout;
+        assert!(shown.contains("impresario runs resume"), "it asks: {shown}");
     });
 }
 

@@ -6,6 +6,7 @@ mod clock;
 mod context;
 mod host;
 mod login;
+mod memory;
 mod model;
 mod runner;
 mod traces;
@@ -20,6 +21,7 @@ pub use host::{
     HostError, Progress,
 };
 pub use login::{Login, LoginId};
+pub use memory::free_memory_now;
 pub use model::{
     ModelClient, ModelError, ModelMessage, ModelReply, ModelRequest, ModelRole, ModelUsage, TextDeltas,
     ToolCall, ToolDefinition,

@@ -210,6 +210,10 @@ pub trait SubAgentRunner {
     fn ready(&self) -> Result<(), Reason> {
         Ok(())
     }
+    /// Memory that a sub-agent of it takes, in bytes, as far as that can be said before.
+    fn memory(&self) -> u64 {
+        0
+    }
     /// What it would call this model with, in this workspace.
     fn login(&self, _model: &str) -> Login {
         Login::UNKNOWN

@@ -1,10 +1,10 @@
 //! What a run hears, and what it tells.
 
-use crate::gateways::{ModelUsage, ToolVerdict};
+use crate::gateways::{LoginId, ModelUsage, ToolVerdict};
 use crate::message;
 use impresario_policies::domain::{
-    AttemptEnding, AttemptNumber, GroupMember, ModelCall, Proof, Reason, RunId, RunRequest, Step,
-    TraceVerdict,
+    AdmissionTerms, AttemptEnding, AttemptNumber, GroupMember, ModelCall, Proof, Reason, RunId, RunRequest,
+    Step, TraceVerdict,
 };
 use impresario_policies::overflow_review::ResultLimits;
 use impresario_policies::unwritable::ToldEnding;
@@ -39,8 +39,20 @@ pub struct AskForRoom {
     pub run: RunId,
     /// Its group, which has a width of its own.
     pub group: Option<GroupMember>,
+    pub lane: Lane,
+    pub terms: AdmissionTerms,
+    /// Memory that it will take, in bytes.
+    pub memory: u64,
 }
 message!(impl AskForRoom -> ());
+
+/// Whom a run calls, and as whom. A run with room that asks for another lane leaves the one it has, and waits with its
+/// room for a place in the other.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Lane {
+    pub provider: String,
+    pub login: LoginId,
+}
 
 /// Cancels a run. Idempotent.
 #[derive(Debug, Clone, PartialEq, Eq)]

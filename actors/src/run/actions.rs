@@ -1,10 +1,10 @@
 //! What a run does next, once the policy has decided: one effect at a time.
 
-use super::models::AttemptPlan;
+use super::models::{AttemptPlan, ROOM_WITHIN};
 use super::{ASK, AttemptSeed, KeepSession, Run};
 use crate::gateways::{DeliveredRun, Delivery, DeliveryReceipt, HostError, session_file};
 use crate::messages::run::{
-    AskForRoom, GroupClockDue, ObserveRun, Observed, RunClosed, StopAttempt, TotalClockDue, WriteTrace,
+    GroupClockDue, ObserveRun, Observed, RunClosed, StopAttempt, TotalClockDue, WriteTrace,
 };
 use crate::messages::session::{AskUser, DeliverResult, JudgeTask, Judgement};
 use crate::supervision::Context;
@@ -234,12 +234,13 @@ impl Run {
     }
 
     pub(super) fn await_room(&mut self, ctx: &mut Context<Self>) {
-        let (port, run) = (self.ports.room.clone(), self.id.clone());
-        let group = self.request().and_then(|request| request.group.clone());
-        // Room comes when another run ends, and every run ends: the wait is bounded by theirs.
-        let within = Duration::from_secs(24 * 3600);
+        let first = self.projection.chain().first().cloned().unwrap_or_default();
+        let Some(ask) = self.ask_for_room(&first) else {
+            return;
+        };
+        let port = self.ports.room.clone();
         self.effect(
-            async move { port.ask_again(AskForRoom { run, group }, within).await },
+            async move { port.ask_again(ask, ROOM_WITHIN).await },
             ctx,
             |run, reply, ctx| match reply {
                 Ok(()) => run.admitted(ctx),

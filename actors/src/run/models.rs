@@ -3,10 +3,15 @@
 use super::{ASK, Run};
 use crate::gateways::Login;
 use crate::messages::cool_downs::{AskForModel, GivenModel, ModelAnswer, ModelHeard, ModelKey};
+use crate::messages::run::{AskForRoom, Lane};
 use crate::supervision::Context;
 use impresario_policies::cool_down::{Heard, describe_passed_over, describe_wait, hear};
 use impresario_policies::domain::{AttemptNumber, Caller, RunRequest, Step};
 use impresario_policies::fallback::{StartFrom, models_to_ask, provider};
+use std::time::Duration;
+
+/// Room comes when another run ends, and every run ends: the wait is bounded by theirs.
+pub(super) const ROOM_WITHIN: Duration = Duration::from_secs(24 * 3600);
 
 /// An attempt that is about to begin.
 #[derive(Debug, Clone)]
@@ -33,13 +38,13 @@ impl Run {
         let port = self.ports.models.clone();
         let asked = async move { port.ask_again(message, patience + ASK).await };
         self.effect(asked, ctx, move |run, reply, ctx| match reply {
-            Ok(Some(ModelAnswer::Ask(given))) => run.begin_attempt(plan, Some(given), ctx),
+            Ok(Some(ModelAnswer::Ask(given))) => run.take_lane(plan, Some(given), ctx),
             Ok(Some(ModelAnswer::Wait { model, left, why })) => {
                 run.show_now(describe_wait(&model, left, &why), left.unwrap_or_default());
                 run.ask_for_model(plan, true, ctx);
             }
             // Whoever knows it is gone: no run ends because of that.
-            Ok(None) | Err(_) => run.begin_attempt(plan, None, ctx),
+            Ok(None) | Err(_) => run.take_lane(plan, None, ctx),
         });
     }
 
@@ -51,6 +56,43 @@ impl Run {
             login: (self.tools.login_id)(provider(&model), &login),
             model,
         }
+    }
+
+    /// What the run asks for when it is to call this model.
+    pub(super) fn ask_for_room(&self, model: &str) -> Option<AskForRoom> {
+        let request = self.request()?;
+        let runner = (self.tools.runner)(&request.runner);
+        Some(AskForRoom {
+            run: self.id.clone(),
+            group: request.group.clone(),
+            lane: Lane {
+                provider: provider(model).to_string(),
+                login: self.key_of(request, model.to_string()).login,
+            },
+            terms: request.terms.admission,
+            memory: runner.map_or(0, |runner| runner.memory()),
+        })
+    }
+
+    /// The run has room; another provider than it was given for may be full.
+    fn take_lane(&mut self, plan: AttemptPlan, given: Option<GivenModel>, ctx: &mut Context<Self>) {
+        let model = given.as_ref().map_or(&plan.model, |given| &given.key.model);
+        let Some(ask) = self.ask_for_room(model) else {
+            return;
+        };
+        if ask.terms.provider_width == 0 {
+            return self.begin_attempt(plan, given, ctx);
+        }
+        self.show_now(
+            format!("waiting for room at {}", ask.lane.provider),
+            Duration::ZERO,
+        );
+        let port = self.ports.room.clone();
+        let asked = async move { port.ask_again(ask, ROOM_WITHIN).await };
+        self.effect(asked, ctx, move |run, reply, ctx| match reply {
+            Ok(()) => run.begin_attempt(plan, given, ctx),
+            Err(error) => ctx.fail(format!("get room at a provider: {error:?}")),
+        });
     }
 
     fn begin_attempt(&mut self, plan: AttemptPlan, given: Option<GivenModel>, ctx: &mut Context<Self>) {
@@ -90,7 +132,7 @@ impl Run {
                 let answered = call.used.is_some_and(|used| !used.is_nothing());
                 answered.then_some(Heard::Answered)
             }
-            Step::AttemptEnded { ending, detail, .. } => hear(*ending, detail),
+            Step::AttemptEnded { .. } => self.projection.latest_attempt().and_then(hear),
             _ => None,
         };
         let settings = self.request().map(|request| request.persistence.cool_down);

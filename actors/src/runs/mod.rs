@@ -110,6 +110,8 @@ pub struct RunsTools {
     pub wanted_here: Rc<dyn Fn(&RunId) -> bool>,
     /// Endings that were told; they outlive this actor.
     pub told: Told,
+    /// How many bytes of memory may still be taken; none where nobody can tell.
+    pub free_memory: Rc<dyn Fn() -> Option<u64>>,
     /// Who waits for room, for whoever looks.
     pub line: WaitingLine,
 }
@@ -124,6 +126,8 @@ pub struct Runs {
     /// Which run a tree belongs to.
     trees: BTreeMap<String, RunId>,
     rooms: Rooms,
+    /// It will be looked again whether memory is free.
+    looks_again: bool,
     adoption: Adoption,
 }
 
@@ -187,6 +191,7 @@ impl Runs {
             grown: 0,
             trees: BTreeMap::new(),
             rooms,
+            looks_again: false,
             adoption: Adoption::UnderWay {
                 awaited_by: Vec::new(),
             },
@@ -495,7 +500,7 @@ impl Handles<RunClosed> for Runs {
         live.closed = true;
         self.rooms.close(&closed.run);
         let (trees, tree) = (self.ports.trees.clone(), live.tree.clone());
-        self.give_room();
+        self.give_room(ctx);
         ctx.spawn(async move {
             let _ = trees.stop(&tree).await;
         });
@@ -519,7 +524,7 @@ impl Handles<ChildExited> for Runs {
         if !live.closed {
             self.bring_back(run, live, had_room, &exited.exit, ctx);
         }
-        self.give_room();
+        self.give_room(ctx);
         Answer::now(())
     }
 }

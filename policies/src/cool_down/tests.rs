@@ -119,7 +119,7 @@ fn nothing_cools_where_that_is_off() {
 
 #[test]
 fn only_what_the_model_did_counts() {
-    assert_eq!(hear(AttemptEnding::Unavailable, "404 no such model"), None);
+    assert_eq!(hear_ending(AttemptEnding::Unavailable, "404 no such model"), None);
     for ours in [
         AttemptEnding::Lost,
         AttemptEnding::Cancelled,
@@ -128,19 +128,19 @@ fn only_what_the_model_did_counts() {
         AttemptEnding::OverBudget,
         AttemptEnding::SpawnFailed,
     ] {
-        assert_eq!(hear(ours, ""), None, "{ours:?}");
+        assert_eq!(hear_ending(ours, ""), None, "{ours:?}");
     }
     for answered in [
         AttemptEnding::Answered,
         AttemptEnding::Refused,
         AttemptEnding::ContextOverflow,
     ] {
-        assert_eq!(hear(answered, "x"), Some(Heard::Answered), "{answered:?}");
+        assert_eq!(hear_ending(answered, "x"), Some(Heard::Answered), "{answered:?}");
     }
-    let limited = hear(AttemptEnding::RateLimited, "429 (retry after 12 s)");
+    let limited = hear_ending(AttemptEnding::RateLimited, "429 (retry after 12 s)");
     assert!(matches!(limited, Some(Heard::Failed { retry_after: Some(after), .. }) if after == s(12)));
     assert!(matches!(
-        hear(AttemptEnding::Authentication, ""),
+        hear_ending(AttemptEnding::Authentication, ""),
         Some(Heard::LoginRefused { .. })
     ));
 }
@@ -183,7 +183,7 @@ fn a_model_that_cools_is_passed_over_and_that_is_said() {
     assert_eq!((place, is_probe), (1, false));
     assert_eq!(passed.len(), 1);
     assert!(
-        passed[0].starts_with("a/one was passed over") && passed[0].contains("12s: 529 Overloaded."),
+        passed[0].starts_with("a/one was passed over") && passed[0].contains("12.0s: 529 Overloaded."),
         "{passed:?}"
     );
 }
@@ -223,4 +223,47 @@ fn when_all_cool_the_first_to_be_back_is_waited_for_and_never_refused() {
         "that is too long to wait"
     );
     assert_eq!(choose_candidate(&[], s(0), PATIENCE), None);
+}
+
+#[test]
+fn a_tool_that_hangs_is_not_its_models_fault() {
+    use crate::domain::{AttemptNumber, ModelUsage, Proof, Replay, Step};
+    use crate::projection::{RecordedStep, RunProjection};
+    let attempt = AttemptNumber(1);
+    let silent_after = |tool: bool| {
+        let started = Step::AttemptStarted {
+            attempt,
+            model: "a/one".into(),
+            runner: "pi".into(),
+            session_file: None,
+            resumes_session: false,
+        };
+        let begun = tool.then(|| Step::ToolStarted {
+            attempt,
+            call: "1.1:a".into(),
+            tool: "bash".into(),
+            summary: "sleep".into(),
+            arguments: None,
+            replay: Replay::Unsafe,
+        });
+        let ended = Step::AttemptEnded {
+            attempt,
+            ending: AttemptEnding::Inactivity,
+            detail: String::new(),
+            partial: None,
+            used: Some(ModelUsage::default()),
+            proof: Proof::NOTHING_STARTED,
+        };
+        let steps = [Some(started), begun, Some(ended)].into_iter().flatten();
+        let recorded = steps.zip(1..).map(|(step, sequence)| RecordedStep {
+            sequence,
+            generation: 1,
+            at_ms: 0,
+            step,
+        });
+        let run = RunProjection::of(&recorded.collect::<Vec<_>>());
+        hear(run.latest_attempt().expect("an attempt"))
+    };
+    assert_eq!(silent_after(true), None);
+    assert!(matches!(silent_after(false), Some(Heard::Failed { .. })));
 }

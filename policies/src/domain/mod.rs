@@ -36,9 +36,9 @@ pub use run::{
     Containment, Origin, Proof, Reason, ReasonCode, Replay, RunState, Step, TerminalState, WhatToRun,
 };
 pub use terms::{
-    AnswerTerms, DegradationSettings, HistorySettings, HistoryStrategy, HistoryTerms, MiddleMode,
-    ModelChoice, ObservationSettings, OverflowSettings, ResultTerms, RoutingTerms, RunTerms, ShortNewest,
-    Surroundings, TierCeilings, TraceTerms,
+    AdmissionTerms, AnswerTerms, DegradationSettings, HistorySettings, HistoryStrategy, HistoryTerms,
+    MiddleMode, ModelChoice, ObservationSettings, OverflowSettings, ResultTerms, RoutingTerms, RunTerms,
+    ShortNewest, Surroundings, TierCeilings, TraceTerms,
 };
 pub use trace::{TraceOutcome, TraceVerdict};
 pub use usage::ModelUsage;

@@ -29,6 +29,8 @@ pub struct RunTerms {
     pub trace: TraceTerms,
     /// What it may spend.
     pub budget: Budget,
+    /// How many work beside it.
+    pub admission: AdmissionTerms,
     /// A hash of the system prompt is logged.
     pub log_prompt_prefix: bool,
     /// What the run takes over from the one it goes on with.
@@ -92,6 +94,28 @@ pub struct ModelChoice {
     pub decision: RouteDecision,
     /// A result of a tool above so many bytes is kept aside.
     pub overflow_ceiling_bytes: u64,
+}
+
+/// How many runs work at a time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct AdmissionTerms {
+    /// All together, unless the program says otherwise; at least one always may.
+    pub width: u32,
+    /// Those that call one provider with one login; 0 for no limit.
+    pub provider_width: u32,
+    /// So many bytes of memory stay free when another one begins; 0 for not looking.
+    pub memory_kept_free: u64,
+}
+
+impl Default for AdmissionTerms {
+    fn default() -> Self {
+        Self {
+            width: 4,
+            provider_width: 0,
+            memory_kept_free: 128 << 20,
+        }
+    }
 }
 
 /// The ceiling of each tier, in bytes; a tier without one has the request's.

@@ -139,7 +139,8 @@ const CEILING: Kind = Kind::TierInts {
 };
 
 /// The sections, each an object.
-pub const SECTIONS: [&str; 13] = [
+pub const SECTIONS: [&str; 14] = [
+    "admission",
     "agents",
     "budget",
     "coolDown",
@@ -160,7 +161,7 @@ use Trust::{Free, Limit, Outside};
 
 /// Every key, in order. Up to `promptInjection.enabled` they are the peer's too.
 #[rustfmt::skip]
-pub const KEYS: [Key; 80] = [
+pub const KEYS: [Key; 83] = [
     key("defaultProvider", Text, r#""openrouter""#, Outside, "whose models bare names are")
         .note("until it is set, models are called as Pi calls them, provider/id"),
     key("routingModel", Text, r#""anthropic/claude-3-5-haiku""#, Outside, "the model that writes and judges briefs")
@@ -236,6 +237,9 @@ pub const KEYS: [Key; 80] = [
     key("budget.dayUsd", DOLLARS, "100", Limit, "dollars that all your sub-agents may cost on one day (UTC); 0 for no limit"),
     key("budget.dayTokens", TOKENS, "0", Limit, "tokens that all your sub-agents may take on one day (UTC); 0 for no limit"),
     key("budget.assumedUsdPerMillionTokens", number(0.0, 10_000.0), "1", Outside, "what a model without a known price counts as"),
+    key("admission.width", int(1, 64), "4", Limit, "sub-agents that work at a time"),
+    key("admission.perProvider", cap(64), "0", Limit, "of those, at most so many that call one provider with one login; 0 for no limit"),
+    key("admission.keepFreeMb", cap(1_000_000), "128", Outside, "MiB of memory that stay free when another one begins; 0 for not looking"),
     key("coolDown.afterFailures", cap(100), "3", Outside, "failures in a row after which a model is passed over for a while; 0 for never"),
     key("coolDown.firstMs", int(1_000, 3_600_000), "15000", Outside, "for how long at first; doubled each time it fails again"),
     key("coolDown.maxMs", int(1_000, 3_600_000), "300000", Outside, "for how long at most"),

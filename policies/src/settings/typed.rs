@@ -3,7 +3,7 @@
 use super::agents::AgentSettings;
 use super::resolve::{Origin, Resolved, resolve_settings};
 use crate::domain::{
-    AnswerTerms, Budget, Cap, Clocks, CoolDownSettings, DegradationSettings, HistorySettings,
+    AdmissionTerms, AnswerTerms, Budget, Cap, Clocks, CoolDownSettings, DegradationSettings, HistorySettings,
     HistoryStrategy, HistoryTerms, MiddleMode, ModelNaming, ModelPool, ObservationSettings, OverflowSettings,
     Persistence, ResultTerms, Retrieval, RetrievalEngine, RoutePreference, RouteSettings, RunTerms,
     ShortNewest, SkillModelPolicy, TierCeilings, TraceTerms,
@@ -234,6 +234,11 @@ impl Reader<'_> {
 
     fn terms(&self) -> RunTerms {
         RunTerms {
+            admission: AdmissionTerms {
+                width: self.count("admission.width") as u32,
+                provider_width: self.count("admission.perProvider") as u32,
+                memory_kept_free: (self.count("admission.keepFreeMb") as u64) << 20,
+            },
             tier_ceilings: self.tier_ceilings(),
             history: HistoryTerms {
                 window: self.count("historyWindow"),

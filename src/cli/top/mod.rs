@@ -14,8 +14,8 @@ use crate::runtime::Runtime;
 use crate::status::below_home;
 use impresario_actors::gateways::{SystemWallClock, WallClock};
 use impresario_actors::journal::{RunFilter, RunSummary};
-use impresario_policies::domain::RunId;
-use impresario_policies::overview::{SeenRun, overview};
+use impresario_policies::domain::{RunId, RunState};
+use impresario_policies::overview::{InLine, SeenRun, before_in_line, overview};
 use impresario_policies::projection::RunProjection;
 use impresario_policies::sight::{LiveFacts, see_run};
 use ratatui::DefaultTerminal;
@@ -191,13 +191,18 @@ impl Book {
         };
         let runs = runtime.runs(filter).await?;
         let cut_off = runtime.cut_off_runs().await?;
+        let waiting = runs.iter().filter_map(in_line).collect::<Vec<_>>();
         let mut seen = Vec::with_capacity(runs.len());
         for run in &runs {
             let known = self.0.entry(run.run.clone()).or_default();
             for step in runtime.steps(&run.run, known.steps).await? {
                 known.add(&step);
             }
-            seen.push(seen_run(run, known, cut_off.contains(&run.run)));
+            let facts = LiveFacts {
+                before_it: in_line(run).map(|one| before_in_line(&one, &waiting)),
+                ..LiveFacts::default()
+            };
+            seen.push(seen_run(run, known, &facts, cut_off.contains(&run.run)));
         }
         self.0
             .retain(|run, _| runs.iter().any(|listed| listed.run == *run));
@@ -205,7 +210,16 @@ impl Book {
     }
 }
 
-fn seen_run(run: &RunSummary, projection: &RunProjection, cut_off: bool) -> SeenRun {
+/// Who has a brief has asked for room.
+fn in_line(run: &RunSummary) -> Option<InLine> {
+    (run.state == RunState::Briefed).then(|| InLine {
+        runtime: run.owner.as_str().to_string(),
+        since_ms: run.last_step_at.0,
+        run: run.run.clone(),
+    })
+}
+
+fn seen_run(run: &RunSummary, projection: &RunProjection, facts: &LiveFacts, cut_off: bool) -> SeenRun {
     SeenRun {
         run: run.run.clone(),
         host: run.host.clone(),
@@ -216,6 +230,6 @@ fn seen_run(run: &RunSummary, projection: &RunProjection, cut_off: bool) -> Seen
             .map_or_else(|| "?".to_string(), below_home),
         group: run.group.clone(),
         cut_off,
-        sight: see_run(projection, &LiveFacts::default()),
+        sight: see_run(projection, facts),
     }
 }

@@ -129,7 +129,7 @@ pub fn play<T>(script: Script, story: impl AsyncFnOnce(&Stage) -> T) -> T {
         let journal = JournalAccess::inline(disk.open(&identity), 1, Duration::ZERO);
         let settings = TreeSettings {
             runtime: identity.id.clone(),
-            admission: AdmissionSettings { width: 64 },
+            admission: AdmissionSettings { width: Some(64) },
             scratch: world.directory.path().join("scratch"),
             sessions: world.directory.path().join("sessions"),
             restarts: SupervisorSettings::default(),
@@ -194,6 +194,7 @@ fn outside(world: &Rc<World>) -> Outside {
         our_host: Rc::new(move || ("pi".to_string(), (!of.has_ended.get()).then(session))),
         takes_result: Rc::new(|_| false),
         wanted_here: Rc::new(|_| false),
+        free_memory: Rc::new(|| None),
     }
 }
 

@@ -32,7 +32,7 @@ fn goes_on(facts: &EndFacts) -> bool {
         asked: vec!["house/first".into()],
         was_probe: false,
         unsafe_tool_finished: false,
-        unsafe_tool_cut: false,
+        unsafe_calls_cut: Vec::new(),
         any_tool_finished: false,
     };
     let settings = FallbackSettings {

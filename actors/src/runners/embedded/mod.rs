@@ -29,6 +29,9 @@ use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 use tools::Toolbox;
 
+/// A conversation and a few results of tools.
+const EMBEDDED_BYTES: u64 = 8 << 20;
+
 /// What the runner works with.
 #[derive(Clone)]
 pub struct EmbeddedParts {
@@ -89,6 +92,10 @@ impl SubAgentRunner for EmbeddedRunner {
             .cloned()
             .collect();
         (!lacking.is_empty()).then_some(ToolsLacking { lacking, offered })
+    }
+
+    fn memory(&self) -> u64 {
+        EMBEDDED_BYTES
     }
 
     fn login(&self, model: &str) -> Login {

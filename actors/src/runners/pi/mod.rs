@@ -44,6 +44,9 @@ const CHILD_EXTENSION: &str = include_str!("child.js");
 const OWN_TOOLS_VARIABLE: &str = "IMPRESARIO_TOOLS";
 const TEMPERATURE_VARIABLE: &str = "IMPRESARIO_TEMPERATURE";
 
+/// What a nested Pi takes when it works, its keeper included.
+const NESTED_PI_BYTES: u64 = 200 << 20;
+
 /// What a runner of nested Pis is given.
 #[derive(Debug, Clone)]
 pub struct PiSettings {
@@ -218,6 +221,10 @@ fn prompt(request: &AttemptRequest) -> String {
 impl SubAgentRunner for PiRunner {
     fn name(&self) -> &str {
         "pi"
+    }
+
+    fn memory(&self) -> u64 {
+        NESTED_PI_BYTES
     }
 
     fn login(&self, model: &str) -> Login {
