@@ -82,9 +82,8 @@ pub fn decide_fallback(facts: &FallbackFacts, settings: &FallbackSettings) -> Fa
     if facts.ending == AttemptEnding::OverBudget {
         return FallbackDecision::Park(over_budget(facts));
     }
-    if !facts.unsafe_calls_cut.is_empty()
-        && !(settings.can_resume && settings.cut_tool == CutTool::TellSubAgent)
-    {
+    let is_told = settings.can_resume && settings.cut_tool == CutTool::TellSubAgent;
+    if !facts.unsafe_calls_cut.is_empty() && !is_told {
         return FallbackDecision::Park(tool_indeterminate(&facts.unsafe_calls_cut));
     }
     match facts.ending {
