@@ -99,6 +99,8 @@ pub struct Outside {
     pub takes_result: Rc<dyn Fn(&RunId) -> bool>,
     /// Whether a person wants to go on here with a run of another session.
     pub wanted_here: Rc<dyn Fn(&RunId) -> bool>,
+    /// The run whose sub-agent started this process, where one did.
+    pub within: Option<RunId>,
     /// How many bytes of memory may still be taken; none where nobody can tell.
     pub free_memory: Rc<dyn Fn() -> Option<u64>>,
 }
@@ -201,6 +203,7 @@ pub fn grow(journal: JournalAccess, outside: Outside, settings: TreeSettings) ->
         takes_result: outside.takes_result.clone(),
         wanted_here: outside.wanted_here.clone(),
         told: Told::default(),
+        within: outside.within.clone(),
         free_memory: outside.free_memory.clone(),
         line: line.clone(),
     };

@@ -123,6 +123,7 @@ mod tests {
             width,
             provider_width: 2,
             memory_kept_free: 128 * MIB,
+            ..AdmissionTerms::default()
         }
     }
 

@@ -62,6 +62,7 @@ pub mod sight;
 pub mod skill_command;
 pub mod skill_file;
 pub mod skill_lookup;
+pub mod spawning;
 pub mod statistics;
 pub mod stopped;
 pub mod sub_agent_prompt;

@@ -25,7 +25,7 @@ use impresario_actors::gateways::{
 };
 use impresario_actors::journal::{JournalAccess, OpenError, RuntimeId, RuntimeIdentity, SqliteStore, Writer};
 use impresario_actors::models::ProviderModels;
-use impresario_actors::processes::{ContainmentSetting, contain, find_keeper};
+use impresario_actors::processes::{ContainmentSetting, RUN_MARKER, contain, find_keeper};
 use impresario_actors::program::ProgramThreads;
 use impresario_actors::runners::embedded::{EmbeddedParts, EmbeddedRunner, EmbeddedTool, RegisteredTool};
 use impresario_actors::runners::pi::{PiRunner, PiSettings};
@@ -465,9 +465,15 @@ impl RuntimeBuilder {
             our_host: Rc::new(move || (host_kind.clone(), lock(&session).clone())),
             takes_result: Rc::new(move |run| lock(&taken).contains(run)),
             wanted_here: Rc::new(move |run| lock(&wanted).contains(run)),
+            within: enclosing_run(),
             free_memory: Rc::new(free_memory_now),
         }
     }
+}
+
+/// Every process of a run carries its mark.
+fn enclosing_run() -> Option<RunId> {
+    RunId::try_from(std::env::var(RUN_MARKER).ok()?).ok()
 }
 
 /// The search in this process, or a program, as the run's request says.

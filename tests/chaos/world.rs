@@ -775,6 +775,7 @@ async fn perform_play(scenario: &Scenario, plan: Plan, seed: u64) -> Outcome {
         our_host: Rc::new(|| ("pi".to_string(), Some(session()))),
         takes_result: Rc::new(|_| false),
         wanted_here: Rc::new(|_| false),
+        within: None,
         free_memory: Rc::new(|| None),
     };
     let settings = TreeSettings {

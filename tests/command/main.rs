@@ -14,6 +14,7 @@ mod providers;
 mod recovery;
 mod retrieval;
 mod settings;
+mod spawning;
 mod traces;
 mod trust;
 mod worktrees;

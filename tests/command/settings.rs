@@ -511,7 +511,7 @@ fn what_is_set_about_history_answers_budgets_and_logs_is_in_the_request() {
         "outputSanitizer": {"enabled": false, "stripToolTraces": false},
         "contextBudgets": {"enabled": true, "overflowCeilingBytes": {"cheap": 2000, "frontier": 9000}},
         "budget": {"treeUsd": 2.5, "dayUsd": 0, "callTokens": 200000},
-        "admission": {"width": 7, "perProvider": 2, "keepFreeMb": 3},
+        "admission": {"width": 7, "perProvider": 2, "keepFreeMb": 3, "maxDepth": 2, "maxTreeRuns": 5},
         "coolDown": {"afterFailures": 0, "firstMs": 2000, "maxMs": 4000},
         "executionTrace": {"maxResultPreviewChars": 321}, "executionRouting": {"surfaceDecision": true}}"#;
     let request = ordered(&set(settings), "", Some("a/one")).unwrap();
@@ -541,7 +541,10 @@ fn what_is_set_about_history_answers_budgets_and_logs_is_in_the_request() {
             width: 7,
             provider_width: 2,
             memory_kept_free: 3 << 20,
+            tree_depth: 2,
+            tree_runs: 5,
         },
+        tree: None,
         routing: terms.routing.clone(),
         styles: std::collections::BTreeMap::new(),
         results: terms.results.clone(),

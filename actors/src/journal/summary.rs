@@ -131,6 +131,8 @@ pub struct RunFilter {
     pub owner: Option<RuntimeId>,
     /// Only the members of this group.
     pub group: Option<GroupId>,
+    /// Only those that sub-agents started below this run.
+    pub below: Option<RunId>,
     /// Only those whose id begins so.
     pub id_prefix: String,
     /// At most so many, the newest.
@@ -145,6 +147,7 @@ impl Default for RunFilter {
             session: None,
             owner: None,
             group: None,
+            below: None,
             id_prefix: String::new(),
             newest: usize::MAX,
         }

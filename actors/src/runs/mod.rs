@@ -9,6 +9,7 @@ mod adoption;
 mod rooms;
 mod taken;
 mod told;
+mod tree;
 mod waiting_line;
 
 pub use self::told::Told;
@@ -17,6 +18,7 @@ pub use self::waiting_line::WaitingLine;
 use self::adoption::Adopted;
 use self::rooms::Rooms;
 use self::taken::Standing;
+use self::tree::Tree;
 use crate::gateways::WallClock;
 use crate::journal::{Row, RunFilter, RuntimeId};
 use crate::messages::journal::{ClaimRun, Commit, ReadClaimable, ReadRun, ReadRuns};
@@ -110,6 +112,8 @@ pub struct RunsTools {
     pub wanted_here: Rc<dyn Fn(&RunId) -> bool>,
     /// Endings that were told; they outlive this actor.
     pub told: Told,
+    /// The run whose sub-agent started this process, where one did.
+    pub within: Option<RunId>,
     /// How many bytes of memory may still be taken; none where nobody can tell.
     pub free_memory: Rc<dyn Fn() -> Option<u64>>,
     /// Who waits for room, for whoever looks.
@@ -267,6 +271,11 @@ impl Runs {
             .iter()
             .map(|start| (self.tools.check)((*start.request).clone()));
         let checks = checks.collect::<Vec<_>>();
+        let tree = self.tools.within.clone().map(|within| Tree {
+            within,
+            steps: self.ports.steps.clone(),
+            read: self.ports.read.clone(),
+        });
         let at = self.tools.clock.now();
         let taken_on = starts.iter().map(|start| Adopted {
             run: start.run.clone(),
@@ -275,20 +284,29 @@ impl Runs {
             must_park: None,
         });
         let taken_on = taken_on.collect::<Vec<_>>();
-        let rows = starts.into_iter().map(|start| Row {
-            run: start.run,
-            sequence: 1,
-            generation: 1,
-            at,
-            step: Step::Accepted {
-                request: start.request,
-            },
-        });
-        let commit = Commit { rows: rows.collect() };
         let (port, steps) = (self.ports.commit.clone(), self.ports.steps.clone());
         let committed = async move {
+            let mut starts = starts;
+            let too_many = match tree {
+                Some(tree) => tree.place(&mut starts).await,
+                None => None,
+            };
+            let rows = starts.into_iter().map(|start| Row {
+                run: start.run,
+                sequence: 1,
+                generation: 1,
+                at,
+                step: Step::Accepted {
+                    request: start.request,
+                },
+            });
+            let commit = Commit { rows: rows.collect() };
+            let checked = match too_many {
+                Some(reason) => Err(reason),
+                None => futures_util::future::try_join_all(checks).await,
+            };
             // What was accepted before stays so, whatever is amiss now.
-            let refused = match futures_util::future::try_join_all(checks).await {
+            let refused = match checked {
                 Ok(_) => match port.ask_again(commit.clone(), ASK).await {
                     Ok(Ok(_)) => return Ok::<_, Refusal>(Standing::New),
                     Ok(Err(error)) if !taken::may_stand(&error) => return Err(told::not_accepted(&error)),

@@ -38,7 +38,7 @@ pub use run::{
 pub use terms::{
     AdmissionTerms, AnswerTerms, DegradationSettings, HistorySettings, HistoryStrategy, HistoryTerms,
     MiddleMode, ModelChoice, ObservationSettings, OverflowSettings, ResultTerms, RoutingTerms, RunTerms,
-    ShortNewest, Surroundings, TierCeilings, TraceTerms,
+    ShortNewest, Surroundings, TierCeilings, TraceTerms, TreePlace,
 };
 pub use trace::{TraceOutcome, TraceVerdict};
 pub use usage::ModelUsage;

@@ -4,7 +4,7 @@
 
 use super::{
     Budget, Inherited, Isolation, ModelFamily, PromptMode, ReasoningEffort, RouteDecision, RouteSettings,
-    Tier,
+    RunId, Tier,
 };
 
 use serde::{Deserialize, Serialize};
@@ -29,8 +29,11 @@ pub struct RunTerms {
     pub trace: TraceTerms,
     /// What it may spend.
     pub budget: Budget,
-    /// How many work beside it.
+    /// How many work beside it, and below it.
     pub admission: AdmissionTerms,
+    /// Where it stands among those that sub-agents started; none for one that a person or a program did.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tree: Option<TreePlace>,
     /// A hash of the system prompt is logged.
     pub log_prompt_prefix: bool,
     /// What the run takes over from the one it goes on with.
@@ -106,6 +109,19 @@ pub struct AdmissionTerms {
     pub provider_width: u32,
     /// So many bytes of memory stay free when another one begins; 0 for not looking.
     pub memory_kept_free: u64,
+    /// So deep sub-agents may start others; 0 for not at all.
+    pub tree_depth: u32,
+    /// So many they may start below one run, all together.
+    pub tree_runs: u32,
+}
+
+/// Where a run stands that a sub-agent started.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TreePlace {
+    /// The run that a person or a program started.
+    pub root: RunId,
+    /// 1 for what that one's sub-agent started.
+    pub depth: u32,
 }
 
 impl Default for AdmissionTerms {
@@ -114,6 +130,8 @@ impl Default for AdmissionTerms {
             width: 4,
             provider_width: 0,
             memory_kept_free: 128 << 20,
+            tree_depth: 0,
+            tree_runs: 16,
         }
     }
 }

@@ -161,7 +161,7 @@ use Trust::{Free, Limit, Outside};
 
 /// Every key, in order. Up to `promptInjection.enabled` they are the peer's too.
 #[rustfmt::skip]
-pub const KEYS: [Key; 83] = [
+pub const KEYS: [Key; 85] = [
     key("defaultProvider", Text, r#""openrouter""#, Outside, "whose models bare names are")
         .note("until it is set, models are called as Pi calls them, provider/id"),
     key("routingModel", Text, r#""anthropic/claude-3-5-haiku""#, Outside, "the model that writes and judges briefs")
@@ -240,6 +240,8 @@ pub const KEYS: [Key; 83] = [
     key("admission.width", int(1, 64), "4", Limit, "sub-agents that work at a time"),
     key("admission.perProvider", cap(64), "0", Limit, "of those, at most so many that call one provider with one login; 0 for no limit"),
     key("admission.keepFreeMb", cap(1_000_000), "128", Outside, "MiB of memory that stay free when another one begins; 0 for not looking"),
+    key("admission.maxDepth", int(0, 8), "0", Limit, "how deep sub-agents may start others; 0 for not at all"),
+    key("admission.maxTreeRuns", int(1, 1_000), "16", Limit, "how many they may start below one run, all together"),
     key("coolDown.afterFailures", cap(100), "3", Outside, "failures in a row after which a model is passed over for a while; 0 for never"),
     key("coolDown.firstMs", int(1_000, 3_600_000), "15000", Outside, "for how long at first; doubled each time it fails again"),
     key("coolDown.maxMs", int(1_000, 3_600_000), "300000", Outside, "for how long at most"),

@@ -238,6 +238,8 @@ impl Reader<'_> {
                 width: self.count("admission.width") as u32,
                 provider_width: self.count("admission.perProvider") as u32,
                 memory_kept_free: (self.count("admission.keepFreeMb") as u64) << 20,
+                tree_depth: self.count("admission.maxDepth") as u32,
+                tree_runs: self.count("admission.maxTreeRuns") as u32,
             },
             tier_ceilings: self.tier_ceilings(),
             history: HistoryTerms {

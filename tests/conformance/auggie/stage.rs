@@ -194,6 +194,7 @@ fn outside(world: &Rc<World>) -> Outside {
         our_host: Rc::new(move || ("pi".to_string(), (!of.has_ended.get()).then(session))),
         takes_result: Rc::new(|_| false),
         wanted_here: Rc::new(|_| false),
+        within: None,
         free_memory: Rc::new(|| None),
     }
 }

@@ -38,13 +38,25 @@ pub(super) fn list(connection: &Connection, filter: &RunFilter) -> Result<Vec<Ru
         RunProgress::Undelivered => "ended_at IS NOT NULL AND acknowledged = 0",
     };
     let wants = |run: &RunSummary| filter.wants(run);
+    let condition = match &filter.below {
+        Some(root) => format!("{condition} AND {}", is_below(root)),
+        None => condition.to_string(),
+    };
     select(
         connection,
-        condition,
+        &condition,
         "DESC",
         &filter.id_prefix,
         wants,
         filter.newest,
+    )
+}
+
+/// Ids sort by time, so those that are older than the root are not looked at; an id has letters and digits only.
+fn is_below(root: &RunId) -> String {
+    format!(
+        "run IN (SELECT run FROM steps WHERE run > '{root}' AND sequence = 1 \
+         AND json_extract(step, '$.request.terms.tree.root') = '{root}')"
     )
 }
 
