@@ -9,8 +9,8 @@
 
 use impresario::bridge::wire::{
     Delegation, InputReading, MarkerPlan, MarkerSkeleton, ObservedEvent, ResumableRun, RunResume, RunResumed,
-    SessionEnd, SessionStart, SkillCancel, SkillRun, SkillSummary, TraceName, TranscriptAsk, TranscriptPage,
-    TypedInput,
+    RunTell, RunTold, SessionEnd, SessionStart, SkillCancel, SkillRun, SkillSummary, TraceName,
+    TranscriptAsk, TranscriptPage, TypedInput,
 };
 use impresario::bridge::{Bridge, BridgeSettings, HostEvents, Refused};
 use impresario_actors::messages::session::ListedSkill;
@@ -221,6 +221,9 @@ impl HostEvents for Nobody {
         })
     }
 
+    async fn tell(&self, _: RunTell) -> Result<RunTold, Refused> {
+        unreachable!("nothing is told here")
+    }
     async fn cancel(&self, _: SkillCancel) -> Vec<RunId> {
         Vec::new()
     }

@@ -72,8 +72,8 @@ pub use keeper::keeper_main;
 #[cfg(target_os = "linux")]
 pub(crate) use keeper::own_keeper;
 pub use runtime::{
-    Acknowledgement, AgentDefinition, Group, GroupOutcome, Host, Outcome, Run, RunId, Runtime,
-    RuntimeBuilder, RuntimeError, SessionId, SubAgent, SubAgentGroup, Subtask, Unread,
+    Acknowledgement, AgentDefinition, Group, GroupOutcome, Host, MessageFate, Outcome, Run, RunId, Runtime,
+    RuntimeBuilder, RuntimeError, SentMessage, SessionId, SubAgent, SubAgentGroup, Subtask, Unread,
 };
 
 /// Plays the keeper if this process was started as one. There is none on this system, and this returns at once.

@@ -3,14 +3,16 @@
 use crate::agents::AgentFiles;
 use crate::bridge::wire::{
     Delegation, InputReading, MarkerEdit, MarkerPlan, MarkerSkeleton, MarkerTtl, ModelStanding,
-    ObservedEvent, ResumableRun, RunResume, RunResumed, SessionEnd, SessionStart, SkillCancel, SkillRun,
-    SkillSummary, TraceName, TranscriptAsk, TranscriptPage, TypedInput,
+    ObservedEvent, ResumableRun, RunResume, RunResumed, RunTell, RunTold, SessionEnd, SessionStart,
+    SkillCancel, SkillRun, SkillSummary, TraceName, TranscriptAsk, TranscriptPage, TypedInput,
 };
 use crate::bridge::{Bridge, BridgeError, BridgeSettings, HostEvents, PiHost, Refused, log_to_file};
 use crate::models::OfflineOr;
 use crate::pi_results::LeftResults;
 use crate::pi_sights::show_sights;
-use crate::runtime::{PI_RUNNER, Resumable, Run, Runtime, RuntimeError, StartError, lock, state_directory};
+use crate::runtime::{
+    PI_RUNNER, Resumable, Run, Runtime, RuntimeError, SentMessage, StartError, lock, state_directory,
+};
 use crate::settings::{Settings, SettingsPlaces};
 use crate::skills::{SpawnSettings, list_skills};
 use crate::status::{StatusFacts, status_text};
@@ -20,7 +22,8 @@ use impresario_actors::gateways::Host;
 use impresario_actors::journal::{RunFilter, RunSummary};
 use impresario_actors::messages::session::{ListedSkill, SkillOrder};
 use impresario_policies::cache_markers::{Lifetime, Marker, MarkerEdit as PlannedEdit, Section};
-use impresario_policies::domain::{Isolation, Reason, ReasonCode, RunId, RunState, SessionId};
+use impresario_policies::domain::{Isolation, MessageKind, Reason, ReasonCode, RunId, RunState, SessionId};
+use impresario_policies::run_messages::{Addressed, address};
 use impresario_policies::run_request::RunMeans;
 use impresario_policies::skill_command::{TypedInput as ReadInput, read_typed_input};
 use impresario_policies::transcript::Transcript;
@@ -191,6 +194,11 @@ impl PiSessions {
         runs
     }
 
+    async fn name_of(&self, run: &Run) -> Result<String, RuntimeError> {
+        let found = self.runtime.find_run(run.id().as_str()).await?;
+        Ok(found.what.name().to_string())
+    }
+
     async fn resume_found(&self, request: &RunResume) -> Result<RunResumed, RuntimeError> {
         let found = self.runtime.find_run(&request.run).await?;
         let as_run = self.run_id_of(&request.request);
@@ -202,6 +210,18 @@ impl PiSessions {
             task: found.task,
         })
     }
+}
+
+/// What the sub-agent says to a question, for the person who asked it.
+async fn tell_the_answer(host: PiHost, name: String, message: SentMessage) {
+    host.notice(match message.answer().await {
+        Ok(Some(answer)) => format!("{name} ({}): {answer}", message.id()),
+        Ok(None) => format!("{name} ended without a word to your question ({}).", message.id()),
+        Err(error) => {
+            tracing::warn!(%error, "answer of a sub-agent not heard");
+            return;
+        }
+    });
 }
 
 fn internal(error: &RuntimeError) -> Reason {
@@ -223,7 +243,9 @@ fn no_run() -> Refused {
 
 fn refused_by(error: RuntimeError) -> Refused {
     match error {
-        RuntimeError::Refused(reason) => Refused { reason, hint: None },
+        RuntimeError::Refused(reason) | RuntimeError::MessageRefused(reason) => {
+            Refused { reason, hint: None }
+        }
         error => Refused {
             reason: internal(&error),
             hint: None,
@@ -338,6 +360,31 @@ impl HostEvents for PiSessions {
                 hint: Some("Try again; the runtime's log says more.".to_string()),
             },
         })
+    }
+
+    async fn tell(&self, request: RunTell) -> Result<RunTold, Refused> {
+        let under_way = self.runs_of(&request.session).await;
+        let ids = under_way.iter().map(|run| run.id().clone()).collect::<Vec<_>>();
+        let (run, text) = match address(&request.what, &ids) {
+            Addressed::Run { run, text } => (self.runtime.run(run.clone()), text.to_string()),
+            Addressed::Nobody { why } => {
+                let code = ReasonCode::MessageRefused;
+                let reason = Reason { code, message: why };
+                return Err(Refused { reason, hint: None });
+            }
+        };
+        let by = format!("/impresario {}", request.kind.word());
+        let message = run.tell(request.kind, text, by).await.map_err(refused_by)?;
+        let name = self.name_of(&run).await.map_err(refused_by)?;
+        let told = RunTold {
+            run: run.id().clone(),
+            name: name.clone(),
+            message: message.id().clone(),
+        };
+        if request.kind == MessageKind::Ask {
+            tokio::spawn(tell_the_answer(self.host.clone(), name, message));
+        }
+        Ok(told)
     }
 
     async fn cancel(&self, request: SkillCancel) -> Vec<RunId> {
@@ -517,6 +564,7 @@ fn reading_of(text: &str) -> InputReading {
         ReadInput::Resume { run } => InputReading::Resume { run },
         ReadInput::TraceReport { skill } => InputReading::TraceReport { skill },
         ReadInput::TraceView { file } => InputReading::TraceView { file },
+        ReadInput::Tell { kind, what } => InputReading::Tell { kind, what },
         ReadInput::Transcript { run } => InputReading::Transcript { run },
         ReadInput::Status { section } => InputReading::Status { section },
         // As the host completes it.

@@ -36,7 +36,7 @@ use impresario_actors::messages::journal::{
 };
 use impresario_actors::messages::ledger::ReserveCall;
 use impresario_actors::messages::run::{
-    AdoptDue, AskForRoom, AwaitRun, CancelRun, ParkRuns, RunClosed, StartGroup, StartRun,
+    AdoptDue, AskForRoom, AwaitRun, CancelRun, ParkRuns, RunClosed, StartGroup, StartRun, TellRun,
 };
 use impresario_actors::messages::session::{
     AskUser, DeliverResult, JudgeTask, PlanMarkers, ShowGlimpse, ShowNotice, ShowProgress, StartSkill,
@@ -137,6 +137,8 @@ pub struct Ports {
     pub start_skill: Port<StartSkill>,
     /// Cancels a run.
     pub cancel: Port<CancelRun>,
+    /// Tells a run something.
+    pub tell: Port<TellRun>,
     /// Parks all runs.
     pub park: Port<ParkRuns>,
     /// Waits until a run is over.
@@ -309,6 +311,7 @@ impl Places {
             start_group: self.runs.port(),
             start_skill: self.router.port(),
             cancel: self.runs.port(),
+            tell: self.runs.port(),
             park: self.runs.port(),
             await_run: self.runs.port(),
             adopt: self.runs.port(),
@@ -426,7 +429,7 @@ impl RunGrower {
             attempt_exited: run.port(),
         };
         let tools = self.run_tools(grow_attempt);
-        let (cancel, park) = (run.port(), run.port());
+        let (cancel, tell, park) = (run.port(), run.port(), run.port());
         let run_id = id.clone();
         let run = run
             .child(move |_| {
@@ -450,6 +453,7 @@ impl RunGrower {
         GrownRun {
             spec: tree.spec(),
             cancel,
+            tell,
             park,
         }
     }
@@ -531,7 +535,7 @@ impl RunGrower {
             let request = attempt_request(seed, &settings);
             let (ports, ledger) = (ports.clone(), ledger.clone());
             let attempt = Registration::<Attempt>::new(&name);
-            let stop = attempt.port();
+            let (stop, tell) = (attempt.port(), attempt.port());
             let child = attempt
                 .child(move |_| {
                     Attempt::new(
@@ -550,6 +554,7 @@ impl RunGrower {
             GrownAttempt {
                 spec: child.spec(),
                 stop,
+                tell,
             }
         })
     }
@@ -577,6 +582,7 @@ fn attempt_request(seed: AttemptSeed, settings: &TreeSettings) -> AttemptRequest
         temperature: seed.request.temperature,
         reasoning_effort: seed.request.terms.reasoning_effort,
         prompt_mode: seed.request.terms.prompt_mode,
+        messages: seed.messages,
         environment: environment_of(seed.request.terms.isolation),
         grace: seed.request.clocks.grace,
     }

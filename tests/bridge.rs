@@ -96,6 +96,14 @@ impl HostEvents for RecordingEvents {
         })
     }
 
+    async fn tell(&self, request: wire::RunTell) -> Result<wire::RunTold, Refused> {
+        Ok(wire::RunTold {
+            run: RunId::new(1, 1),
+            name: request.what,
+            message: impresario_policies::domain::MessageId::new(1),
+        })
+    }
+
     async fn cancel(&self, request: SkillCancel) -> Vec<RunId> {
         self.note(format!("cancel by {}", request.by));
         vec![run_id()]

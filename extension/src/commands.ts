@@ -14,7 +14,7 @@ import { oneLine } from "./progress.ts";
 const MAY_BE_OURS = /^\s*\/(skill(?![^\s:])|impresario(?!\S))/;
 
 /** What `/impresario` shows, beside everything. */
-const SECTIONS = ["agents", "routing", "runs", "statistics", "settings", "runtime", "transcript"];
+const SECTIONS = ["agents", "routing", "runs", "statistics", "settings", "runtime", "transcript", "steer", "ask"];
 const DESCRIPTION_CHARS_MAX = 80;
 
 interface Command {
@@ -47,7 +47,7 @@ export function registerCommands(pi: Pi, impresario: Impresario, session: HostSe
     handler: (typed, ctx) => carryOut(`/skill ${typed}`, ctx),
   });
   pi.registerCommand("impresario", {
-    description: "How things stand; /impresario transcript [run] shows the conversation of a run",
+    description: "How things stand; /impresario transcript [run], steer [run] <text>, ask [run] <question>",
     getArgumentCompletions: (prefix) => completeLook(impresario, prefix),
     handler: (typed, ctx) => carryOut(`/impresario ${typed}`, ctx),
   });
@@ -65,10 +65,10 @@ export async function runTyped(impresario: Impresario, session: HostSession, ctx
   return MAY_BE_OURS.test(text) && (await carryOut(impresario, session, ctx, text));
 }
 
-/** `/impresario <section>` and `/impresario transcript <run>`, while they are typed. */
+/** `/impresario <section>`, and the run behind `transcript`, `steer` and `ask`, while they are typed. */
 async function completeLook(impresario: Impresario, typed: string): Promise<{ value: string; label: string; description: string }[] | null> {
-  const [, of] = /^\s*transcript\s+(\S*)$/.exec(typed) ?? [];
-  if (of !== undefined) return await impresario.completeRecent(of);
+  const [, word, of] = /^\s*(transcript|steer|ask)\s+(\S*)$/.exec(typed) ?? [];
+  if (word !== undefined && of !== undefined) return await impresario.completeRecent(word, of);
   const fitting = SECTIONS.filter((section) => section.startsWith(typed.trimStart()));
   return fitting.length > 0 ? fitting.map((section) => ({ value: section, label: section, description: "" })) : null;
 }
@@ -118,6 +118,9 @@ async function carryOut(impresario: Impresario, session: HostSession, ctx: Conte
       return true;
     case "trace_view":
       await impresario.tellTrace(session, "trace.view", { session: session.id, file: reading.file });
+      return true;
+    case "tell":
+      await impresario.tellRun(session, reading.kind, reading.what);
       return true;
     case "transcript":
       await impresario.showTranscript(session, reading.run);

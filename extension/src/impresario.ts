@@ -5,7 +5,7 @@ import { Delegation } from "./delegation.ts";
 import type { WaitingCall } from "./delegation.ts";
 import { EscapeKey } from "./escape.ts";
 import { ERROR_CODES } from "./generated/protocol.ts";
-import type { DeliveryOffer, HostRequests, InputReading, MarkerPlan, MarkerSkeleton, OfferReceipt, ResumableRun, SkillSummary } from "./generated/protocol.ts";
+import type { DeliveryOffer, HostRequests, InputReading, MarkerPlan, MarkerSkeleton, MessageKind, OfferReceipt, ResumableRun, SkillSummary } from "./generated/protocol.ts";
 import { history } from "./history.ts";
 import { hostVersion, runtimeEnvironment } from "./host.ts";
 import type { HostSession } from "./host.ts";
@@ -268,13 +268,23 @@ export class Impresario {
     if (!shown) session.tell([page.title, "", ...(page.lines ?? [])].join("\n"));
   }
 
-  /** The runs of this session whose id begins so. */
-  async completeRecent(typed: string): Promise<{ value: string; label: string; description: string }[] | null> {
+  /** Tells a sub-agent that works something. What it says to a question comes as a notice. */
+  async tellRun(session: HostSession, kind: MessageKind, what: string): Promise<void> {
+    const connection = await this.reach();
+    if (!connection) return session.complain(this.runtime.offBecause ?? NOT_READY);
+    const told = await connection.ask("run.tell", { session: session.id, kind, what }, { holds: true });
+    if (!told.ok) return session.complain(wordsFor(told));
+    const { name, run, message } = told.result;
+    session.tell(`${kind === "ask" ? "Asked" : "Told"} ${name} (run ${run}, message ${message}): it has this before its next call of the model.`);
+  }
+
+  /** The runs of this session whose id begins so, behind a word. */
+  async completeRecent(word: string, typed: string): Promise<{ value: string; label: string; description: string }[] | null> {
     const session = this.#session;
     const outcome = await (session && this.runtime.connection?.ask("runs.recent", { session: session.id }));
     const runs = outcome?.ok ? outcome.result.runs : [];
     const fitting = runs.filter(({ run }) => run.startsWith(typed));
-    return fitting.length > 0 ? fitting.map(({ run, name, task }) => ({ value: `transcript ${run}`, label: run, description: `${name}: ${task}` })) : null;
+    return fitting.length > 0 ? fitting.map(({ run, name, task }) => ({ value: `${word} ${run}`, label: run, description: `${name}: ${task}` })) : null;
   }
 
   /** The traces whose file begins so, the newest first. */

@@ -55,6 +55,7 @@ pub mod resumption;
 pub mod retrieval;
 pub mod retrieval_tool;
 pub mod router_log;
+pub mod run_messages;
 pub mod run_request;
 pub mod session_retention;
 pub mod settings;

@@ -36,6 +36,8 @@ pub fn describe_step(step: &Step) -> Option<String> {
         Step::ToolStarted { tool, summary, .. } if summary.is_empty() => Some(tool.clone()),
         Step::ToolStarted { tool, summary, .. } => Some(format!("{tool} {summary}")),
         Step::ToolIndeterminate { tool, .. } => Some(format!("nobody knows whether {tool} ran")),
+        Step::MessageAccepted { message } => Some(format!("message {} waits for it", message.id)),
+        Step::MessageDelivered { message, .. } => Some(format!("was told message {message}")),
         Step::Answered { .. } => Some("answered".into()),
         Step::ParkRequested { .. } => Some("parking".into()),
         Step::CancelRequested { .. } => Some("cancelling".into()),
@@ -47,6 +49,7 @@ pub fn describe_step(step: &Step) -> Option<String> {
         | Step::AttemptActive { .. }
         | Step::ModelCalled { .. }
         | Step::ToolEnded { .. }
+        | Step::MessageAnswered { .. }
         | Step::AttemptEnded { .. }
         | Step::Delivered
         | Step::Observed { .. }

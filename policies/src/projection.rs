@@ -9,10 +9,12 @@
 
 mod contradiction;
 mod fold;
+mod messages;
 mod tool_calls;
 mod worktree;
 
 pub use contradiction::{Contradiction, Impossible};
+pub use messages::{MessageFate, MessageProjection};
 pub use tool_calls::ToolCalls;
 pub use worktree::{KeptChanges, WorktreeProjection};
 
@@ -71,6 +73,8 @@ pub struct RunProjection {
     pub attempts: Vec<AttemptProjection>,
     /// The calls of models, in order of their ends; a journal of an earlier version has none.
     pub calls: Vec<ModelCall>,
+    /// What it was told while it was under way, in order.
+    pub messages: Vec<MessageProjection>,
     /// The reviewed answer.
     pub answer: Option<String>,
     /// Why the run has to stop for a person to decide, as it was said first.

@@ -1,6 +1,7 @@
 //! What did the user type: a skill to run, a look at traces, or nothing of ours?
 
 use crate::compat::{is_space, trim, trim_start};
+use crate::domain::MessageKind;
 
 /// What typed text asks for.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -29,6 +30,12 @@ pub enum TypedInput {
     Transcript {
         /// How its id begins; empty for the newest of the session.
         run: String,
+    },
+    /// Tell a run that is under way something.
+    Tell {
+        kind: MessageKind,
+        /// Which run, and what: both as typed.
+        what: String,
     },
     /// Show how things stand.
     Status {
@@ -87,6 +94,13 @@ fn read_look(rest: &str) -> TypedInput {
     if !rest.is_empty() && !rest.starts_with(is_space) {
         return TypedInput::Pass;
     }
+    let rest = trim(rest);
+    let (first, behind) = rest.split_once(is_space).unwrap_or((rest, ""));
+    match first {
+        "steer" => return read_message(MessageKind::Steer, behind),
+        "ask" => return read_message(MessageKind::Ask, behind),
+        _ => {}
+    }
     let mut words = rest.split(is_space).filter(|word| !word.is_empty());
     let (first, second) = (words.next().unwrap_or(""), words.next().unwrap_or(""));
     match first {
@@ -96,6 +110,22 @@ fn read_look(rest: &str) -> TypedInput {
         },
         section => TypedInput::Status {
             section: section.into(),
+        },
+    }
+}
+
+fn read_message(kind: MessageKind, what: &str) -> TypedInput {
+    let what = trim(what);
+    match (what.is_empty(), kind) {
+        (true, MessageKind::Steer) => TypedInput::Usage {
+            usage: "/impresario steer [run] <text>",
+        },
+        (true, MessageKind::Ask) => TypedInput::Usage {
+            usage: "/impresario ask [run] <question>",
+        },
+        (false, kind) => TypedInput::Tell {
+            kind,
+            what: what.to_string(),
         },
     }
 }
@@ -258,6 +288,25 @@ mod tests {
         check("/impresario transcript", transcript(""));
         check("/impresario transcript 01kah", transcript("01kah"));
         check("/impresarios", TypedInput::Pass);
+    }
+
+    #[test]
+    fn a_run_is_told_what_stands_behind_the_word_as_it_was_typed() {
+        let tell = |kind, what: &str| TypedInput::Tell {
+            kind,
+            what: what.into(),
+        };
+        check(
+            "/impresario steer 01kah use  the\nother lock ",
+            tell(MessageKind::Steer, "01kah use  the\nother lock"),
+        );
+        check("/impresario ask how far?", tell(MessageKind::Ask, "how far?"));
+        check(
+            "/impresario ask ",
+            TypedInput::Usage {
+                usage: "/impresario ask [run] <question>",
+            },
+        );
     }
 
     #[test]

@@ -2,8 +2,8 @@
 
 use super::wire::{
     Delegation, InputReading, MarkerPlan, MarkerSkeleton, ObservedEvent, ResumableRun, RunResume, RunResumed,
-    SessionEnd, SessionStart, SkillCancel, SkillRun, SkillSummary, TraceName, TranscriptAsk, TranscriptPage,
-    TypedInput,
+    RunTell, RunTold, SessionEnd, SessionStart, SkillCancel, SkillRun, SkillSummary, TraceName,
+    TranscriptAsk, TranscriptPage, TypedInput,
 };
 use async_trait::async_trait;
 use impresario_actors::messages::session::ListedSkill;
@@ -40,6 +40,8 @@ pub trait HostEvents: Send + Sync {
     async fn resumable(&self, session: &SessionId) -> Vec<ResumableRun>;
     /// A run shall be gone on with. `request` is unique: the same one twice means one run.
     async fn resume(&self, request: RunResume) -> Result<RunResumed, Refused>;
+    /// A sub-agent that works shall be told something.
+    async fn tell(&self, request: RunTell) -> Result<RunTold, Refused>;
     /// Runs shall be cancelled; returns those that are.
     async fn cancel(&self, request: SkillCancel) -> Vec<RunId>;
     /// Something happened in the session; known or not, in order.

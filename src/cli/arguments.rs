@@ -44,6 +44,10 @@ pub(super) enum Command {
     Parallel(ParallelArguments),
     /// List runs, show one, cancel, resume, prune
     Runs(RunsArguments),
+    /// Tell a sub-agent something while it works
+    Steer(SteerArguments),
+    /// Ask a sub-agent something while it works
+    Ask(AskArguments),
     /// Show, apply and discard what runs changed in git worktrees of their own
     Worktrees(WorktreesArguments),
     /// Say what was spent on models, by day, agent and model
@@ -505,6 +509,57 @@ Example:
         #[arg(long, default_value_t = 50, value_name = "COUNT")]
         keep: usize,
     },
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = format!("\
+The sub-agent has the message before its next call of the model, wherever the run is driven, and goes on with its task.
+When this returns the message is in the journal: a crash does not lose it. `impresario runs show` says what became of it:
+queued, delivered, or expired because the run ended before.
+
+Examples:
+  impresario steer 01kah3q \"leave the generated files alone\"
+  impresario steer --wait 01kah3q \"look at src/lock.rs first\"
+
+Exit codes:
+  0  the run has the message; with --wait: the sub-agent has it
+  1  it does not, and why
+  2  usage: the command could not be understood"))]
+pub(super) struct SteerArguments {
+    /// Which run: its id, or as much of the beginning as makes it the only one
+    pub(super) run: String,
+    /// What it is told
+    pub(super) text: String,
+    /// Return when the sub-agent has it
+    #[arg(long)]
+    pub(super) wait: bool,
+    #[command(flatten)]
+    pub(super) state: StateArguments,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = format!("\
+The question reaches the sub-agent as `impresario steer` does, and what it says next is printed: it answers from where it
+stands, and goes on with its task. This costs what its next words cost.
+
+Examples:
+  impresario ask 01kah3q \"how far are you?\"
+  impresario ask --timeout 30s 01kah3q \"which files did you change?\"
+
+Exit codes:
+  0  it answered
+  1  it did not: the run does not take the question, ended before, or is still at work when the time is over
+  2  usage: the command could not be understood"))]
+pub(super) struct AskArguments {
+    /// Which run: its id, or as much of the beginning as makes it the only one
+    pub(super) run: String,
+    /// What it is asked
+    pub(super) question: String,
+    /// How long the answer is waited for; the question stays
+    #[arg(long, default_value = "5m", value_name = "DURATION", value_parser = duration)]
+    pub(super) timeout: Duration,
+    #[command(flatten)]
+    pub(super) state: StateArguments,
 }
 
 #[derive(Debug, Args)]

@@ -75,6 +75,7 @@ impl From<RuntimeError> for Failure {
     fn from(error: RuntimeError) -> Self {
         match error {
             RuntimeError::Refused(reason) => reason.into(),
+            RuntimeError::MessageRefused(reason) => Self::failed(reason.message),
             RuntimeError::GroupRefused(refusal) => Self::usage(refusal.to_string()),
             other => Self::failed(format!("failed to {other}")),
         }

@@ -7,6 +7,7 @@ mod config;
 mod costs;
 mod exit;
 mod mcp;
+mod messages;
 mod output;
 mod parallel;
 mod run;
@@ -44,6 +45,8 @@ impl Cli {
                 Command::Parallel(arguments) => parallel::execute(arguments).await,
                 Command::Agents(arguments) => agents::list(&arguments),
                 Command::Runs(arguments) => runs::execute(arguments).await,
+                Command::Steer(arguments) => messages::steer(arguments).await,
+                Command::Ask(arguments) => messages::ask(arguments).await,
                 Command::Worktrees(arguments) => worktrees::execute(&arguments),
                 Command::Top(arguments) => top::execute(arguments).await,
                 Command::Stats(arguments) => stats::execute(arguments).await,

@@ -14,6 +14,7 @@ use impresario_policies::domain::{Cap, RunId, RunState};
 use impresario_policies::fallback::models_left;
 use impresario_policies::projection::RunProjection;
 use impresario_policies::resumption::{Reader, advise};
+use impresario_policies::run_messages::describe_messages;
 use impresario_policies::user_lines;
 use impresario_policies::worktree::describe_changes;
 use std::path::PathBuf;
@@ -178,6 +179,7 @@ fn story_in_words(run: &RunSummary, cut_off: bool, projection: &RunProjection) -
     lines.extend(models_left(projection));
     let others = projection.other_models_served().into_iter();
     lines.extend(others.map(|(requested, served)| user_lines::other_model_served(requested, served)));
+    lines.extend(describe_messages(projection));
     let own = projection.worktree.as_ref();
     lines.extend(own.and_then(|own| describe_changes(&run.run, own)));
     let ended = projection.ended.as_ref();

@@ -7,12 +7,12 @@ use impresario_actors::worktrees::{Applied, WorktreeEntry};
 use impresario_policies::agents::Routing;
 use impresario_policies::costs::Cost;
 use impresario_policies::domain::{
-    Isolation, ModelCall, ModelUsage, Reason, ReasoningEffort, RunId, RunState, SessionId, Step,
-    TraceVerdict, WhatToRun,
+    AttemptNumber, Isolation, MessageId, MessageKind, ModelCall, ModelUsage, Reason, ReasoningEffort, RunId,
+    RunState, SessionId, Step, TraceVerdict, WhatToRun,
 };
 use impresario_policies::execution_route::tier_word;
 use impresario_policies::overview::SeenRun;
-use impresario_policies::projection::{RecordedStep, RunProjection};
+use impresario_policies::projection::{MessageProjection, RecordedStep, RunProjection};
 use impresario_policies::settings::ResolvedValue;
 use impresario_policies::sight::RunSight;
 use impresario_policies::statistics::{AgentTally, FailureTally};
@@ -79,6 +79,9 @@ fn event_type(step: &Step) -> &'static str {
         Step::ToolStarted { .. } => "tool_started",
         Step::ToolEnded { .. } => "tool_ended",
         Step::ToolIndeterminate { .. } => "tool_indeterminate",
+        Step::MessageAccepted { .. } => "message_accepted",
+        Step::MessageDelivered { .. } => "message_delivered",
+        Step::MessageAnswered { .. } => "message_answered",
         Step::AttemptEnded { .. } => "attempt_ended",
         Step::Answered { .. } => "run_answered",
         Step::ParkRequested { .. } => "park_requested",
@@ -114,6 +117,40 @@ pub(super) struct RunLine<'a> {
     attempts_uncounted: Option<usize>,
     #[serde(skip_serializing_if = "Option::is_none")]
     calls: Option<&'a [ModelCall]>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    messages: Option<Vec<MessageLine<'a>>>,
+}
+
+/// What a run was told, and what became of it.
+#[derive(Debug, Serialize)]
+struct MessageLine<'a> {
+    message: &'a MessageId,
+    kind: MessageKind,
+    by: &'a str,
+    text: &'a str,
+    at_ms: u64,
+    fate: &'static str,
+    attempt: Option<AttemptNumber>,
+    delivered_at_ms: Option<u64>,
+    answer: Option<&'a str>,
+    answered_at_ms: Option<u64>,
+}
+
+impl<'a> MessageLine<'a> {
+    fn of(run: &RunProjection, known: &'a MessageProjection) -> Self {
+        Self {
+            message: &known.message.id,
+            kind: known.message.kind,
+            by: &known.message.by,
+            text: &known.message.text,
+            at_ms: known.at_ms,
+            fate: run.fate_of(known).word(),
+            attempt: known.delivered.map(|(attempt, _)| attempt),
+            delivered_at_ms: known.delivered.map(|(_, at)| at),
+            answer: known.answered.as_ref().map(|(answer, _)| answer.as_str()),
+            answered_at_ms: known.answered.as_ref().map(|(_, at)| *at),
+        }
+    }
 }
 
 impl<'a> RunLine<'a> {
@@ -138,6 +175,10 @@ impl<'a> RunLine<'a> {
             used: used.map(|used| used.counted),
             attempts_uncounted: used.map(|used| used.attempts_uncounted),
             calls: story.map(|story| story.calls.as_slice()),
+            messages: story.map(|story| {
+                let messages = story.messages.iter();
+                messages.map(|known| MessageLine::of(story, known)).collect()
+            }),
         }
     }
 }

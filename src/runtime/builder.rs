@@ -379,7 +379,11 @@ impl RuntimeBuilder {
             forget_old_runs(ports.clone()).await;
             forget_sessions(ports, sessions).await;
         });
-        let old = [directory.join("sessions"), directory.join("scratch")];
+        let old = [
+            directory.join("sessions"),
+            directory.join("scratch"),
+            wishes(&directory),
+        ];
         tokio::task::spawn_blocking(move || old.iter().for_each(|directory| forget_old_files(directory)));
         serve(root, inside, commands).await;
         if let Some(chaos) = chaos {

@@ -21,6 +21,7 @@ mod events;
 mod group;
 mod hosts;
 mod inside;
+mod message;
 mod program;
 mod resume;
 mod retention;
@@ -35,6 +36,7 @@ mod wish;
 pub use builder::{RuntimeBuilder, StartError};
 pub use events::{RunEvent, RunEvents};
 pub use group::{Group, GroupEvents, GroupOutcome, SubAgentGroup, member_requests};
+pub use message::SentMessage;
 pub use resume::Resumable;
 pub use run::{Outcome, Run, RunError};
 pub use state_directory::{StateDirectoryError, state_directory};
@@ -56,12 +58,13 @@ pub use impresario_actors::runners::embedded::{EmbeddedTool, ToolContext};
 pub use impresario_policies::agents::AgentDefinition;
 pub use impresario_policies::domain::{
     AttemptEnding, Budget, Caller, Cap, CoolDownSettings, CutTool, FileChange, GroupId, GroupMember,
-    Isolation, ModelCall, ModelFault, OverflowSettings, Patch, PatchedFile, Proof, Reason, ReasonCode,
-    Replay, Retrieval, RunId, RunRequest, RunState, SessionId, Step, Subtask, TerminalState, WhatToRun,
-    Worktree,
+    Isolation, MessageId, MessageKind, ModelCall, ModelFault, OverflowSettings, Patch, PatchedFile, Proof,
+    Reason, ReasonCode, Replay, Retrieval, RunId, RunMessage, RunRequest, RunState, SessionId, Step, Subtask,
+    TerminalState, WhatToRun, Worktree,
 };
 pub use impresario_policies::group::{MemberProjection, MemberResult};
 pub use impresario_policies::parallel::{ParallelRefusal, WorkerResult};
+pub use impresario_policies::projection::MessageFate;
 
 pub use impresario_actors::journal::{Pruned, Retention};
 pub use impresario_actors::messages::session::SkillOrder;
@@ -128,6 +131,9 @@ pub enum RuntimeError {
     /// The run was not accepted. Nothing of it is in the journal.
     #[error("accept the run: {}", .0.message)]
     Refused(Reason),
+    /// The run does not take the message. Nothing of it is in the journal.
+    #[error("tell the run: {}", .0.message)]
+    MessageRefused(Reason),
     /// The group was not accepted. Nothing of it is in the journal.
     #[error("accept the group: {0}")]
     GroupRefused(#[from] ParallelRefusal),

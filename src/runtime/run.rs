@@ -46,6 +46,10 @@ impl Run {
         Self { runtime, id }
     }
 
+    pub(super) fn runtime(&self) -> &Runtime {
+        &self.runtime
+    }
+
     /// Its name, for ever.
     pub fn id(&self) -> &RunId {
         &self.id

@@ -1,12 +1,16 @@
-//! A wish from another process that a run be cancelled: a file named after the run, which the run's owner looks for.
+//! What another process wants of a run: that it be cancelled, or told something. A file named after the run, and the
+//! message, which the run's owner looks for.
 
 use super::inside::Inside;
 use impresario_actors::event_feed::{Announcement, Heard, Listener};
-use impresario_actors::messages::run::{CancelReply, CancelRun};
-use impresario_policies::domain::{RunId, Step};
+use impresario_actors::messages::run::{CancelReply, CancelRun, TellReply, TellRun};
+use impresario_policies::domain::{MessageId, MessageKind, RunId, RunMessage, Step};
+use impresario_policies::run_messages::MESSAGE_CHARACTERS_MAX;
+use std::cell::RefCell;
 use std::collections::BTreeSet;
-use std::io;
+use std::io::{self, Read};
 use std::path::{Path, PathBuf};
+use std::rc::Rc;
 use std::time::Duration;
 use tokio::time::MissedTickBehavior;
 
@@ -14,6 +18,9 @@ use tokio::time::MissedTickBehavior;
 const LOOKED_EVERY: Duration = Duration::from_millis(250);
 const ASK: Duration = Duration::from_secs(60);
 const CANCEL: &str = "cancel-";
+const MESSAGE: &str = "message-";
+/// A longer file is no message of ours: four bytes a character, and a little for who sent it.
+const MESSAGE_BYTES_MAX: usize = 4 * MESSAGE_CHARACTERS_MAX + 1_000;
 
 pub(super) fn wishes(state_directory: &Path) -> PathBuf {
     state_directory.join("wishes")
@@ -32,9 +39,53 @@ pub(super) fn take_back(wishes: &Path, run: &RunId) {
     let _ = std::fs::remove_file(file_of(wishes, run));
 }
 
+fn file_of_message(wishes: &Path, run: &RunId, message: &MessageId) -> PathBuf {
+    wishes.join(format!("{MESSAGE}{run}-{message}"))
+}
+
+/// Leaves a message for the owner of the run, whole from the beginning on.
+pub(super) fn leave_message(wishes: &Path, run: &RunId, message: &RunMessage) -> io::Result<()> {
+    let file = file_of_message(wishes, run, &message.id);
+    let fresh = file.with_extension("new");
+    let by = message.by.replace('\n', " ");
+    std::fs::write(&fresh, format!("{}\n{by}\n{}", message.kind.word(), message.text))?;
+    std::fs::rename(fresh, file)
+}
+
+/// Whether the message still lies there.
+pub(super) fn message_waits(wishes: &Path, run: &RunId, message: &MessageId) -> bool {
+    file_of_message(wishes, run, message).exists()
+}
+
+/// Takes a message back, if it is still there.
+pub(super) fn take_message_back(wishes: &Path, run: &RunId, message: &MessageId) {
+    let _ = std::fs::remove_file(file_of_message(wishes, run, message));
+}
+
+fn read_message(wishes: &Path, run: &RunId, id: &MessageId) -> Option<RunMessage> {
+    let mut text = String::new();
+    let file = std::fs::File::open(file_of_message(wishes, run, id)).ok()?;
+    file.take(MESSAGE_BYTES_MAX as u64)
+        .read_to_string(&mut text)
+        .ok()?;
+    let (kind, rest) = text.split_once('\n')?;
+    let (by, text) = rest.split_once('\n')?;
+    let kinds = [MessageKind::Steer, MessageKind::Ask];
+    Some(RunMessage {
+        id: id.clone(),
+        kind: kinds.into_iter().find(|known| known.word() == kind)?,
+        text: text.to_string(),
+        by: by.to_string(),
+    })
+}
+
+/// Messages that are being told: a run may take its time, and others are not kept waiting.
+type UnderWay = Rc<RefCell<BTreeSet<(RunId, MessageId)>>>;
+
 /// Looks for wishes while any run is under way here, spawned or adopted, and does what they say.
 pub(super) async fn heed(inside: Inside, wishes: PathBuf, mut steps: Listener) {
     let mut under_way = BTreeSet::new();
+    let telling = UnderWay::default();
     let mut look = tokio::time::interval(LOOKED_EVERY);
     look.set_missed_tick_behavior(MissedTickBehavior::Delay);
     loop {
@@ -43,6 +94,9 @@ pub(super) async fn heed(inside: Inside, wishes: PathBuf, mut steps: Listener) {
             _ = look.tick(), if !under_way.is_empty() => {
                 for run in wished(&wishes) {
                     cancel(&inside, &wishes, run).await;
+                }
+                for (run, message) in left(&wishes) {
+                    tell(&inside, &wishes, run, message, &telling);
                 }
             }
             heard = steps.next() => match heard {
@@ -78,6 +132,46 @@ fn wished(wishes: &Path) -> Vec<RunId> {
     names
         .filter_map(|name| RunId::try_from(name.strip_prefix(CANCEL)?.to_string()).ok())
         .collect()
+}
+
+/// The messages that lie there; another runtime's are among them.
+fn left(wishes: &Path) -> Vec<(RunId, MessageId)> {
+    let entries = std::fs::read_dir(wishes).into_iter().flatten().flatten();
+    let names = entries.filter_map(|entry| entry.file_name().into_string().ok());
+    let left = names.filter_map(|name| {
+        let (run, message) = name.strip_prefix(MESSAGE)?.split_once('-')?;
+        let run = RunId::try_from(run.to_string()).ok()?;
+        Some((run, MessageId::try_from(message.to_string()).ok()?))
+    });
+    left.collect()
+}
+
+/// The file goes when the journal has the message, or when the run does not take it; whoever left it looks there.
+fn tell(inside: &Inside, wishes: &Path, run: RunId, id: MessageId, telling: &UnderWay) {
+    let key = (run, id);
+    if !telling.borrow_mut().insert(key.clone()) {
+        return;
+    }
+    let (inside, wishes, telling) = (inside.clone(), wishes.to_path_buf(), telling.clone());
+    tokio::task::spawn_local(async move {
+        let (run, id) = &key;
+        let told = match read_message(&wishes, run, id) {
+            Some(message) => {
+                let run = run.clone();
+                let tell = TellRun { run, message };
+                inside.ports.tell.ask_again(tell, ASK).await.ok()
+            }
+            // Taken back meanwhile, or nothing that anybody of ours wrote.
+            None => Some(TellReply::NotYet),
+        };
+        match told {
+            Some(TellReply::Taken | TellReply::Refused(_) | TellReply::NotYet) => {
+                take_message_back(&wishes, run, id);
+            }
+            Some(TellReply::NotUnderWay) | None => {}
+        }
+        telling.borrow_mut().remove(&key);
+    });
 }
 
 async fn cancel(inside: &Inside, wishes: &Path, run: RunId) {

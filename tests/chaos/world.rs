@@ -287,6 +287,9 @@ impl AttemptHandle for NestedAttempt {
         self.task.abort();
     }
 
+    /// Its script hears nothing.
+    fn tell(&self, _: RunMessage) {}
+
     async fn stop(&mut self, _: Duration) -> Proof {
         self.task.abort();
         sleep(Duration::from_millis(20)).await;

@@ -38,6 +38,25 @@ fn killed_before_any_tool_the_attempt_is_repeated() {
 }
 
 #[test]
+fn killed_when_it_was_told_something_its_sub_agent_hears_it_once() {
+    let story = kill_and_go_on(Halt::Told);
+    story.succeeded_with("The tool said: done");
+    story.took("message_accepted", 1);
+    story.took("message_delivered", 1);
+    // Nobody had heard it before; then it stands in every call of the model, once.
+    assert_eq!(story.scene.noted("heard"), ["0", "1", "1"]);
+}
+
+#[test]
+fn killed_when_its_sub_agent_had_heard_it_nothing_is_told_twice() {
+    let story = kill_and_go_on(Halt::Heard);
+    story.succeeded_with("The tool said: done");
+    story.took("message_accepted", 1);
+    story.took("message_delivered", 1);
+    assert_eq!(story.scene.noted("heard"), ["0", "1", "1"]);
+}
+
+#[test]
 fn killed_on_a_chosen_model_it_goes_on_with_that_one() {
     let story = kill_and_go_on(Halt::Chosen);
     story.succeeded_with("The tool said: done");

@@ -31,6 +31,10 @@ pub enum Halt {
     Waiting,
     /// The sub-agent asks its model for the first time.
     Active,
+    /// The same, and the run was told something that its sub-agent has not heard.
+    Told,
+    /// The sub-agent has heard what the run was told, and asks its model what follows.
+    Heard,
     /// The sub-agent of a skill asks the model that was chosen for the work.
     Chosen,
     /// A tool has run, and the model is asked what follows.
@@ -51,10 +55,12 @@ pub enum Halt {
     Nowhere,
 }
 
-const HALTS: [Halt; 12] = [
+const HALTS: [Halt; 14] = [
     Halt::Accepted,
     Halt::Waiting,
     Halt::Active,
+    Halt::Told,
+    Halt::Heard,
     Halt::Chosen,
     Halt::ToolFinished,
     Halt::SafeTool,
@@ -73,6 +79,8 @@ impl Halt {
             Self::Accepted | Self::Nowhere => "accepted",
             Self::Waiting => "routed",
             Self::Active | Self::SideBySide | Self::Chosen => "attempt_active",
+            Self::Told => "message_accepted",
+            Self::Heard => "message_delivered",
             Self::ToolFinished => "tool_ended",
             Self::SafeTool | Self::UnsafeTool | Self::UnsafeToolTold => "tool_started",
             Self::Undelivered => "ended",
@@ -93,6 +101,8 @@ const SCENE: &str = "RECOVERY_SCENE";
 const PROGRAM: &str = "recovery::killed_at_any_time_no_promise_is_broken";
 /// A run with this task uses a tool that must not run twice.
 pub const WRITES: &str = "Write the word down.";
+/// What a run is told while it works.
+pub const TOLD: &str = "Use capitals.";
 /// The sub-task at which the program halts.
 const SECOND: &str = "two";
 /// A run with this task uses a tool that may run again.
@@ -285,6 +295,11 @@ async fn work_until_the_halt(runtime: &Runtime, scene: &Scene, halt: Halt) {
         Halt::Chosen => accepted_skill(runtime, scene).await,
         _ => accepted(runtime, scene, sub_agent(task).when_a_tool_is_cut(cut_tool)).await,
     };
+    if matches!(halt, Halt::Told | Halt::Heard) {
+        until_its_last_step_is("attempt_active", runtime, run.id()).await;
+        run.steer(TOLD).await.expect("taken");
+        scene.note("told", TOLD);
+    }
     until_its_last_step_is(halt.last_step(), runtime, run.id()).await;
     stand_still_at(scene, halt, run.id()).await;
 }
@@ -424,6 +439,13 @@ impl Part {
         }
     }
 
+    /// A run that is to hear something does not go on before it was told.
+    async fn until_it_was_told(&self) {
+        while self.halt == Some(Halt::Heard) && self.scene.noted("told").is_empty() {
+            tokio::task::yield_now().await;
+        }
+    }
+
     async fn halt_at(&self, halts: &[Halt]) {
         if self.halt.is_some_and(|halt| halts.contains(&halt)) {
             self.scene.stand_still().await
@@ -446,7 +468,14 @@ impl ModelClient for Part {
             };
         }
         self.until_the_choice_was_told().await;
-        self.halt_at(&[Halt::Active, Halt::Chosen]).await;
+        self.until_it_was_told().await;
+        let told = request.messages.iter();
+        let told = told.filter(|message| message.text.contains(TOLD)).count();
+        self.scene.note("heard", &told.to_string());
+        if told > 0 {
+            self.halt_at(&[Halt::Heard]).await;
+        }
+        self.halt_at(&[Halt::Active, Halt::Told, Halt::Chosen]).await;
         if is_of_subtask(&request, SECOND) {
             self.halt_at(&[Halt::SideBySide]).await;
         }

@@ -5,6 +5,7 @@ mod audit;
 
 mod context_memory;
 mod cool_downs;
+mod messages;
 mod money;
 mod parallel;
 mod playing;

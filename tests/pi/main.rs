@@ -15,6 +15,7 @@ mod as_host;
 mod as_sub_agent;
 mod before_the_run;
 mod context;
+mod control;
 mod day;
 mod first_skill;
 mod from_the_command_line;

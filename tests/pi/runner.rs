@@ -73,6 +73,7 @@ pub fn request(model: &str, workspace: &Path, state: &Path) -> AttemptRequest {
         temperature: None,
         reasoning_effort: None,
         prompt_mode: Default::default(),
+        messages: Vec::new(),
         environment: BTreeMap::new(),
         grace: GRACE,
     }

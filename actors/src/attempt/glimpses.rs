@@ -39,9 +39,12 @@ impl Glimpses {
             RunnerEvent::Called { .. } | RunnerEvent::ToolStarted { .. } | RunnerEvent::ToolEnded { .. } => {
                 self.unshown
             }
-            RunnerEvent::Active | RunnerEvent::Alive | RunnerEvent::Unread { .. } | RunnerEvent::Ended(_) => {
-                false
-            }
+            RunnerEvent::Active
+            | RunnerEvent::Alive
+            | RunnerEvent::Told { .. }
+            | RunnerEvent::Replied { .. }
+            | RunnerEvent::Unread { .. }
+            | RunnerEvent::Ended(_) => false,
         };
         let is_due = is_due || waited != self.waits.is_some();
         if is_due {
@@ -75,6 +78,8 @@ impl Glimpses {
             | RunnerEvent::ToolStarted { .. }
             | RunnerEvent::ToolEnded { .. }
             | RunnerEvent::Called { .. }
+            | RunnerEvent::Told { .. }
+            | RunnerEvent::Replied { .. }
             | RunnerEvent::Ended(_) => self.waits = None,
         }
     }

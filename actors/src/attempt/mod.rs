@@ -1,6 +1,7 @@
 //! One try inside a run: drives a runner, watches its clocks, says how it ended.
 //!
-//! Receives what the runner says (as notes to itself, one at a time), clocks that ran out, and [`StopAttempt`].
+//! Receives what the runner says (as notes to itself, one at a time), clocks that ran out, [`TellAttempt`] and
+//! [`StopAttempt`].
 //! Asks the run to put tool starts and ends on disk before the sub-agent goes on.
 
 mod gate;
@@ -18,16 +19,18 @@ use crate::gateways::{
 };
 use crate::messages::run::{
     AttemptOver, ClockDue, ReadOverflow, RecordSteps, ReviewToolResult, RunnerSaid, StartDue, StopAttempt,
+    TellAttempt,
 };
 use crate::messages::session::ShowGlimpse;
 use crate::purse::Purse;
 use crate::supervision::{Actor, Answer, Context, Handles, Port};
 use impresario_policies::attempt_ending::{describe_ending, read_ending};
 use impresario_policies::domain::{
-    AttemptEnding, Caller, Clocks, EndFacts, Isolation, ModelCall, Proof, Step,
+    AttemptEnding, Caller, Clocks, EndFacts, Isolation, MessageId, ModelCall, Proof, RunMessage, Step,
 };
 use impresario_policies::overflow_review::ResultLimits;
 use impresario_policies::redact::redact;
+use impresario_policies::run_messages::kept_answer;
 use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
@@ -67,6 +70,10 @@ pub struct Attempt {
     context: Rc<dyn ContextEngine>,
     handle: Option<Box<dyn AttemptHandle>>,
     events: Option<mpsc::Receiver<RunnerEvent>>,
+    /// The messages that the runner has, or gets when it is there.
+    has: BTreeSet<MessageId>,
+    /// What was said before the runner was there to hear it.
+    untold: Vec<RunMessage>,
     stopping: CancellationToken,
     stop_as: Option<AttemptEnding>,
     ending: bool,
@@ -119,7 +126,8 @@ impl EndingRead {
 
 impl Actor for Attempt {
     const KIND: &'static str = "attempt";
-    const HANDLES: &'static [&'static str] = &["StartDue", "RunnerSaid", "ClockDue", "StopAttempt"];
+    const HANDLES: &'static [&'static str] =
+        &["StartDue", "RunnerSaid", "ClockDue", "TellAttempt", "StopAttempt"];
 
     fn started(&mut self, ctx: &mut Context<Self>) {
         ctx.notify(StartDue);
@@ -146,6 +154,12 @@ impl Attempt {
             journal_waits: Rc::default(),
         };
         Self {
+            has: request
+                .messages
+                .iter()
+                .map(|message| message.id.clone())
+                .collect(),
+            untold: Vec::new(),
             request,
             result_limits,
             clocks,
@@ -279,6 +293,19 @@ impl Handles<ClockDue> for Attempt {
     }
 }
 
+impl Handles<TellAttempt> for Attempt {
+    fn handle(&mut self, TellAttempt { message }: TellAttempt, _: &mut Context<Self>) -> Answer<Self, ()> {
+        if self.ending || !self.has.insert(message.id.clone()) {
+            return Answer::now(());
+        }
+        match &self.handle {
+            Some(handle) => handle.tell(message),
+            None => self.untold.push(message),
+        }
+        Answer::now(())
+    }
+}
+
 impl Handles<StopAttempt> for Attempt {
     fn handle(&mut self, message: StopAttempt, ctx: &mut Context<Self>) -> Answer<Self, ()> {
         self.stop(message.stop_as, ctx);
@@ -290,6 +317,9 @@ impl Attempt {
     fn started_with(&mut self, handle: Box<dyn AttemptHandle>, ctx: &mut Context<Self>) {
         if self.stopping.is_cancelled() {
             handle.cancel();
+        }
+        for message in self.untold.drain(..) {
+            handle.tell(message);
         }
         self.handle = Some(handle);
         match self.stop_as {
@@ -518,6 +548,12 @@ fn step_of(attempt: impresario_policies::domain::AttemptNumber, event: RunnerEve
             bytes,
             preview: redact(&preview).into_owned(),
             overflow,
+        }),
+        RunnerEvent::Told { message } => Some(Step::MessageDelivered { message, attempt }),
+        RunnerEvent::Replied { message, text } => Some(Step::MessageAnswered {
+            message,
+            attempt,
+            answer: kept_answer(&text),
         }),
         RunnerEvent::Alive
         | RunnerEvent::Text { .. }

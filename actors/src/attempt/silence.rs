@@ -36,6 +36,8 @@ impl Silence {
             | RunnerEvent::Alive
             | RunnerEvent::Text { .. }
             | RunnerEvent::Called { .. }
+            | RunnerEvent::Told { .. }
+            | RunnerEvent::Replied { .. }
             | RunnerEvent::Unread { .. }
             | RunnerEvent::Ended(_) => {}
         }

@@ -2,7 +2,9 @@
 
 use super::{Login, ModelUsage};
 use async_trait::async_trait;
-use impresario_policies::domain::{AttemptNumber, PromptMode, Proof, Reason, ReasoningEffort, Replay, RunId};
+use impresario_policies::domain::{
+    AttemptNumber, MessageId, PromptMode, Proof, Reason, ReasoningEffort, Replay, RunId, RunMessage,
+};
 pub use impresario_policies::domain::{EndFacts, Overrun};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -40,6 +42,8 @@ pub struct AttemptRequest {
     pub reasoning_effort: Option<ReasoningEffort>,
     /// Where the instructions stand, where the runner has a system prompt of its own.
     pub prompt_mode: PromptMode,
+    /// What the run was told so far. What the conversation does not have yet is told first.
+    pub messages: Vec<RunMessage>,
     /// Further environment for processes.
     pub environment: BTreeMap<String, String>,
     /// How long a process has between being asked to stop and being killed.
@@ -97,6 +101,10 @@ pub enum RunnerEvent {
         /// As the provider counted: nothing where it refused; none where it was cut off and nobody counted.
         used: Option<ModelUsage>,
     },
+    /// A message to the run stands in the conversation.
+    Told { message: MessageId },
+    /// The sub-agent said something after a question.
+    Replied { message: MessageId, text: String },
     /// Something we do not know or could not read; kept, counted, never fatal.
     Unread {
         /// The first 200 characters, redacted.
@@ -184,6 +192,9 @@ pub trait ToolGate {
 pub trait AttemptHandle {
     /// No further model call or tool starts from now on; asks the sub-agent to end by itself.
     fn cancel(&self);
+    /// Tells it something before its next call of the model. It says [`RunnerEvent::Told`] when that stands in the
+    /// conversation; one that ends before does not.
+    fn tell(&self, message: RunMessage);
     /// Stops it: asks, waits for the grace, kills, sweeps; returns what was observed. May be called twice.
     async fn stop(&mut self, grace: Duration) -> Proof;
 }

@@ -111,6 +111,9 @@ impl RunSummary {
             | Step::ToolStarted { .. }
             | Step::ToolEnded { .. }
             | Step::ToolIndeterminate { .. }
+            | Step::MessageAccepted { .. }
+            | Step::MessageDelivered { .. }
+            | Step::MessageAnswered { .. }
             | Step::AttemptEnded { .. }
             | Step::ParkRequested { .. }
             | Step::CancelRequested { .. }

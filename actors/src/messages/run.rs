@@ -3,8 +3,8 @@
 use crate::gateways::{LoginId, ModelUsage, ToolVerdict};
 use crate::message;
 use impresario_policies::domain::{
-    AdmissionTerms, AttemptEnding, AttemptNumber, GroupMember, ModelCall, Proof, Reason, RunId, RunRequest,
-    Step, TraceVerdict,
+    AdmissionTerms, AttemptEnding, AttemptNumber, GroupMember, ModelCall, Proof, Reason, RunId, RunMessage,
+    RunRequest, Step, TraceVerdict,
 };
 use impresario_policies::overflow_review::ResultLimits;
 use impresario_policies::unwritable::ToldEnding;
@@ -70,6 +70,34 @@ pub enum CancelReply {
     /// No such run is under way here.
     NotUnderWay,
 }
+
+/// Tells a run something. Idempotent by the message's id.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TellRun {
+    pub run: RunId,
+    pub message: RunMessage,
+}
+message!(impl TellRun -> TellReply);
+
+/// What became of a message to a run.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum TellReply {
+    /// It is on disk, and reaches the sub-agent unless the run ends before.
+    Taken,
+    /// It is not taken.
+    Refused(Reason),
+    /// The run is not ready to say; asked again in a moment, it is.
+    NotYet,
+    /// No such run is under way here.
+    NotUnderWay,
+}
+
+/// Tells an attempt what the run was told. What it has already it does not take again.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TellAttempt {
+    pub message: RunMessage,
+}
+message!(impl TellAttempt -> ());
 
 /// Parks every run of this runtime that is under way: the host went away. Answered when they are over.
 #[derive(Debug, Clone, PartialEq, Eq)]

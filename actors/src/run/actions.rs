@@ -10,8 +10,8 @@ use crate::messages::session::{AskUser, DeliverResult, JudgeTask, Judgement};
 use crate::supervision::Context;
 use impresario_policies::budget::Allowance;
 use impresario_policies::domain::{
-    AttemptEnding, AttemptNumber, Brief, Briefing, Containment, Proof, Reason, Replay, RunRequest, SessionId,
-    Step, TerminalState, WhatToRun,
+    AttemptEnding, AttemptNumber, Brief, Briefing, Containment, Proof, Reason, Replay, RunMessage,
+    RunRequest, SessionId, Step, TerminalState, WhatToRun,
 };
 use impresario_policies::fallback::{StartFrom, describe_next_attempt, models_left, why_it_was_left};
 use impresario_policies::interruption::{Interruption, describe_interruption};
@@ -337,12 +337,24 @@ impl Run {
             allowance: Allowance::of(&request, &self.projection.calls),
             request,
             brief: self.projection.brief.clone()?,
+            // Those there are when it starts.
+            messages: Vec::new(),
         })
     }
 
+    fn messages_so_far(&self) -> Vec<RunMessage> {
+        let known = self.projection.messages.iter();
+        known.map(|known| known.message.clone()).collect()
+    }
+
     pub(super) fn start_attempt(&mut self, seed: AttemptSeed, ctx: &mut Context<Self>) {
+        let seed = AttemptSeed {
+            messages: self.messages_so_far(),
+            ..seed
+        };
         let grown = (self.tools.grow_attempt)(seed);
         self.stop_attempt = Some(grown.stop);
+        self.tell_attempt = Some(grown.tell);
         let nursery = self.ports.attempts.clone();
         let on_exit = self.ports.attempt_exited.clone();
         ctx.spawn_then(
@@ -450,7 +462,8 @@ impl Run {
             proof
         };
         self.effect(work, ctx, move |run, proof, ctx| {
-            run.record(vec![Step::Ended { state, reason, proof }], ctx)
+            run.is_ending = true;
+            run.record(vec![Step::Ended { state, reason, proof }], ctx);
         });
     }
 

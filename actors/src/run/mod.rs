@@ -18,18 +18,20 @@ use crate::messages::cool_downs::{AskForModel, GivenModel, ModelHeard};
 use crate::messages::journal::{Commit, ReadRun};
 use crate::messages::run::{
     AskForRoom, AttemptOver, CancelReply, CancelRun, GroupClockDue, MoveDue, ObserveRun, ParkRun,
-    RecordRefused, RecordSteps, RunClosed, StopAttempt, TotalClockDue, WriteTrace,
+    RecordRefused, RecordSteps, RunClosed, StopAttempt, TellAttempt, TellReply, TellRun, TotalClockDue,
+    WriteTrace,
 };
 use crate::messages::session::{AskUser, DeliverResult, JudgeTask, ShowNotice, ShowProgress};
 use crate::supervision::{Actor, Answer, ChildExited, ChildSpec, Context, DynamicSupervisor, Handles, Port};
 use futures_util::future::LocalBoxFuture;
 use impresario_policies::budget::Allowance;
 use impresario_policies::domain::{
-    AttemptEnding, AttemptNumber, Brief, Proof, Reason, RunId, RunRequest, Step,
+    AttemptEnding, AttemptNumber, Brief, MessageId, Proof, Reason, RunId, RunMessage, RunRequest, Step,
 };
 use impresario_policies::next_action::ActionFacts;
 use impresario_policies::projection::RunProjection;
-use std::collections::VecDeque;
+use impresario_policies::run_messages::{MessageDecision, decide_message};
+use std::collections::{BTreeSet, VecDeque};
 use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
@@ -80,6 +82,8 @@ pub struct AttemptSeed {
     pub brief: Brief,
     /// What it may spend.
     pub allowance: Allowance,
+    /// What the run was told so far.
+    pub messages: Vec<RunMessage>,
 }
 
 /// An attempt, ready to be started.
@@ -87,6 +91,8 @@ pub struct GrownAttempt {
     pub spec: ChildSpec,
     /// Tells it to stop.
     pub stop: Port<StopAttempt>,
+    /// Tells it what the run is told.
+    pub tell: Port<TellAttempt>,
 }
 
 /// Observes that nothing of a run is left, within a grace.
@@ -134,6 +140,9 @@ pub struct Run {
     projection: RunProjection,
     facts: ActionFacts,
     stop_attempt: Option<Port<StopAttempt>>,
+    tell_attempt: Option<Port<TellAttempt>>,
+    /// Messages on their way to the disk.
+    accepting: BTreeSet<MessageId>,
     stop_sent: Option<AttemptEnding>,
     /// What the attempt under way runs on, as it was given.
     given: Option<GivenModel>,
@@ -145,6 +154,8 @@ pub struct Run {
     effects_begun: u64,
     /// Git is at work for this run: that is waited for, whatever is wished meanwhile.
     at_worktree: bool,
+    /// Its end is on its way to the disk: nothing may stand behind it.
+    is_ending: bool,
     writes: VecDeque<Write>,
     writing: bool,
     /// The write under way fails again and again.
@@ -189,6 +200,7 @@ impl Actor for Run {
         "RecordSteps",
         "AttemptOver",
         "CancelRun",
+        "TellRun",
         "ParkRun",
         "ChildExited",
     ];
@@ -218,6 +230,8 @@ impl Run {
                 ..ActionFacts::default()
             },
             stop_attempt: None,
+            tell_attempt: None,
+            accepting: BTreeSet::new(),
             stop_sent: None,
             given: None,
             judging: None,
@@ -225,6 +239,7 @@ impl Run {
             busy: None,
             effects_begun: 0,
             at_worktree: false,
+            is_ending: false,
             writes: VecDeque::new(),
             writing: false,
             trouble: None,
@@ -282,7 +297,7 @@ impl Handles<RecordSteps> for Run {
             return Answer::now(Err(refused));
         }
         let mut steps = message.steps;
-        steps.retain(|step| !self.is_active_already(step));
+        steps.retain(|step| !self.is_said_already(step));
         if steps.is_empty() {
             return Answer::now(Ok(()));
         }
@@ -327,6 +342,7 @@ impl Handles<AttemptOver> for Run {
         }
         self.facts.live_attempt = None;
         self.stop_attempt = None;
+        self.tell_attempt = None;
         self.stop_sent = None;
         self.record_end_of(over.attempt, steps, Some(done), ctx);
         Answer::later(async move {
@@ -349,6 +365,7 @@ impl Handles<ChildExited> for Run {
             }
             self.facts.live_attempt = None;
             self.stop_attempt = None;
+            self.tell_attempt = None;
             self.stop_sent = None;
             self.move_on(ctx);
         }
@@ -375,6 +392,54 @@ impl Handles<CancelRun> for Run {
             run.interrupt(ctx);
             CancelReply::Cancelling
         })
+    }
+}
+
+impl Handles<TellRun> for Run {
+    fn handle(
+        &mut self,
+        TellRun { message, .. }: TellRun,
+        ctx: &mut Context<Self>,
+    ) -> Answer<Self, TellReply> {
+        if self.given_up.is_some() {
+            return Answer::now(TellReply::NotUnderWay);
+        }
+        if !self.loaded || self.is_ending || self.accepting.contains(&message.id) {
+            return Answer::now(TellReply::NotYet);
+        }
+        match decide_message(&self.projection, &message) {
+            MessageDecision::Take => {}
+            MessageDecision::TakenBefore => return Answer::now(TellReply::Taken),
+            MessageDecision::Refuse(reason) => return Answer::now(TellReply::Refused(reason)),
+        }
+        let (done, durable) = oneshot::channel();
+        self.accepting.insert(message.id.clone());
+        let step = Step::MessageAccepted {
+            message: Box::new(message.clone()),
+        };
+        self.record_and_answer(vec![step], done, ctx);
+        // Only what is on disk is told: what is told and forgotten would be told again by nobody.
+        Answer::then(durable, move |run: &mut Self, written, ctx| {
+            run.accepting.remove(&message.id);
+            match written {
+                Ok(Ok(())) => {
+                    run.tell_attempt(message, ctx);
+                    TellReply::Taken
+                }
+                Ok(Err(_)) | Err(_) => TellReply::NotYet,
+            }
+        })
+    }
+}
+
+impl Run {
+    /// An attempt that is not there yet, or dies before it hears this, has the message from its beginning.
+    fn tell_attempt(&self, message: RunMessage, ctx: &mut Context<Self>) {
+        if let Some(attempt) = self.tell_attempt.clone() {
+            ctx.spawn(async move {
+                let _ = attempt.ask_again(TellAttempt { message }, ASK).await;
+            });
+        }
     }
 }
 

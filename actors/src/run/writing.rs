@@ -148,19 +148,36 @@ impl Run {
         self.move_on(ctx);
     }
 
-    /// An attempt that says a second time that it is active has said nothing new.
-    pub(super) fn is_active_already(&self, step: &Step) -> bool {
-        let Step::AttemptActive { attempt } = step else {
-            return false;
-        };
-        let mut attempts = self.projection.attempts.iter().rev();
-        attempts.any(|known| known.number == *attempt && known.active)
+    /// An attempt that says a second time that it is active has said nothing new; nor has one that goes on with a
+    /// conversation and finds a message or an answer there.
+    pub(super) fn is_said_already(&self, step: &Step) -> bool {
+        let attempts = || self.projection.attempts.iter().rev();
+        match step {
+            Step::AttemptActive { attempt } => {
+                attempts().any(|known| known.number == *attempt && known.active)
+            }
+            Step::MessageDelivered { message, attempt } => {
+                let goes_on = attempts().any(|known| known.number == *attempt && known.resumes_session);
+                let known = self.projection.message(message);
+                known
+                    .and_then(|known| known.delivered)
+                    .is_some_and(|(by, _)| by == *attempt || goes_on)
+            }
+            Step::MessageAnswered { message, .. } => {
+                let known = self.projection.message(message);
+                known.is_some_and(|known| known.answered.is_some())
+            }
+            _ => false,
+        }
     }
 
     /// Only the attempt that is live may add to the journal, and no tool begins in a run that is to stop.
     pub(super) fn may_record(&self, step: &Step) -> Result<(), RecordRefused> {
         let attempt = match step {
-            Step::AttemptActive { attempt } | Step::ToolEnded { attempt, .. } => *attempt,
+            Step::AttemptActive { attempt }
+            | Step::MessageDelivered { attempt, .. }
+            | Step::MessageAnswered { attempt, .. }
+            | Step::ToolEnded { attempt, .. } => *attempt,
             Step::ModelCalled { call } => match call.by {
                 Caller::SubAgent { attempt } => attempt,
                 Caller::Actor { .. } | Caller::Judge { .. } => {

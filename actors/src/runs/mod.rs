@@ -24,7 +24,7 @@ use crate::journal::{Row, RunFilter, RuntimeId};
 use crate::messages::journal::{ClaimRun, Commit, ReadClaimable, ReadRun, ReadRuns};
 use crate::messages::run::{
     AdoptDue, AwaitRun, Awaited, CancelReply, CancelRun, ParkRun, ParkRuns, Refusal, RunClosed, StartGroup,
-    StartRun,
+    StartRun, TellReply, TellRun,
 };
 use crate::supervision::{
     Actor, Answer, ChildExited, ChildSpec, Context, DynamicSupervisor, Exit, Handles, Port,
@@ -70,6 +70,7 @@ pub struct RunsPorts {
 pub struct GrownRun {
     pub spec: ChildSpec,
     pub cancel: Port<CancelRun>,
+    pub tell: Port<TellRun>,
     pub park: Port<ParkRun>,
 }
 
@@ -150,6 +151,7 @@ struct Live {
 #[derive(Clone)]
 struct Doors {
     cancel: Port<CancelRun>,
+    tell: Port<TellRun>,
     park: Port<ParkRun>,
 }
 
@@ -169,6 +171,7 @@ impl Actor for Runs {
         "StartGroup",
         "AskForRoom",
         "CancelRun",
+        "TellRun",
         "ParkRuns",
         "AwaitRun",
         "RunClosed",
@@ -221,10 +224,15 @@ impl Runs {
             generation: live.generation,
             must_park,
         };
-        let GrownRun { spec, cancel, park } = (self.tools.grow_run)(seed);
+        let GrownRun {
+            spec,
+            cancel,
+            tell,
+            park,
+        } = (self.tools.grow_run)(seed);
         self.doors
             .borrow_mut()
-            .insert(run.clone(), Doors { cancel, park });
+            .insert(run.clone(), Doors { cancel, tell, park });
         self.rooms.enter(&run, live.group.as_ref(), had_room);
         self.trees.insert(tree.clone(), run.clone());
         self.live.insert(run.clone(), Live { tree, ..live });
@@ -361,6 +369,31 @@ impl Handles<CancelRun> for Runs {
                 }
                 if !is_unfinished(&ports.read, &runtime, &cancel.run).await {
                     return CancelReply::NotUnderWay;
+                }
+                tokio::time::sleep(COMING_BACK).await;
+            }
+        })
+    }
+}
+
+impl Handles<TellRun> for Runs {
+    fn handle(&mut self, tell: TellRun, _: &mut Context<Self>) -> Answer<Self, TellReply> {
+        let (ports, doors, runtime) = (self.ports.clone(), self.doors.clone(), self.tools.runtime.clone());
+        let told = self.tools.told.clone();
+        Answer::later(async move {
+            loop {
+                if told.ending_of(&tell.run).is_some() {
+                    return TellReply::NotUnderWay;
+                }
+                let door = doors.borrow().get(&tell.run).map(|doors| doors.tell.clone());
+                if let Some(door) = door
+                    && let Ok(said) = door.ask_again(tell.clone(), ASK).await
+                    && said != TellReply::NotYet
+                {
+                    return said;
+                }
+                if !is_unfinished(&ports.read, &runtime, &tell.run).await {
+                    return TellReply::NotUnderWay;
                 }
                 tokio::time::sleep(COMING_BACK).await;
             }

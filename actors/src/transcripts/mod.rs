@@ -34,6 +34,14 @@ pub fn set_aside(session: &Path, attempt: u32) -> PathBuf {
     session.with_extension(format!("before-{attempt}.jsonl"))
 }
 
+/// What was told and said in the session that a run goes on with; nothing where there is none.
+pub fn conversation_of(session: &Path) -> io::Result<Vec<Spoken>> {
+    match read_session(session) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Vec::new()),
+        read => read,
+    }
+}
+
 fn read_session(file: &Path) -> io::Result<Vec<Spoken>> {
     let mut file = File::open(file)?;
     let length = file.metadata()?.len();

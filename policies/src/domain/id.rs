@@ -74,6 +74,65 @@ impl fmt::Debug for RunId {
     }
 }
 
+/// A message to a run, for ever: `m` and eight characters of chance.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema, TS)]
+#[serde(try_from = "String", into = "String")]
+#[schemars(inline)]
+#[ts(type = "string")]
+pub struct MessageId(String);
+
+const MESSAGE_DIGITS: usize = 8;
+
+impl MessageId {
+    /// Names a message by `chance`.
+    pub fn new(chance: u64) -> Self {
+        let mut text = "m".to_string();
+        push_digits(&mut text, chance, MESSAGE_DIGITS);
+        Self(text)
+    }
+
+    /// This id as text, safe in a path.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+/// Why a text is not a [`MessageId`].
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("the id of a message is an m and 8 characters of 0-9 and a-z, got {0:?}")]
+pub struct MessageIdError(pub String);
+
+impl TryFrom<String> for MessageId {
+    type Error = MessageIdError;
+
+    fn try_from(text: String) -> Result<Self, MessageIdError> {
+        let digits = text.strip_prefix('m').unwrap_or_default();
+        let is_one = digits.len() == MESSAGE_DIGITS && digits.bytes().all(|byte| ALPHABET.contains(&byte));
+        match is_one {
+            true => Ok(Self(text)),
+            false => Err(MessageIdError(text.chars().take(40).collect())),
+        }
+    }
+}
+
+impl From<MessageId> for String {
+    fn from(id: MessageId) -> String {
+        id.0
+    }
+}
+
+impl fmt::Display for MessageId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl fmt::Debug for MessageId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
 /// One session of a host, as the host names it (in Pi: its session id).
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema, TS)]
 #[serde(transparent)]
@@ -113,6 +172,15 @@ mod tests {
     fn a_run_id_survives_its_text() {
         let id = RunId::new(1_795_251_600_000, 42);
         assert_eq!(RunId::try_from(id.to_string()), Ok(id));
+    }
+
+    #[test]
+    fn the_id_of_a_message_survives_its_text_and_nothing_else_is_one() {
+        let id = MessageId::new(u64::MAX);
+        assert_eq!(MessageId::try_from(id.to_string()), Ok(id));
+        for other in ["", "m", "m0000000", "x00000000", "m../../ab", "m000000000"] {
+            assert!(MessageId::try_from(other.to_string()).is_err(), "{other}");
+        }
     }
 
     #[test]

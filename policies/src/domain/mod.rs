@@ -14,6 +14,7 @@ mod retrieval;
 mod routing;
 mod run;
 mod terms;
+mod told;
 mod trace;
 mod usage;
 mod worktree;
@@ -25,7 +26,7 @@ pub use budget::{Budget, Caller, Cap, ModelCall};
 pub use ending::{AttemptEnding, EndFacts, ModelFault, Overrun};
 pub use family::ModelFamily;
 pub use group::{GroupId, GroupMember, Subtask};
-pub use id::{AttemptNumber, RunId, RunIdError, SessionId};
+pub use id::{AttemptNumber, MessageId, MessageIdError, RunId, RunIdError, SessionId};
 pub use manner::{ExecutionMode, PromptMode, ReasoningEffort};
 pub use request::{Briefing, Clocks, CoolDownSettings, CutTool, PassedOver, Persistence, RunRequest};
 pub use retrieval::{Retrieval, RetrievalEngine};
@@ -40,6 +41,7 @@ pub use terms::{
     MiddleMode, ModelChoice, ObservationSettings, OverflowSettings, ResultTerms, RoutingTerms, RunTerms,
     ShortNewest, Surroundings, TierCeilings, TraceTerms, TreePlace,
 };
+pub use told::{MessageKind, RunMessage};
 pub use trace::{TraceOutcome, TraceVerdict};
 pub use usage::ModelUsage;
 pub use worktree::{FileChange, Isolation, Patch, PatchedFile, Worktree};

@@ -1,8 +1,8 @@
 //! A run and the steps it takes. The journal holds these; everything else is a projection of them.
 
 use super::{
-    AttemptEnding, AttemptNumber, Brief, ModelCall, ModelChoice, ModelFault, ModelUsage, PassedOver, Patch,
-    RunId, RunRequest, SessionId, TraceVerdict, Verdict, Worktree,
+    AttemptEnding, AttemptNumber, Brief, MessageId, ModelCall, ModelChoice, ModelFault, ModelUsage,
+    PassedOver, Patch, RunId, RunMessage, RunRequest, SessionId, TraceVerdict, Verdict, Worktree,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -162,6 +162,8 @@ pub enum ReasonCode {
     JournalDamaged,
     /// There is no git worktree to be had for the run.
     WorktreeUnavailable,
+    /// A message to a run was not taken.
+    MessageRefused,
     /// Something else was accepted under this id before.
     IdTaken,
     /// Something of ours broke; the message says where.
@@ -429,6 +431,28 @@ pub enum Step {
         call: String,
         /// The tool's name.
         tool: String,
+    },
+    /// Somebody tells the run something: it stands in line for the sub-agent. The end of the run is the end of whatever
+    /// still stands there.
+    MessageAccepted {
+        /// What, and who.
+        message: Box<RunMessage>,
+    },
+    /// A message stands in the conversation of the sub-agent. Said again by an attempt that begins a new conversation.
+    MessageDelivered {
+        /// Which.
+        message: MessageId,
+        /// Whose conversation.
+        attempt: AttemptNumber,
+    },
+    /// The sub-agent said something after a question.
+    MessageAnswered {
+        /// Which.
+        message: MessageId,
+        /// Who said it.
+        attempt: AttemptNumber,
+        /// What it said next, redacted and bounded.
+        answer: String,
     },
     /// An attempt is over and its processes are gone.
     AttemptEnded {

@@ -92,6 +92,14 @@ pub enum Impossible {
         /// Which call.
         call: String,
     },
+    /// A message of this id was accepted before.
+    MessageTwice,
+    /// No such message was accepted.
+    MessageUnknown,
+    /// The conversation of this attempt has the message already.
+    MessageDeliveredTwice,
+    /// Nothing was asked with this message, or the answer was there before, or it was not delivered.
+    MessageNotToBeAnswered,
     /// An answer without any attempt.
     AnsweredWithoutAttempt,
     /// The answer was there before.
@@ -151,6 +159,10 @@ impl fmt::Display for Impossible {
             Self::ActiveTwice { attempt } => write!(f, "attempt {attempt} became active a second time"),
             Self::ToolStartedTwice { call } => write!(f, "call {call:?} began while it was in flight"),
             Self::ToolNotInFlight { call } => write!(f, "call {call:?} is not in flight"),
+            Self::MessageTwice => f.write_str("a message was accepted a second time"),
+            Self::MessageUnknown => f.write_str("no such message was accepted"),
+            Self::MessageDeliveredTwice => f.write_str("a message was delivered twice in one attempt"),
+            Self::MessageNotToBeAnswered => f.write_str("no answer to this message is waited for"),
             Self::AnsweredWithoutAttempt => f.write_str("an answer without any attempt"),
             Self::AnsweredTwice => f.write_str("answered a second time"),
             Self::EndedDuringAttempt => f.write_str("the run ended while an attempt was under way"),

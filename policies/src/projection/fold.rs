@@ -140,6 +140,15 @@ impl RunProjection {
             } => {
                 self.settle_tool(*attempt, call, ToolFate::Indeterminate, recorded.at_ms);
             }
+            Step::MessageAccepted { message } => self.take_message(message, recorded.at_ms),
+            Step::MessageDelivered { message, attempt } => {
+                self.deliver_message(message, *attempt, recorded.at_ms);
+            }
+            Step::MessageAnswered {
+                message,
+                attempt: _,
+                answer,
+            } => self.answer_message(message, answer, recorded.at_ms),
             Step::AttemptEnded {
                 attempt,
                 ending,

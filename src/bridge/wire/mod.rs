@@ -26,7 +26,7 @@ pub use model::{HOST_MODEL, ModelStanding, ModelsCheck, ModelsChecked};
 pub use runs::{
     DeliveryAcknowledged, DeliveryOffer, OfferReceipt, OfferedAnswer, OfferedRun, QuestionAnswer,
     QuestionAnswered, QuestionAsk, QuestionShown, ResumableRun, ResumableRuns, RunResume, RunResumed,
-    RunsResumable, SkillCancel, SkillCancelled, SkillRun, SkillRunAccepted,
+    RunTell, RunTold, RunsResumable, SkillCancel, SkillCancelled, SkillRun, SkillRunAccepted,
 };
 pub use session::{
     Completions, HasRun, InputReading, KNOWN_EVENTS, ObservedEvent, ObservedEvents, SessionEnd,

@@ -3,7 +3,7 @@
 use impresario_actors::gateways::{DeliveredChanges, DeliveredRun, DeliveryReceipt};
 use impresario_actors::messages::session::ListedSkill;
 use impresario_policies::domain::{
-    FileChange, PatchedFile, Reason, RunId, SessionId, TerminalState, WhatToRun,
+    FileChange, MessageId, MessageKind, PatchedFile, Reason, RunId, SessionId, TerminalState, WhatToRun,
 };
 use impresario_policies::sight::RunSight;
 use schemars::JsonSchema;
@@ -103,6 +103,28 @@ pub struct RunResumed {
     pub name: String,
     /// What is wanted.
     pub task: String,
+}
+
+/// Tell a sub-agent that works something: it has it before its next call of the model.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema, TS)]
+pub struct RunTell {
+    /// From which session.
+    pub session: SessionId,
+    /// What is wanted with it.
+    pub kind: MessageKind,
+    /// How the run's id begins, then the text. The text alone means the only run of the session that is under way.
+    pub what: String,
+}
+
+/// The message is in the journal. What the sub-agent says to a question comes as a notice.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema, TS)]
+pub struct RunTold {
+    /// Which run.
+    pub run: RunId,
+    /// The skill or agent.
+    pub name: String,
+    /// The message, whose fate `impresario runs show` tells.
+    pub message: MessageId,
 }
 
 /// Cancel a run, or all runs of the session.

@@ -2,7 +2,7 @@
 
 use impresario_actors::gateways::ChatMessage;
 use impresario_actors::messages::session::ListedSkill;
-use impresario_policies::domain::{RunId, SessionId};
+use impresario_policies::domain::{MessageKind, RunId, SessionId};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use ts_rs::TS;
@@ -109,6 +109,13 @@ pub enum InputReading {
     Transcript {
         /// How its id begins; empty for the newest of the session.
         run: String,
+    },
+    /// Tell a run that is under way something.
+    Tell {
+        /// What is wanted with it.
+        kind: MessageKind,
+        /// Which run, and what: both as typed.
+        what: String,
     },
     /// Show how things stand.
     Status {

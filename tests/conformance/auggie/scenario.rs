@@ -180,6 +180,7 @@ impl Player<'_> {
             | TypedInput::PickSkill
             | TypedInput::Cancel
             | TypedInput::Resume { .. }
+            | TypedInput::Tell { .. }
             | TypedInput::Transcript { .. }
             | TypedInput::Status { .. } => {
                 return json!("pass");

@@ -10,6 +10,7 @@ pub fn skill_command(case: &Case) -> Answer {
     Answer::value(match read_typed_input(case.text("text")) {
         TypedInput::Pass
         | TypedInput::PickSkill
+        | TypedInput::Tell { .. }
         | TypedInput::Transcript { .. }
         | TypedInput::Status { .. } => Value::Null,
         TypedInput::Skill(command) if command.is_well_formed() => {
@@ -34,6 +35,7 @@ pub fn input_dispatch(case: &Case) -> Answer {
         TypedInput::PickSkill => json!({"kind": "pick"}),
         TypedInput::Cancel => json!({"kind": "cancel"}),
         TypedInput::Resume { run } => json!({"kind": "resume", "run": run}),
+        TypedInput::Tell { kind, what } => json!({"kind": kind.word(), "what": what}),
         TypedInput::Transcript { run } => json!({"kind": "transcript", "run": run}),
         TypedInput::Status { section } => json!({"kind": "status", "section": section}),
         TypedInput::Usage { usage } => json!({"kind": "usage", "usage": usage}),

@@ -445,6 +445,9 @@ impl AttemptHandle for RecordedAttempt {
         self.0.abort();
     }
 
+    /// Its script hears nothing.
+    fn tell(&self, _: RunMessage) {}
+
     async fn stop(&mut self, _: Duration) -> Proof {
         self.0.abort();
         Proof::NOTHING_STARTED

@@ -160,6 +160,7 @@ pub fn nested_argv(case: &Case) -> Answer {
         temperature: None,
         reasoning_effort: ReasoningEffort::read(&given("reasoningEffort", "")),
         prompt_mode: PromptMode::Static,
+        messages: Vec::new(),
         environment: Default::default(),
         grace: Duration::from_secs(1),
     };

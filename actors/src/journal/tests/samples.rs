@@ -4,8 +4,9 @@ use crate::gateways::UnixMillis;
 use crate::journal::{JournalError, OverflowEntry, Row, RuntimeId, RuntimeIdentity};
 use impresario_policies::domain::{
     AttemptEnding, AttemptNumber, Brief, Briefing, Caller, Clocks, Containment, GroupId, GroupMember,
-    ModelCall, ModelFault, ModelUsage, Origin, PassedOver, Persistence, Proof, Reason, ReasonCode, Replay,
-    RunId, RunRequest, RunTerms, SessionId, Step, TerminalState, Verdict, WhatToRun,
+    MessageId, MessageKind, ModelCall, ModelFault, ModelUsage, Origin, PassedOver, Persistence, Proof,
+    Reason, ReasonCode, Replay, RunId, RunMessage, RunRequest, RunTerms, SessionId, Step, TerminalState,
+    Verdict, WhatToRun,
 };
 use std::time::Duration;
 
@@ -241,6 +242,23 @@ pub fn whole_run() -> Vec<Step> {
         model_called(0.0125),
         tool_started(1, "a"),
         tool_ended(1, "a"),
+        Step::MessageAccepted {
+            message: Box::new(RunMessage {
+                id: MessageId::new(1),
+                kind: MessageKind::Ask,
+                text: "how far?".into(),
+                by: "`impresario ask`".into(),
+            }),
+        },
+        Step::MessageDelivered {
+            message: MessageId::new(1),
+            attempt,
+        },
+        Step::MessageAnswered {
+            message: MessageId::new(1),
+            attempt,
+            answer: "half way".into(),
+        },
         tool_started(1, "b"),
         tool_indeterminate(1, "b"),
         cancel_requested("esc"),

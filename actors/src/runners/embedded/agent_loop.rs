@@ -1,5 +1,6 @@
 //! The loop of an embedded sub-agent: ask the model, run the tools it calls, ask again, until it answers.
 
+use super::inbox::{Found, Inbox};
 use super::session_file::Care;
 use super::tools::{ToolOutcome, Toolbox};
 use super::{EmbeddedParts, session_file};
@@ -11,6 +12,7 @@ use crate::gateways::{
 use impresario_policies::attempt_ending::says_its_status;
 use impresario_policies::domain::Replay;
 use impresario_policies::prices::priced;
+use impresario_policies::run_messages::told;
 use impresario_policies::tool_call::{CALLS_IN_A_REPLY_MAX, call_name};
 use std::rc::Rc;
 use std::sync::Arc;
@@ -39,6 +41,7 @@ enum Stop {
 
 pub(super) struct AgentLoop {
     request: AttemptRequest,
+    inbox: Inbox,
     parts: EmbeddedParts,
     writes: Rc<session_file::Writes>,
     toolbox: Toolbox,
@@ -49,8 +52,10 @@ pub(super) struct AgentLoop {
 }
 
 impl AgentLoop {
+    #[expect(clippy::too_many_arguments, reason = "taken apart at once, and only here")]
     pub(super) fn new(
         request: AttemptRequest,
+        inbox: Inbox,
         parts: EmbeddedParts,
         writes: Rc<session_file::Writes>,
         toolbox: Toolbox,
@@ -60,6 +65,7 @@ impl AgentLoop {
     ) -> Self {
         Self {
             request,
+            inbox,
             parts,
             writes,
             toolbox,
@@ -87,7 +93,10 @@ impl AgentLoop {
     /// Speaks with the model until it answers; the answer is the text of its last message.
     async fn converse(&mut self) -> Result<String, Stop> {
         self.open_session().await?;
-        if let Some(answer) = session_file::answer(&self.messages) {
+        self.sort_messages().await;
+        if let Some(answer) = session_file::answer(&self.messages)
+            && self.inbox.is_empty()
+        {
             return Ok(answer);
         }
         for (place, call) in (1..).zip(session_file::open_calls(&self.messages)) {
@@ -98,7 +107,9 @@ impl AgentLoop {
         }
         for turn in 1..=self.parts.turns_max {
             let is_last = turn == self.parts.turns_max;
+            self.hear_messages().await?;
             let reply = self.ask_model(is_last).await?;
+            self.tell_replies(&reply.text).await;
             if reply.tool_calls.len() > CALLS_IN_A_REPLY_MAX {
                 return Err(Stop::TooManyCalls(reply.tool_calls.len()));
             }
@@ -107,7 +118,11 @@ impl AgentLoop {
             if calls.is_empty() {
                 self.remember(assistant_message(reply.text.clone(), calls), care)
                     .await?;
-                return Ok(reply.text);
+                // What came while it spoke its last word is heard too.
+                if is_last || self.inbox.is_empty() {
+                    return Ok(reply.text);
+                }
+                continue;
             }
             self.remember(assistant_message(reply.text, calls.clone()), care)
                 .await?;
@@ -137,6 +152,38 @@ impl AgentLoop {
                 Ok(()) => return Ok(()),
                 Err(error) => self.await_room("begin", error).await?,
             }
+        }
+    }
+
+    /// What the run was told before this attempt stands in the conversation that goes on, or is told now.
+    async fn sort_messages(&mut self) {
+        for found in self.inbox.sort(&self.request.messages, &self.messages) {
+            self.tell(match found {
+                Found::Told(message) => RunnerEvent::Told { message },
+                Found::Replied(message, text) => RunnerEvent::Replied { message, text },
+            })
+            .await;
+        }
+    }
+
+    /// Puts what the run was told meanwhile into the conversation.
+    async fn hear_messages(&mut self) -> Result<(), Stop> {
+        while let Some(message) = self.inbox.next() {
+            self.remember(user_message(told(&message)), Care::Written).await?;
+            self.inbox.told(&message);
+            self.tell(RunnerEvent::Told { message: message.id }).await;
+        }
+        Ok(())
+    }
+
+    /// The first thing said after a question is its answer.
+    async fn tell_replies(&self, said: &str) {
+        if said.trim().is_empty() {
+            return;
+        }
+        for message in self.inbox.answered() {
+            let text = said.to_string();
+            self.tell(RunnerEvent::Replied { message, text }).await;
         }
     }
 

@@ -5,6 +5,7 @@
 //! goes on without repeating a finished tool.
 
 mod agent_loop;
+mod inbox;
 mod session_file;
 mod tools;
 
@@ -21,8 +22,9 @@ use crate::gateways::{
 use crate::program::ProgramThreads;
 use agent_loop::AgentLoop;
 use async_trait::async_trait;
-use impresario_policies::domain::{Containment, Proof, RunId};
+use impresario_policies::domain::{Containment, Proof, RunId, RunMessage};
 use impresario_policies::providers::find_target;
+use inbox::Inbox;
 use std::rc::Rc;
 use std::time::Duration;
 use tokio::task::JoinHandle;
@@ -117,8 +119,10 @@ impl SubAgentRunner for EmbeddedRunner {
         let cancel = CancellationToken::new();
         let toolbox = Toolbox::new(&request, &self.parts, Rc::clone(&gate))
             .map_err(|why| SpawnError::new(format!("open the workspace: {why}")))?;
+        let inbox = Inbox::default();
         let agent = AgentLoop::new(
             request,
+            inbox.clone(),
             self.parts.clone(),
             self.writes.clone(),
             toolbox,
@@ -127,7 +131,7 @@ impl SubAgentRunner for EmbeddedRunner {
             cancel.clone(),
         );
         let task = tokio::task::spawn_local(agent.run());
-        Ok(Box::new(EmbeddedAttempt { cancel, task }))
+        Ok(Box::new(EmbeddedAttempt { cancel, inbox, task }))
     }
 
     async fn contain(&self, _run: &RunId, _grace: Duration) -> Proof {
@@ -138,6 +142,7 @@ impl SubAgentRunner for EmbeddedRunner {
 /// An agent loop at work.
 struct EmbeddedAttempt {
     cancel: CancellationToken,
+    inbox: Inbox,
     task: JoinHandle<()>,
 }
 
@@ -145,6 +150,10 @@ struct EmbeddedAttempt {
 impl AttemptHandle for EmbeddedAttempt {
     fn cancel(&self) {
         self.cancel.cancel();
+    }
+
+    fn tell(&self, message: RunMessage) {
+        self.inbox.put(message);
     }
 
     async fn stop(&mut self, grace: Duration) -> Proof {

@@ -6,6 +6,7 @@
 
 use crate::gateways::{ModelMessage, ModelRole};
 use crate::shared_work::SharedWork;
+use impresario_policies::run_messages::Said;
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 use std::fs::{File, OpenOptions};
@@ -172,6 +173,15 @@ pub(super) fn open_calls(messages: &[ModelMessage]) -> Vec<crate::gateways::Tool
         .filter(|message| message.answers_call.is_some())
         .count();
     messages[last].tool_calls.iter().skip(answered).cloned().collect()
+}
+
+/// The conversation as it is looked through for messages to the run.
+pub(super) fn said(messages: &[ModelMessage]) -> impl Iterator<Item = Said<'_>> {
+    messages.iter().filter_map(|message| match message.role {
+        ModelRole::User => Some(Said::ToIt(&message.text)),
+        ModelRole::Assistant => Some(Said::ByIt(&message.text)),
+        ModelRole::Tool => None,
+    })
 }
 
 /// The answer, where the conversation ends with one.

@@ -208,6 +208,7 @@ impl Stage {
             temperature: None,
             reasoning_effort: None,
             prompt_mode: PromptMode::default(),
+            messages: Vec::new(),
             environment: BTreeMap::new(),
             grace: Duration::from_millis(50),
         }

@@ -167,6 +167,7 @@ mod tests {
             temperature: None,
             reasoning_effort: None,
             prompt_mode: PromptMode::default(),
+            messages: Vec::new(),
             environment: Default::default(),
             grace: Duration::from_secs(1),
         }

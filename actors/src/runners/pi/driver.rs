@@ -6,6 +6,7 @@
 use super::calls::Calls;
 use super::gate::{self, Answered, Question};
 use super::reader::{Dialog, EventReader, Response, Seen};
+use super::told::{Messages, MessagesBefore};
 use super::wire::Command;
 use crate::gateways::{EndFacts, Overrun, RunnerEvent, RunnerEvents, ToolGate};
 use crate::processes::StderrTail;
@@ -13,7 +14,8 @@ use crate::processes::{ContainedProcess, ExitFacts, Streams};
 use futures_util::future::LocalBoxFuture;
 use futures_util::stream::FuturesUnordered;
 use futures_util::{FutureExt, StreamExt};
-use impresario_policies::domain::Proof;
+use impresario_policies::domain::{Proof, RunMessage};
+use impresario_policies::run_messages::told;
 use impresario_policies::tool_call::CALLS_IN_A_REPLY_MAX;
 use std::collections::{BTreeMap, VecDeque};
 use std::rc::Rc;
@@ -50,6 +52,8 @@ const ABORT_RETRY_ID: &str = "abort_retry";
 pub(super) enum Order {
     /// Begin nothing more and end by yourself.
     Cancel,
+    /// Tell it this before its next call of the model.
+    Tell(RunMessage),
     /// Stop within this grace and say what was observed.
     Stop(Duration, oneshot::Sender<Proof>),
 }
@@ -59,6 +63,8 @@ pub(super) struct Assignment {
     pub process: ContainedProcess,
     pub streams: Streams,
     pub prompt: String,
+    /// What the run was told before, and where that stands.
+    pub messages: MessagesBefore,
     pub grace: Duration,
     pub events: RunnerEvents,
     pub orders: mpsc::UnboundedReceiver<Order>,
@@ -103,7 +109,8 @@ enum Wake {
 
 /// Drives to the end. Returns early only when the owner went away.
 pub(super) async fn drive(assignment: Assignment) {
-    Driver::new(assignment).run().await;
+    let before = assignment.messages.clone();
+    Driver::new(assignment).run(before).await;
 }
 
 struct Driver {
@@ -127,6 +134,7 @@ struct Driver {
     said: usize,
     questions: FuturesUnordered<LocalBoxFuture<'static, Answered>>,
     calls: Calls,
+    messages: Messages,
     /// Handles of results that were kept aside, by call.
     kept: BTreeMap<String, String>,
     probes: u32,
@@ -173,6 +181,7 @@ impl Driver {
             said: 0,
             questions: FuturesUnordered::new(),
             calls: Calls::default(),
+            messages: Messages::default(),
             kept: BTreeMap::new(),
             probes: 0,
             stop: None,
@@ -187,7 +196,11 @@ impl Driver {
         }
     }
 
-    async fn run(mut self) {
+    async fn run(mut self, before: MessagesBefore) {
+        self.waiting.extend(self.messages.begin(before));
+        if self.messages.wants_an_answer() {
+            self.reader.listen();
+        }
         loop {
             let wake = self.wait().await;
             match wake {
@@ -264,6 +277,10 @@ impl Driver {
     fn obey(&mut self, order: Order) {
         match order {
             Order::Cancel => self.cancel(),
+            Order::Tell(message) => {
+                self.messages.hold(message);
+                self.tell_held();
+            }
             Order::Stop(grace, reply) => {
                 if let Some(proof) = &self.proof {
                     // The asker may have gone meanwhile.
@@ -343,12 +360,28 @@ impl Driver {
         for seen in std::mem::take(&mut self.seen) {
             self.take(seen);
         }
+        self.tell_held();
         if !self.reader.is_over() && matches!(self.phase, Phase::Settling { .. }) {
             self.phase = Phase::Working;
         }
         if bytes == 0 && self.phase == Phase::Working {
             // A Pi that closes its stdout has nothing more to say, alive or not.
             self.let_go();
+        }
+    }
+
+    /// Before its run is under way a Pi would take it for a part of the prompt or for nothing; a run that is over hears
+    /// nothing any more.
+    fn tell_held(&mut self) {
+        if self.phase != Phase::Working || !self.reader.is_running() {
+            return;
+        }
+        while let Some(message) = self.messages.next_to_say() {
+            let (id, text) = (format!("steer-{}", message.id), told(&message));
+            self.say(&Command::Steer {
+                id: &id,
+                message: &text,
+            });
         }
     }
 
@@ -366,6 +399,14 @@ impl Driver {
             Seen::Calls(count) => {
                 self.calls.next_turn();
                 self.limit_calls(count);
+            }
+            Seen::Told(messages) => {
+                let told = self.messages.told(&messages);
+                self.waiting.extend(told);
+            }
+            Seen::SaidNext(text) => {
+                let replied = self.messages.replied(&text);
+                self.waiting.extend(replied);
             }
             Seen::Response(response) => self.take_response(&response),
             Seen::Dialog(dialog) => self.ask_gate(dialog),

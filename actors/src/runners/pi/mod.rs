@@ -15,6 +15,7 @@ pub mod models;
 pub mod reader;
 mod session;
 mod summary;
+mod told;
 pub mod wire;
 
 use crate::gateways::{
@@ -26,7 +27,7 @@ use command::{AttemptFiles, PiVersion};
 use driver::{Assignment, Order};
 pub use environment::INSIDE_MARK;
 use impresario_policies::child_environment::ChildEnvironmentSettings;
-use impresario_policies::domain::{Containment, PromptMode, Proof, Reason, ReasonCode, RunId};
+use impresario_policies::domain::{Containment, PromptMode, Proof, Reason, ReasonCode, RunId, RunMessage};
 use installation::{Asking, Installation, PiCommand};
 use session::prepare_session;
 use std::cell::RefCell;
@@ -39,6 +40,7 @@ use std::rc::Rc;
 use std::time::Duration;
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::AbortHandle;
+use told::MessagesBefore;
 
 const CHILD_EXTENSION: &str = include_str!("child.js");
 const OWN_TOOLS_VARIABLE: &str = "IMPRESARIO_TOOLS";
@@ -209,6 +211,20 @@ fn create_parent(path: &Path) -> io::Result<()> {
     }
 }
 
+/// What the conversation has of what the run was told. A file that grew long is read on a thread for files.
+async fn messages_before(request: &AttemptRequest) -> Result<MessagesBefore, SpawnError> {
+    let (messages, session) = (request.messages.clone(), request.session_file.clone());
+    if messages.is_empty() || request.resume.is_none() {
+        return Ok(MessagesBefore::of_new_conversation(messages));
+    }
+    let looked = tokio::task::spawn_blocking({
+        let session = session.clone();
+        move || MessagesBefore::look(messages, &session)
+    });
+    let looked = looked.await.map_err(io::Error::other).flatten();
+    looked.map_err(|error| SpawnError::new(format!("{} cannot be read ({error})", session.display())))
+}
+
 /// What Pi is told: what happened, when its session goes on; else the task.
 fn prompt(request: &AttemptRequest) -> String {
     match &request.resume {
@@ -273,6 +289,7 @@ impl SubAgentRunner for PiRunner {
         }
         let installation = self.installation(&request).await?;
         let spec = self.spec(&request, &installation)?;
+        let messages = messages_before(&request).await?;
         let (process, streams) = ContainedProcess::start(spec).await?;
         tracing::debug!(run.id = %request.run, attempt = %request.attempt, version = %installation.version, "nested pi started");
         let containment = process.containment();
@@ -280,7 +297,8 @@ impl SubAgentRunner for PiRunner {
         let driving = tokio::task::spawn_local(driver::drive(Assignment {
             process,
             streams,
-            prompt: prompt(&request),
+            prompt: messages.behind(prompt(&request)),
+            messages,
             grace: request.grace,
             events,
             orders: ordered,
@@ -310,6 +328,11 @@ impl AttemptHandle for PiAttempt {
     fn cancel(&self) {
         // A driver that is gone has nothing left to cancel.
         let _ = self.orders.send(Order::Cancel);
+    }
+
+    fn tell(&self, message: RunMessage) {
+        // A driver that is gone tells nobody anything; the message stays undelivered.
+        let _ = self.orders.send(Order::Tell(message));
     }
 
     async fn stop(&mut self, grace: Duration) -> Proof {

@@ -10,9 +10,10 @@ mod update;
 mod tests;
 
 use super::lines::{LineSplitter, Piece};
-use super::summary::{self, one_line};
+use super::summary::{self, one_line, up_to};
 use super::wire::{self, Envelope};
 use crate::gateways::{EndFacts, RunnerEvent};
+use impresario_policies::domain::MessageId;
 use message::Conversation;
 use std::time::Duration;
 use update::Skim;
@@ -25,6 +26,8 @@ const UNREAD_CHARACTERS_MAX: usize = 200;
 const ERROR_CHARACTERS_MAX: usize = 2_000;
 /// A text from outside that names something: an id, a tool.
 const NAME_BYTES_MAX: usize = 500;
+/// So much of what is said after a message to the run is heard.
+const NEXT_WORDS_BYTES_MAX: usize = 64 * 1024;
 const RETRY_DELAY_MAX: Duration = Duration::from_secs(24 * 60 * 60);
 
 /// What was seen in the stream.
@@ -34,6 +37,10 @@ pub enum Seen {
     Event(RunnerEvent),
     /// The model ended a message with so many tool calls; more than none.
     Calls(usize),
+    /// The model was told these messages to the run.
+    Told(Vec<MessageId>),
+    /// The first words after that.
+    SaidNext(String),
     /// Pi answered a command.
     Response(Response),
     /// An extension asks for a dialog.
@@ -100,6 +107,8 @@ struct ReaderState {
     text: String,
     /// Something was read since the last event was handed on.
     quiet: bool,
+    /// What the model says next is to be heard: it was told something.
+    listens: bool,
 }
 
 impl Default for EventReader {
@@ -121,6 +130,7 @@ impl EventReader {
                 unread_lines: 0,
                 text: String::new(),
                 quiet: false,
+                listens: false,
             },
         }
     }
@@ -148,6 +158,11 @@ impl EventReader {
         if self.state.is_over() {
             self.state.standing = Standing::Settled;
         }
+    }
+
+    /// What the model says next is wanted as [`Seen::SaidNext`].
+    pub fn listen(&mut self) {
+        self.state.listens = true;
     }
 
     /// A run is under way.
@@ -272,6 +287,11 @@ impl ReaderState {
     fn read_message_end(&mut self, envelope: &Envelope<'_>, seen: &mut Vec<Seen>) {
         self.note_read(seen);
         let Some(ended) = self.conversation.end_message(envelope.message) else {
+            let told = message::told_in(envelope.message);
+            if !told.is_empty() {
+                self.listens = true;
+                seen.push(Seen::Told(told));
+            }
             return;
         };
         self.text.push_str(&ended.text_not_streamed);
@@ -280,6 +300,12 @@ impl ReaderState {
             used: ended.used,
         };
         self.event(called, seen);
+        if self.listens
+            && let Some(said) = self.conversation.last_text()
+        {
+            self.listens = false;
+            seen.push(Seen::SaidNext(up_to(said, NEXT_WORDS_BYTES_MAX).to_string()));
+        }
         if ended.calls > 0 {
             self.hand_on_text(seen);
             seen.push(Seen::Calls(ended.calls));

@@ -136,6 +136,12 @@ pub enum Command<'a> {
         id: &'a str,
         message: &'a str,
     },
+    /// Tells a run that is under way something, before its next call of the model.
+    Steer {
+        /// Our name for it.
+        id: &'a str,
+        message: &'a str,
+    },
     Abort {
         /// Our name for it.
         id: &'a str,

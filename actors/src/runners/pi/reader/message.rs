@@ -3,7 +3,9 @@
 use crate::gateways::{EndFacts, ModelUsage};
 use crate::runners::pi::summary::up_to;
 use crate::runners::pi::wire::{self, Message, State, Usage};
+use impresario_policies::domain::MessageId;
 use impresario_policies::redact::redact;
+use impresario_policies::run_messages::marked;
 use serde_json::value::RawValue;
 
 /// More of one message than this is not kept.
@@ -81,6 +83,12 @@ impl Conversation {
         }
     }
 
+    /// What the last message says, where it says anything.
+    pub(super) fn last_text(&self) -> Option<&str> {
+        let text = self.last.text.as_str();
+        (!text.trim().is_empty()).then_some(text)
+    }
+
     /// The run ended and brought all its messages once more. They are needed only when the last one was missed.
     pub(super) fn end_run(&mut self, messages: Option<&RawValue>) {
         if self.last.known && self.streaming.is_none() {
@@ -154,6 +162,16 @@ impl Conversation {
 /// Whether a message is the model's.
 pub(super) fn is_of_assistant(raw: Option<&RawValue>) -> bool {
     raw.and_then(assistant_message).is_some()
+}
+
+/// The messages to the run that stand in what the model was told.
+pub(super) fn told_in(raw: Option<&RawValue>) -> Vec<MessageId> {
+    let message = raw.and_then(|raw| serde_json::from_str::<Message<'_>>(raw.get()).ok());
+    let mut told = Vec::new();
+    if let Some(message) = message.filter(|message| message.role == "user") {
+        wire::each_text(message.content, |text| told.extend(marked(text)));
+    }
+    told
 }
 
 fn assistant_message(raw: &RawValue) -> Option<Message<'_>> {

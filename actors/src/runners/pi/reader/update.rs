@@ -59,19 +59,20 @@ pub(super) fn skim(line: &[u8]) -> Skim<'_> {
         }
     }
     if let Some(rest) = rest.strip_prefix(br#"message_start","message":{"role":""#) {
-        return skim_role(rest, Skim::AssistantBegins);
+        return skim_role(rest, Skim::AssistantBegins, &[br#"user","#]);
     }
     if let Some(rest) = rest.strip_prefix(br#"message_end","message":{"role":""#) {
-        return skim_role(rest, Skim::Unknown);
+        // What it was told is few, and a message to the run may be in it.
+        return skim_role(rest, Skim::Unknown, &[]);
     }
     Skim::Unknown
 }
 
-fn skim_role<'a>(rest: &[u8], of_assistant: Skim<'a>) -> Skim<'a> {
+fn skim_role<'a>(rest: &[u8], of_assistant: Skim<'a>, others: &[&[u8]]) -> Skim<'a> {
     if rest.starts_with(br#"assistant","#) {
         return of_assistant;
     }
-    for role in [&br#"user","#[..], br#"toolResult","#, br#"system","#] {
+    for role in [&br#"toolResult","#[..], br#"system","#].iter().chain(others) {
         if rest.starts_with(role) {
             return Skim::Nothing;
         }

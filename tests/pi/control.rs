@@ -1,0 +1,165 @@
+//! A sub-agent in real Pi of both versions that is told and asked something while it works.
+
+use crate::host::{ANSWER, PATIENCE, Stage, is_notice, is_result, prompt};
+use impresario_model_server::Turn;
+use impresario_test_support::json_lines::JsonLines;
+use impresario_test_support::processes::send;
+use impresario_test_support::waiting::until;
+use rustix::process::Signal;
+use serde_json::{Value, json};
+use std::thread;
+
+const TOLD: &str = "leave src/generated alone";
+const ASKED: &str = "how far are you?";
+
+impl Stage {
+    fn only_run(&self) -> String {
+        let runs = self.runs();
+        let [run] = runs.as_slice() else {
+            panic!("{runs:?}")
+        };
+        run["run"].as_str().expect("an id").to_string()
+    }
+
+    /// What the run was told, and what became of it.
+    fn messages(&self, run: &str) -> Vec<Value> {
+        let shown = self.impresario(&["runs", "show", run, "--json"]).records();
+        shown[0]["messages"].as_array().expect("a list").clone()
+    }
+
+    fn fates(&self, run: &str) -> Vec<String> {
+        let messages = self.messages(run).into_iter();
+        messages
+            .map(|message| message["fate"].as_str().expect("a fate").to_string())
+            .collect()
+    }
+
+    fn wait_for_fates(&self, run: &str, fates: &[&str]) {
+        until(
+            || self.fates(run) == fates,
+            || format!("not {fates:?}: {:#?}", self.messages(run)),
+        );
+    }
+
+    /// How often the sub-agent's call of the model has this text, from 1.
+    fn told_in_call(&self, number: usize, text: &str) -> usize {
+        let calls = self.server.ledger().calls_of("sub-agent");
+        calls[number - 1].body.to_string().matches(text).count()
+    }
+
+    fn ends_with_answer(&self, mut pi: JsonLines) {
+        let result = pi.wait_for(PATIENCE, is_result);
+        assert!(result.to_string().contains(ANSWER), "{result}");
+        self.wait_for_states(&["succeeded"]);
+        self.end(pi);
+    }
+}
+
+fn reads() -> Turn {
+    Turn::tool("read", json!({"path": "present.md"}))
+}
+
+#[test]
+fn another_process_steers_and_asks_a_sub_agent_at_work() {
+    let turns = || {
+        [
+            reads().behind_gate("steered"),
+            reads().behind_gate("asked"),
+            Turn::text("Half way.").and_tool("read", json!({"path": "present.md"})),
+            Turn::text(ANSWER),
+        ]
+    };
+    for stage in Stage::both("control: another process", turns) {
+        stage.sandbox.write_work_file("present.md", "here\n");
+        let mut pi = stage.rpc();
+        prompt(&mut pi, "/skill demo look around");
+        stage.wait_for_sub_agents(1);
+        let run = stage.only_run();
+        let steered = stage.impresario(&["steer", &run, TOLD]);
+        assert!(steered.stdout.starts_with("queued m"), "{steered:?}");
+        assert_eq!(stage.fates(&run), ["queued"]);
+        stage.server.open_gate("steered");
+        stage.wait_for_sub_agents(2);
+        assert_eq!(stage.told_in_call(2, TOLD), 1);
+        stage.wait_for_fates(&run, &["delivered"]);
+
+        let answer = thread::scope(|scope| {
+            let asking = scope.spawn(|| stage.impresario(&["ask", &run, ASKED]));
+            stage.wait_for_fates(&run, &["delivered", "queued"]);
+            stage.server.open_gate("asked");
+            asking.join().expect("no panic")
+        });
+        assert_eq!(answer.stdout, "Half way.\n", "{answer:?}");
+        assert_eq!(stage.told_in_call(3, ASKED), 1);
+        stage.ends_with_answer(pi);
+        assert_eq!(stage.fates(&run), ["delivered", "answered"]);
+        let late = stage.impresario(&["steer", &run, TOLD]);
+        assert!(late.stderr.contains("ended already: succeeded"), "{late:?}");
+        let shown = stage.impresario(&["runs", "show", &run]).stdout;
+        assert!(shown.contains("it said: Half way."), "{shown}");
+    }
+}
+
+#[test]
+fn a_person_in_pi_steers_and_asks_without_naming_the_only_run() {
+    let turns = || {
+        [
+            reads().behind_gate("told"),
+            reads(),
+            Turn::text("Half way.").and_tool("read", json!({"path": "present.md"})),
+            Turn::text(ANSWER),
+        ]
+    };
+    for stage in Stage::both("control: a person", turns) {
+        stage.sandbox.write_work_file("present.md", "here\n");
+        let mut pi = stage.rpc();
+        prompt(&mut pi, "/impresario steer too early");
+        pi.wait_for(PATIENCE, |record| {
+            is_notice(record, "No sub-agent of this session works now.")
+        });
+        prompt(&mut pi, "/skill demo look around");
+        stage.wait_for_sub_agents(1);
+        prompt(&mut pi, &format!("/impresario steer {TOLD}"));
+        pi.wait_for(PATIENCE, |record| is_notice(record, "Told demo (run "));
+        prompt(&mut pi, &format!("/impresario ask {ASKED}"));
+        pi.wait_for(PATIENCE, |record| is_notice(record, "Asked demo (run "));
+        stage.server.open_gate("told");
+        pi.wait_for(PATIENCE, |record| is_notice(record, "): Half way."));
+        assert_eq!(
+            (stage.told_in_call(2, TOLD), stage.told_in_call(3, ASKED)),
+            (1, 1)
+        );
+        let run = stage.only_run();
+        stage.ends_with_answer(pi);
+        assert_eq!(stage.fates(&run), ["delivered", "answered"]);
+    }
+}
+
+#[test]
+fn a_message_that_was_taken_survives_the_runtime_and_is_delivered_once() {
+    let turns = || {
+        [
+            reads(),
+            Turn::text("nobody hears this").behind_gate("never"),
+            Turn::text(ANSWER),
+        ]
+    };
+    for stage in Stage::both("control: killed before delivery", turns) {
+        stage.sandbox.write_work_file("present.md", "here\n");
+        let mut pi = stage.rpc();
+        prompt(&mut pi, "/skill demo look around");
+        stage.wait_for_sub_agents(2);
+        let run = stage.only_run();
+        let steered = stage.impresario(&["steer", &run, TOLD]);
+        assert!(steered.stdout.starts_with("queued m"), "{steered:?}");
+        send(stage.runtime_pid().as_raw_nonzero().get(), Signal::KILL);
+        stage.wait_for_sub_agents(3);
+        assert_eq!(stage.told_in_call(3, TOLD), 1);
+        stage.ends_with_answer(pi);
+        let [message] = stage.messages(&run).try_into().expect("one message");
+        assert_eq!(
+            (&message["fate"], &message["attempt"]),
+            (&json!("delivered"), &json!(2))
+        );
+    }
+}
