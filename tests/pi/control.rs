@@ -1,11 +1,11 @@
 //! A sub-agent in real Pi of both versions that is told and asked something while it works.
 
-use crate::host::{ANSWER, PATIENCE, Stage, is_notice, is_result, prompt};
+use crate::host::{ANSWER, PATIENCE, Stage, is_notice, is_result, prompt, talk};
 use impresario_model_server::Turn;
 use impresario_test_support::json_lines::JsonLines;
-use impresario_test_support::processes::send;
+use impresario_test_support::limited;
 use impresario_test_support::waiting::until;
-use rustix::process::Signal;
+use rustix::process::{Signal, kill_process};
 use serde_json::{Value, json};
 use std::thread;
 
@@ -50,6 +50,8 @@ impl Stage {
     fn ends_with_answer(&self, mut pi: JsonLines) {
         let result = pi.wait_for(PATIENCE, is_result);
         assert!(result.to_string().contains(ANSWER), "{result}");
+        // With the first word of the main agent Pi writes its session, and keeps the result.
+        talk(&mut pi, "Thank you.");
         self.wait_for_states(&["succeeded"]);
         self.end(pi);
     }
@@ -83,12 +85,12 @@ fn another_process_steers_and_asks_a_sub_agent_at_work() {
         assert_eq!(stage.told_in_call(2, TOLD), 1);
         stage.wait_for_fates(&run, &["delivered"]);
 
-        let answer = thread::scope(|scope| {
-            let asking = scope.spawn(|| stage.impresario(&["ask", &run, ASKED]));
-            stage.wait_for_fates(&run, &["delivered", "queued"]);
-            stage.server.open_gate("asked");
-            asking.join().expect("no panic")
-        });
+        let mut ask = stage.sandbox.command(&stage.binary);
+        ask.args(["ask", &run, ASKED]);
+        let asking = thread::spawn(move || limited::run(&mut ask, "", PATIENCE));
+        stage.wait_for_fates(&run, &["delivered", "queued"]);
+        stage.server.open_gate("asked");
+        let answer = asking.join().expect("no panic");
         assert_eq!(answer.stdout, "Half way.\n", "{answer:?}");
         assert_eq!(stage.told_in_call(3, ASKED), 1);
         stage.ends_with_answer(pi);
@@ -152,7 +154,7 @@ fn a_message_that_was_taken_survives_the_runtime_and_is_delivered_once() {
         let run = stage.only_run();
         let steered = stage.impresario(&["steer", &run, TOLD]);
         assert!(steered.stdout.starts_with("queued m"), "{steered:?}");
-        send(stage.runtime_pid().as_raw_nonzero().get(), Signal::KILL);
+        kill_process(stage.runtime_pid(), Signal::KILL).expect("the runtime runs");
         stage.wait_for_sub_agents(3);
         assert_eq!(stage.told_in_call(3, TOLD), 1);
         stage.ends_with_answer(pi);

@@ -140,7 +140,11 @@ export type InputReading = { "is": "pass" } | { "is": "skill",
   /** The file. */
   file: string, } | { "is": "transcript",
   /** How its id begins; empty for the newest of the session. */
-  run: string, } | { "is": "status",
+  run: string, } | { "is": "tell",
+  /** What is wanted with it. */
+  kind: MessageKind,
+  /** Which run, and what: both as typed. */
+  what: string, } | { "is": "status",
   /** One section by its name; empty for all. */
   section: string, } | { "is": "usage",
   /** How it is written. */
@@ -205,6 +209,12 @@ export type MarkerSkeleton = {
 
 /** How long a marked prefix is kept. */
 export type MarkerTtl = "5m" | "1h";
+
+/** A message to a run, for ever: `m` and eight characters of chance. */
+export type MessageId = string;
+
+/** What is wanted with a message. */
+export type MessageKind = "steer" | "ask";
 
 /** Why there was no reply. */
 export type ModelError = { "failure": "unavailable", "why": string } | { "failure": "rate_limited", "why": string } | { "failure": "authentication", "why": string } | { "failure": "context_overflow", "why": string } | { "failure": "unknown_model", "why": string } | { "failure": "refused", "why": string };
@@ -433,7 +443,7 @@ export type Reason = {
 };
 
 /** The codes a [`Reason`] can carry. */
-export type ReasonCode = "busy" | "needs_clarification" | "unknown_agent" | "unknown_skill" | "broken_skill" | "disallowed_provider" | "unknown_model" | "start_up_timeout" | "inactivity_timeout" | "total_timeout" | "unavailable" | "rate_limited" | "authentication" | "context_overflow" | "refused" | "retrieval_unavailable" | "spawn_failed" | "protocol_error" | "crashed" | "empty_answer" | "too_many_calls" | "too_many_processes" | "over_budget" | "cancelled" | "tool_indeterminate" | "no_progress" | "host_gone" | "runtime_gone" | "not_resumable" | "journal_unwritable" | "journal_damaged" | "worktree_unavailable" | "id_taken" | "internal";
+export type ReasonCode = "busy" | "needs_clarification" | "unknown_agent" | "unknown_skill" | "broken_skill" | "disallowed_provider" | "unknown_model" | "start_up_timeout" | "inactivity_timeout" | "total_timeout" | "unavailable" | "rate_limited" | "authentication" | "context_overflow" | "refused" | "retrieval_unavailable" | "spawn_failed" | "protocol_error" | "crashed" | "empty_answer" | "too_many_calls" | "too_many_processes" | "over_budget" | "cancelled" | "tool_indeterminate" | "no_progress" | "host_gone" | "runtime_gone" | "not_resumable" | "journal_unwritable" | "journal_damaged" | "worktree_unavailable" | "message_refused" | "id_taken" | "internal";
 
 /** Nobody waits for this request any more; no answer is needed. */
 export type RequestCancel = {
@@ -516,6 +526,26 @@ export type RunSight = {
   words: string | null,
   /** Tokens and money so far, as far as that is known; none while nothing was used. */
   used: string | null,
+};
+
+/** Tell a sub-agent that works something: it has it before its next call of the model. */
+export type RunTell = {
+  /** From which session. */
+  session: SessionId,
+  /** What is wanted with it. */
+  kind: MessageKind,
+  /** How the run's id begins, then the text. The text alone means the only run of the session that is under way. */
+  what: string,
+};
+
+/** The message is in the journal. What the sub-agent says to a question comes as a notice. */
+export type RunTold = {
+  /** Which run. */
+  run: RunId,
+  /** The skill or agent. */
+  name: string,
+  /** The message, whose fate `impresario runs show` tells. */
+  message: MessageId,
 };
 
 /** The newest runs of a session, please. */
@@ -853,6 +883,7 @@ export const METHODS = {
   "skill.run": { deadlineMs: 30000, unanswered: "told" },
   "runs.resumable": { deadlineMs: 5000, unanswered: "open" },
   "run.resume": { deadlineMs: 60000, unanswered: "told" },
+  "run.tell": { deadlineMs: 20000, unanswered: "told" },
   "skill.cancel": { deadlineMs: 5000, unanswered: "told" },
   "question.answer": { deadlineMs: 5000, unanswered: "told" },
   "markers.plan": { deadlineMs: 50, unanswered: "open" },
@@ -880,6 +911,7 @@ export interface HostRequests {
   "skill.run": { params: SkillRun; result: SkillRunAccepted };
   "runs.resumable": { params: RunsResumable; result: ResumableRuns };
   "run.resume": { params: RunResume; result: RunResumed };
+  "run.tell": { params: RunTell; result: RunTold };
   "skill.cancel": { params: SkillCancel; result: SkillCancelled };
   "question.answer": { params: QuestionAnswer; result: QuestionAnswered };
   "markers.plan": { params: MarkerSkeleton; result: MarkerPlan };
