@@ -320,7 +320,7 @@ export class Impresario {
       ping: ({ payload }) => ({ payload }),
       "model.complete": (request, signal) => completeModel(this.#here(null), request, signal),
       "models.check": (asked) => checkModels(this.#here(null), asked),
-      "question.ask": ({ run, session, question }) => ({ shown: this.questions.ask(this.#here(session), run, question) }),
+      "question.ask": ({ run, session, question }) => ({ shown: this.questions.ask(this.#here(session), run, this.progress.asks(run, question)) }),
       "delivery.offer": async (offer) => {
         await Promise.all(this.#accepting);
         return this.#take(offer);

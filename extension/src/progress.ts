@@ -36,6 +36,12 @@ export class ProgressView {
     return [...this.#runs.values()];
   }
 
+  /** A question of a run as the person reads it: with a name where several might ask. */
+  asks(run: string, question: string): string {
+    const name = this.#runs.size > 1 ? this.#runs.get(run)?.name : undefined;
+    return name ? `${name}: ${question}` : question;
+  }
+
   begin(run: string, name: string | undefined, task: string | undefined, options: { inCall?: boolean } = {}): void {
     const known = this.#runs.get(run);
     this.#runs.set(run, {

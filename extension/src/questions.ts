@@ -1,10 +1,19 @@
-// One question to the person at a time for each run; asked again, it is shown again.
+// Questions to the person: one on the screen at a time, in the order in which they came. Pi would put a second dialog in
+// the place of the first, and nobody could answer that any more.
 
 import type { QuestionAnswer } from "./generated/protocol.ts";
 import type { HostSession } from "./host.ts";
 
+interface Asked {
+  session: HostSession;
+  run: string;
+  question: string;
+}
+
 export class Questions {
-  readonly #open = new Map<string, AbortController>();
+  /** The first is on the screen. */
+  readonly #line: Asked[] = [];
+  #shown: { run: string; dialog: AbortController } | undefined;
   readonly #answer: (answer: QuestionAnswer) => void;
 
   constructor(answer: (answer: QuestionAnswer) => void) {
@@ -12,41 +21,61 @@ export class Questions {
   }
 
   get isOpen(): boolean {
-    return this.#open.size > 0;
+    return this.#shown !== undefined;
   }
 
-  /** Shows the question and returns; false when nobody is there. */
+  /** Puts the question in line; false when nobody is there. Asked again, it keeps its place and is shown again. */
   ask(session: HostSession, run: string, question: string): boolean {
-    if (!session.hasUI) return false;
-    this.close(run);
-    const open = new AbortController();
-    this.#open.set(run, open);
-    const answered = session.read((ctx) => ctx.ui.input(question, "your answer", { signal: open.signal }), undefined);
-    if (!answered) return false;
-    answered.then(
-      (text) => this.#answered(session, run, question, open, text),
-      () => this.#answered(session, run, question, open, undefined),
-    );
-    return true;
+    if (!session.hasUI || !session.isOpen) return false;
+    const asked = { session, run, question };
+    const place = this.#line.findIndex((other) => other.run === run);
+    if (place < 0) this.#line.push(asked);
+    else this.#line[place] = asked;
+    if (this.#shown?.run === run) this.#takeDown();
+    this.#showFirst();
+    return this.#line.includes(asked);
   }
 
-  /** The run is over, or the question is shown anew. */
+  /** The run is over: it waits for nothing any more. */
   close(run: string): void {
-    const open = this.#open.get(run);
-    this.#open.delete(run);
-    open?.abort();
+    const place = this.#line.findIndex((asked) => asked.run === run);
+    if (place >= 0) this.#line.splice(place, 1);
+    if (this.#shown?.run === run) this.#takeDown();
+    this.#showFirst();
   }
 
   closeAll(): void {
-    for (const run of [...this.#open.keys()]) this.close(run);
+    this.#line.length = 0;
+    this.#takeDown();
   }
 
-  #answered(session: HostSession, run: string, question: string, open: AbortController, text: string | undefined): void {
+  #takeDown(): void {
+    const shown = this.#shown;
+    this.#shown = undefined;
+    shown?.dialog.abort();
+  }
+
+  #showFirst(): void {
+    const first = this.#line[0];
+    if (!first || this.#shown) return;
+    const dialog = new AbortController();
+    this.#shown = { run: first.run, dialog };
+    const answered = first.session.read((ctx) => ctx.ui.input(first.question, "your answer", { signal: dialog.signal }), undefined);
+    if (!answered) return this.close(first.run);
+    answered.then(
+      (text) => this.#answered(first, dialog, text),
+      () => this.#answered(first, dialog, undefined),
+    );
+  }
+
+  #answered(asked: Asked, dialog: AbortController, text: string | undefined): void {
     // Closed by us: whoever closed it needs no answer.
-    if (this.#open.get(run) !== open) return;
+    if (this.#shown?.dialog !== dialog) return;
+    this.#shown = undefined;
     // Nothing was typed: that is neither an answer nor the wish to stop.
-    if (text !== undefined && !text.trim() && this.ask(session, run, question)) return;
-    this.#open.delete(run);
-    this.#answer({ run, answer: text?.trim() || null });
+    if (text !== undefined && !text.trim()) return this.#showFirst();
+    this.#line.shift();
+    this.#answer({ run: asked.run, answer: text?.trim() || null });
+    this.#showFirst();
   }
 }
