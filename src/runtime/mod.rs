@@ -57,7 +57,7 @@ pub use impresario_actors::models::ProviderModels;
 pub use impresario_actors::runners::embedded::{EmbeddedTool, ToolContext};
 pub use impresario_policies::agents::AgentDefinition;
 pub use impresario_policies::domain::{
-    AttemptEnding, Budget, Caller, Cap, CoolDownSettings, CutTool, FileChange, GroupId, GroupMember,
+    AdmissionTerms, AttemptEnding, Budget, Caller, Cap, CoolDownSettings, CutTool, FileChange, GroupId, GroupMember,
     Isolation, MessageId, MessageKind, ModelCall, ModelFault, OverflowSettings, Patch, PatchedFile, Proof,
     Reason, ReasonCode, Replay, Retrieval, RunId, RunMessage, RunRequest, RunState, SessionId, Step, Subtask,
     TerminalState, WhatToRun, Worktree,

@@ -5,8 +5,8 @@ use crate::skills::SpawnSettings;
 use impresario_actors::journal::RuntimeId;
 use impresario_policies::agents::AgentDefinition;
 use impresario_policies::domain::{
-    Budget, CoolDownSettings, CutTool, Isolation, Origin, OverflowSettings, Reason, Retrieval, RunId,
-    RunRequest, SessionId, TraceTerms,
+    AdmissionTerms, Budget, CoolDownSettings, CutTool, Isolation, Origin, OverflowSettings, Reason,
+    Retrieval, RunId, RunRequest, SessionId, TraceTerms,
 };
 pub use impresario_policies::offline::OFFLINE_MODEL;
 pub use impresario_policies::run_request::{EMBEDDED_RUNNER, PI_RUNNER};
@@ -190,6 +190,12 @@ impl SubAgent {
     pub fn tries_per_model(mut self, tries: u32, wait_first: Duration) -> Self {
         self.spawn.run.persistence.tries_per_model_max = tries;
         self.spawn.run.persistence.wait_first = wait_first;
+        self
+    }
+
+    /// How many work beside it, whatever is set; a width of the program holds over it.
+    pub fn admission(mut self, terms: AdmissionTerms) -> Self {
+        self.spawn.run.terms.admission = terms;
         self
     }
 

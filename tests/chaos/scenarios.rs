@@ -60,6 +60,11 @@ pub const SCENARIOS: &[Scenario] = &[
         play: models_cool_down,
     },
     Scenario {
+        name: "full_providers",
+        prepare: nothing,
+        play: full_providers,
+    },
+    Scenario {
         name: "hangs",
         prepare: nothing,
         play: hangs,
@@ -311,6 +316,42 @@ fn models_cool_down(stage: &Stage) -> LocalBoxFuture<'_, ()> {
                 .start(run.clone(), request(), &["succeeded"], Some("on another one"))
                 .await;
             stage.wait_for(run).await;
+        }
+    }
+    .boxed_local()
+}
+
+/// Three at a time, one at each of two providers: they leave the one that fails for the other, and none waits for ever.
+fn full_providers(stage: &Stage) -> LocalBoxFuture<'_, ()> {
+    async move {
+        let overloaded = EndFacts {
+            terminal_event: true,
+            stop_reason: Some("error".into()),
+            error_message: Some("529 overloaded".into()),
+            read_lines: 3,
+            ..EndFacts::default()
+        };
+        *stage.world.script.borrow_mut() = vec![
+            Act::Fail {
+                times: 3,
+                facts: overloaded,
+            },
+            Act::Think(Duration::from_secs(2)),
+            Act::Answer("there was room"),
+        ];
+        let narrow = || {
+            let mut request = request();
+            request.terms.admission.width = 3;
+            request.terms.admission.provider_width = 1;
+            request
+        };
+        for number in 63..66 {
+            stage
+                .start(run_id(number), narrow(), &["succeeded"], Some("there was room"))
+                .await;
+        }
+        for number in 63..66 {
+            stage.wait_for(run_id(number)).await;
         }
     }
     .boxed_local()

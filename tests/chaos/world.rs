@@ -554,6 +554,10 @@ pub fn request() -> RunRequest {
                 day: dollars(1_000.0),
                 ..Budget::default()
             },
+            admission: AdmissionTerms {
+                width: 1,
+                ..AdmissionTerms::default()
+            },
             routing: Some(routing()),
             trace: watched(),
             ..RunTerms::default()
@@ -783,7 +787,7 @@ async fn perform_play(scenario: &Scenario, plan: Plan, seed: u64) -> Outcome {
     };
     let settings = TreeSettings {
         runtime: identity.id.clone(),
-        admission: AdmissionSettings { width: Some(1) },
+        admission: AdmissionSettings::default(),
         scratch: PathBuf::from("/nowhere/scratch"),
         sessions: PathBuf::from("/nowhere/sessions"),
         restarts: SupervisorSettings {

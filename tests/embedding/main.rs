@@ -3,6 +3,7 @@
 #[path = "../audit/mod.rs"]
 mod audit;
 
+mod admission;
 mod context_memory;
 mod cool_downs;
 mod messages;

@@ -113,7 +113,8 @@ impl Run {
             && !passed_over.is_empty()
         {
             let why = passed_over.iter().map(describe_passed_over);
-            self.say_that_models_change(&model, &why.collect::<Vec<_>>().join(" "));
+            let why = why.collect::<Vec<_>>().join(" ");
+            self.notice(|request| format!("{} runs on {model}. {why}", request.what.name()));
         }
         self.given = given;
         self.facts.live_attempt = Some(number);
