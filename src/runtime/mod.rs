@@ -57,10 +57,10 @@ pub use impresario_actors::models::ProviderModels;
 pub use impresario_actors::runners::embedded::{EmbeddedTool, ToolContext};
 pub use impresario_policies::agents::AgentDefinition;
 pub use impresario_policies::domain::{
-    AdmissionTerms, AttemptEnding, Budget, Caller, Cap, CoolDownSettings, CutTool, FileChange, GroupId, GroupMember,
-    Isolation, MessageId, MessageKind, ModelCall, ModelFault, OverflowSettings, Patch, PatchedFile, Proof,
-    Reason, ReasonCode, Replay, Retrieval, RunId, RunMessage, RunRequest, RunState, SessionId, Step, Subtask,
-    TerminalState, WhatToRun, Worktree,
+    AdmissionTerms, AttemptEnding, Budget, Caller, Cap, CoolDownSettings, CutTool, FileChange, GroupId,
+    GroupMember, Isolation, MessageId, MessageKind, ModelCall, ModelFault, OverflowSettings, Patch,
+    PatchedFile, Proof, Reason, ReasonCode, Replay, Retrieval, RunId, RunMessage, RunRequest, RunState,
+    SessionId, Step, Subtask, TerminalState, WhatToRun, Worktree,
 };
 pub use impresario_policies::group::{MemberProjection, MemberResult};
 pub use impresario_policies::parallel::{ParallelRefusal, WorkerResult};
