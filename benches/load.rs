@@ -1,6 +1,6 @@
 //! What a runtime costs when many runs are under way: CPU, memory, how long acceptance takes, how long recovery takes.
 //!
-//! `cargo bench --bench load` prints all; words after `--` choose rows (`steps`, `burst`, `queue`, `recovery`), numbers
+//! `cargo bench --bench load` prints all; words after `--` choose rows (`steps`, `streams`, `burst`, `queue`, `recovery`), numbers
 //! among them how many runs. Everything goes over the public API, as a program that embeds the runtime would write it:
 //! a model and a tool that answer at once, runs of 100 durable steps. Each row is a process of its own, so that one row's
 //! memory and threads are not another's. CPU is that of the whole process, the listeners' own part included, as
@@ -8,7 +8,8 @@
 
 use impresario::runtime::{
     EmbeddedTool, ModelClient, ModelError, ModelReply, ModelRequest, ModelRole, ModelUsage, Replay,
-    RunFilter, RunProgress, RunState, TerminalState, ToolCall, ToolContext, ToolDefinition, async_trait,
+    RunFilter, RunProgress, RunState, TerminalState, TextDeltas, ToolCall, ToolContext, ToolDefinition,
+    async_trait,
 };
 use impresario::{Run, Runtime, RuntimeBuilder, SubAgent};
 use impresario_policies::domain::SessionId;
@@ -23,6 +24,8 @@ use std::time::{Duration, Instant};
 /// A run that calls the tool so often has 100 steps.
 const CALLS: usize = 46;
 const STEPS: usize = 100;
+/// So many parts has a streamed answer.
+const DELTAS: usize = 100;
 /// Runs that work at a time, where throughput is measured.
 const WIDTH: usize = 200;
 /// Fewer steps are repeated until there are so many: `/proc` counts in hundredths of a second.
@@ -94,6 +97,17 @@ fn compare(words: &[&str]) -> ExitCode {
         let counts = chosen.counts([10, 100, 1_000, 10_000]);
         for row in ["steps", "steps-heard"] {
             is_kept &= compare_steps(row, &counts);
+        }
+    }
+    if chosen.wants("streams") {
+        println!("\neach streams {DELTAS} events, spawned at once, {WIDTH} work at a time");
+        println!("    runs  CPU ms per 1000 events   runs/s  without outcome  resident at most MB");
+        for count in chosen.counts([200, 2_000]) {
+            let said = ask("streams", count);
+            let [cpu, rate, lost, megabytes] = numbers(&said);
+            println!("{count:>8} {cpu:>23.1} {rate:>8.0} {lost:>16} {megabytes:>20.1}");
+            is_kept &= verdict("CPU per 1000 events", cpu, " ms", CPU_MS_MAX);
+            is_kept &= verdict("no outcome lost", lost, "", 0.0);
         }
     }
     if chosen.wants("burst") {
@@ -219,6 +233,7 @@ async fn be(row: &str, runs: usize, directory: &Path) {
     match row {
         "steps" => steps(runs, directory, false).await,
         "steps-heard" => steps(runs, directory, true).await,
+        "streams" => streams(runs, directory).await,
         "burst" => burst(runs, directory).await,
         "queue" => queue(runs, directory).await,
         "leave" => leave(runs, directory).await,
@@ -326,6 +341,43 @@ async fn finish(runtime: &Runtime, listens: bool) {
         while events.next().await.is_some() {}
     }
     run.outcome().await.expect("an outcome");
+}
+
+/// Spawns all at once; each streams its answer in many parts.
+async fn streams(runs: usize, directory: &Path) {
+    let runtime = builder(directory, WIDTH).start().await.expect("started");
+    let (cpu_before, began) = (cpu_seconds(), Instant::now());
+    let tasks = (0..runs).map(|_| {
+        let runtime = runtime.clone();
+        tokio::spawn(async move { runtime.spawn(sub_agent("talk")).await?.outcome().await })
+    });
+    let mut lost = 0;
+    for task in tasks.collect::<Vec<_>>() {
+        match task.await.expect("no panic") {
+            Ok(outcome) if outcome.answer.as_deref() == Some(said_in_parts().trim_end()) => {}
+            other => {
+                eprintln!("no outcome: {:?}", other.map(|outcome| outcome.reason));
+                lost += 1;
+            }
+        }
+    }
+    let (cpu, took) = (cpu_seconds() - cpu_before, began.elapsed().as_secs_f64());
+    let thousands = (runs * DELTAS) as f64 / 1_000.0;
+    let megabytes = kilobytes_of("VmHWM:") / 1e3;
+    println!(
+        "{} {} {lost} {megabytes}",
+        cpu * 1e3 / thousands,
+        runs as f64 / took
+    );
+    runtime.shutdown().await.expect("stopped");
+}
+
+fn parts() -> impl Iterator<Item = String> {
+    (0..DELTAS).map(|number| format!("part {number} "))
+}
+
+fn said_in_parts() -> String {
+    parts().collect()
 }
 
 async fn burst(runs: usize, directory: &Path) {
@@ -495,6 +547,23 @@ impl ModelClient for Busy {
             served: None,
         })
     }
+
+    async fn stream(&self, request: ModelRequest, text: TextDeltas) -> Result<ModelReply, ModelError> {
+        let talks = request.model == "talk";
+        let mut reply = self.complete(request).await?;
+        if talks {
+            (reply.text, reply.tool_calls) = (said_in_parts(), Vec::new());
+        }
+        let told = match talks {
+            true => parts().collect(),
+            false => vec![reply.text.clone()],
+        };
+        for part in told.into_iter().filter(|part| !part.is_empty()) {
+            // Whoever listens no more wants no more.
+            let _ = text.send(part).await;
+        }
+        Ok(reply)
+    }
 }
 
 /// A tool that is done at once and may run twice.
@@ -539,8 +608,12 @@ fn cpu_seconds() -> f64 {
 }
 
 fn resident_kilobytes() -> f64 {
+    kilobytes_of("VmRSS:")
+}
+
+fn kilobytes_of(what: &str) -> f64 {
     let status = std::fs::read_to_string("/proc/self/status").expect("a status");
-    let resident = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));
+    let resident = status.lines().find_map(|line| line.strip_prefix(what));
     let number = resident.and_then(|text| text.split_whitespace().next());
     number.and_then(|number| number.parse().ok()).expect("a number")
 }

@@ -25,6 +25,7 @@ use impresario_policies::cache_markers::{Lifetime, Marker, MarkerEdit as Planned
 use impresario_policies::domain::{Isolation, MessageKind, Reason, ReasonCode, RunId, RunState, SessionId};
 use impresario_policies::run_messages::{Addressed, address};
 use impresario_policies::run_request::RunMeans;
+use impresario_policies::settings::Configured;
 use impresario_policies::skill_command::{TypedInput as ReadInput, read_typed_input};
 use impresario_policies::transcript::Transcript;
 use std::collections::{BTreeMap, BTreeSet};
@@ -87,7 +88,10 @@ pub async fn serve_stdio(options: BridgeOptions) -> Result<(), ServeError> {
         embedded_has_providers: true,
         ..SpawnSettings::default()
     };
-    let mut builder = Runtime::builder().own_process();
+    // Read once: workers outlive the session that starts them. A workspace may take away from what the user says.
+    let here = std::env::current_dir().unwrap_or_default();
+    let pool = Configured::from(&Settings::read(&SettingsPlaces::of(&here, false)).resolved).pool;
+    let mut builder = Runtime::builder().own_process().pool(pool);
     if let Some(pi) = options.pi {
         builder = builder.pi(pi);
     }

@@ -201,6 +201,7 @@ pub fn grow(journal: JournalAccess, outside: Outside, settings: TreeSettings) ->
         clock: outside.clock.clone(),
         check: check(&outside),
         contain: contain(&outside),
+        contain_shared: contain_shared(&outside),
         our_host: outside.our_host.clone(),
         takes_result: outside.takes_result.clone(),
         wanted_here: outside.wanted_here.clone(),
@@ -585,6 +586,7 @@ fn attempt_request(seed: AttemptSeed, settings: &TreeSettings) -> AttemptRequest
         messages: seed.messages,
         environment: environment_of(seed.request.terms.isolation),
         grace: seed.request.clocks.grace,
+        fresh: seed.request.terms.isolation != Isolation::None,
     }
 }
 
@@ -692,6 +694,12 @@ fn contain(outside: &Outside) -> Rc<dyn Fn(RunId) -> LocalBoxFuture<'static, Pro
         }
         .boxed_local()
     })
+}
+
+/// What runs of a runtime share carries its mark, and no run's.
+fn contain_shared(outside: &Outside) -> Rc<dyn Fn(RuntimeId) -> LocalBoxFuture<'static, Proof>> {
+    let contain = outside.contain.clone();
+    Rc::new(move |runtime| contain(runtime.mark().clone(), CONTAIN_GRACE))
 }
 
 const CONTAIN_GRACE: Duration = Duration::from_secs(2);

@@ -82,6 +82,7 @@ pub mod transcript;
 pub mod unwritable;
 pub mod user_lines;
 pub mod utc_date;
+pub mod worker_pool;
 pub mod workspace_trust;
 pub mod worktree;
 pub mod worktree_commands;

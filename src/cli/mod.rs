@@ -25,6 +25,7 @@ pub use arguments::Cli;
 
 use arguments::{Command, StateArguments};
 use exit::Failure;
+use impresario_policies::worker_pool::PoolSettings;
 use std::process::ExitCode;
 
 impl Cli {
@@ -81,7 +82,8 @@ fn start_logging() {
 
 impl StateArguments {
     fn builder(&self) -> crate::RuntimeBuilder {
-        let builder = crate::Runtime::builder().own_process();
+        // A command ends with what it runs: nothing would come of waiting.
+        let builder = crate::Runtime::builder().own_process().pool(PoolSettings::NONE);
         match &self.state_directory {
             Some(directory) => builder.state_directory(directory),
             None => builder,

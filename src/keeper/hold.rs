@@ -142,6 +142,20 @@ impl Hold {
         }
     }
 
+    /// Whether nothing runs but the program and, in a namespace, its init. The program stands still while it is looked
+    /// at: what does not run cannot start anything, so what is not there is not on its way either.
+    pub fn is_program_alone(&self, within: Duration) -> bool {
+        let Some(program) = self.program.pid.map(|pid| pid.as_raw_nonzero().get()) else {
+            return false;
+        };
+        if self.exit.is_some() || pidfd_send_signal(&self.program.pidfd, Signal::STOP).is_err() {
+            return false;
+        }
+        let alone = tree::is_frozen(program, within) && tree::is_alone(program);
+        let _ = pidfd_send_signal(&self.program.pidfd, Signal::CONT);
+        alone
+    }
+
     /// Asks the program to end. One that was frozen is thawed, so that it hears it.
     pub fn ask(&self) {
         // It may have ended; that is what is wanted.

@@ -21,6 +21,8 @@ use std::time::{Duration, Instant};
 const REST_GRACE: Duration = Duration::from_millis(200);
 /// How long killing is tried. What survives this hangs in the kernel or belongs to another user.
 const KILLING_WITHIN: Duration = Duration::from_secs(5);
+/// How long a program may take to stand still while it is looked at.
+const LOOKING_WITHIN: Duration = Duration::from_secs(1);
 const SWEEPING_WITHIN: Duration = Duration::from_secs(1);
 /// Nobody waits longer than this for a program to end.
 const GRACE_MAX: Duration = Duration::from_secs(3_600);
@@ -198,8 +200,11 @@ impl Keep {
         loop {
             match self.channel.next::<Order>() {
                 Ok(Some(Order::Stop { grace_ms })) => self.stop(Duration::from_millis(grace_ms)),
+                Ok(Some(Order::Look)) => self.tell(&Report::Looked {
+                    alone: self.hold.is_program_alone(LOOKING_WITHIN),
+                }),
                 Ok(None) => break,
-                // There is no order but this one now. A runtime that cannot be understood is as good as gone.
+                // There is no order but these now. A runtime that cannot be understood is as good as gone.
                 Ok(Some(Order::Start { .. })) | Err(_) => is_gone = true,
             }
         }

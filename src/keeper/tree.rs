@@ -5,6 +5,7 @@ use rustix::process::{
 };
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
+use std::path::Path;
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
@@ -48,6 +49,37 @@ pub fn descendants() -> Descendants {
         }
     }
     found
+}
+
+/// Waits until every thread of a process stands still; false when the time is over or it is gone.
+pub fn is_frozen(pid: i32, within: Duration) -> bool {
+    let began = Instant::now();
+    while began.elapsed() <= within {
+        let Ok(threads) = fs::read_dir(format!("/proc/{pid}/task")) else {
+            return false;
+        };
+        let mut states = threads
+            .flatten()
+            .map(|thread| Stat::read(&thread.path().join("stat")).map(|stat| stat.is_frozen));
+        // A thread that ended between the two reads did not stand still: it is looked at again.
+        if states.all(|is_frozen| is_frozen == Some(true)) {
+            return true;
+        }
+        sleep(BETWEEN_LOOKS);
+    }
+    false
+}
+
+/// Whether nothing runs below this process but that one, and its parent where that is another: the init of a namespace.
+pub fn is_alone(pid: i32) -> bool {
+    let seen = descendants();
+    let Some(parent) = seen.get(&pid) else {
+        return false;
+    };
+    let others = seen.keys().filter(|other| **other != pid && *other != parent);
+    others
+        .into_iter()
+        .all(|other| Stat::of(*other).is_none_or(|stat| !stat.is_running))
 }
 
 /// Signals everything below this process once; returns how many took it.
@@ -130,19 +162,25 @@ fn children_by_parent(parent: i32) -> Vec<i32> {
 /// What `/proc/<pid>/stat` says that matters here.
 struct Stat {
     is_running: bool,
+    is_frozen: bool,
     parent: i32,
 }
 
 impl Stat {
     fn of(pid: i32) -> Option<Self> {
-        let stat = fs::read(format!("/proc/{pid}/stat")).ok()?;
+        Self::read(Path::new(&format!("/proc/{pid}/stat")))
+    }
+
+    fn read(file: &Path) -> Option<Self> {
+        let stat = fs::read(file).ok()?;
         let stat = String::from_utf8_lossy(&stat);
         // The name before it may hold anything.
         let (_, after_name) = stat.rsplit_once(')')?;
         let mut fields = after_name.split_whitespace();
-        let is_running = !matches!(fields.next()?, "Z" | "X");
+        let state = fields.next()?;
         Some(Self {
-            is_running,
+            is_running: !matches!(state, "Z" | "X"),
+            is_frozen: state == "T",
             parent: fields.next()?.parse().ok()?,
         })
     }

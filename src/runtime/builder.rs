@@ -28,7 +28,7 @@ use impresario_actors::models::ProviderModels;
 use impresario_actors::processes::{ContainmentSetting, RUN_MARKER, contain, find_keeper};
 use impresario_actors::program::ProgramThreads;
 use impresario_actors::runners::embedded::{EmbeddedParts, EmbeddedRunner, EmbeddedTool, RegisteredTool};
-use impresario_actors::runners::pi::{PiRunner, PiSettings};
+use impresario_actors::runners::pi::{PROMPTS_DIRECTORY, PiRunner, PiSettings};
 use impresario_actors::supervision::{
     Root, RootSettings, Stall, SupervisorSettings, Watchdog, WatchdogSettings, install_panic_hook,
 };
@@ -38,6 +38,8 @@ use impresario_policies::admission::AdmissionSettings;
 use impresario_policies::agents::AgentDefinition;
 use impresario_policies::domain::{RunId, SessionId};
 use impresario_policies::providers::has_any_key;
+use impresario_policies::settings::Configured;
+use impresario_policies::worker_pool::PoolSettings;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
@@ -93,6 +95,7 @@ pub struct RuntimeBuilder {
     pi: Option<PathBuf>,
     keeper: Option<PathBuf>,
     containment: ContainmentSetting,
+    pool: PoolSettings,
     admission: AdmissionSettings,
     restarts: SupervisorSettings,
     session: Arc<Mutex<Option<SessionId>>>,
@@ -120,6 +123,7 @@ impl Default for RuntimeBuilder {
             pi: None,
             keeper: None,
             containment: ContainmentSetting::default(),
+            pool: Configured::default().pool,
             admission: AdmissionSettings::default(),
             restarts: SupervisorSettings {
                 without_progress_max: Some(RESTARTS_WITHOUT_PROGRESS_MAX),
@@ -216,6 +220,12 @@ impl RuntimeBuilder {
     /// How strongly processes are held.
     pub fn containment(mut self, containment: ContainmentSetting) -> Self {
         self.containment = containment;
+        self
+    }
+
+    /// How many nested Pis are kept warm for later runs, and for how long; [`PoolSettings::NONE`] keeps none.
+    pub fn pool(mut self, pool: PoolSettings) -> Self {
+        self.pool = pool;
         self
     }
 
@@ -351,7 +361,9 @@ impl RuntimeBuilder {
             Ok(program) => program,
             Err(error) => return drop(ready.send(Err(StartError::Thread(error)))),
         };
-        let tree = grow(journal, self.outside(&directory, &program), tree_settings);
+        let outside = self.outside(&directory, &tree_settings.runtime, &program);
+        let runners = outside.runners.clone();
+        let tree = grow(journal, outside, tree_settings);
         let inside = Inside { ports: tree.ports };
         for text in notices {
             let _ = inside
@@ -382,10 +394,14 @@ impl RuntimeBuilder {
         let old = [
             directory.join("sessions"),
             directory.join("scratch"),
+            directory.join(PROMPTS_DIRECTORY),
             wishes(&directory),
         ];
         tokio::task::spawn_blocking(move || old.iter().for_each(|directory| forget_old_files(directory)));
         serve(root, inside, commands).await;
+        for runner in runners.values() {
+            runner.close().await;
+        }
         if let Some(chaos) = chaos {
             let record = chaos.end();
             tracing::info!(
@@ -402,7 +418,7 @@ impl RuntimeBuilder {
         }
     }
 
-    fn pi_settings(&self, directory: &Path) -> PiSettings {
+    fn pi_settings(&self, directory: &Path, runtime: &RuntimeId) -> PiSettings {
         PiSettings {
             pi: self.pi.clone(),
             keeper: self.keeper_found(),
@@ -410,6 +426,8 @@ impl RuntimeBuilder {
             support_directory: directory.to_path_buf(),
             environment: std::env::vars().collect(),
             pass_environment: Vec::new(),
+            pool: self.pool,
+            runtime: runtime.mark().clone(),
         }
     }
 
@@ -439,10 +457,10 @@ impl RuntimeBuilder {
         }
     }
 
-    fn outside(self, directory: &Path, program: &ProgramThreads) -> Outside {
+    fn outside(self, directory: &Path, runtime: &RuntimeId, program: &ProgramThreads) -> Outside {
         let engines = self.engine_settings();
         let indexes = cache_directory(self.state_directory.as_deref()).map(|cache| cache.join("search"));
-        let pi = self.pi_settings(directory);
+        let pi = self.pi_settings(directory, runtime);
         let model = Rc::new(ProgramModel::new(self.model, program.clone()));
         let mut parts = EmbeddedParts::new(model.clone(), program.clone());
         parts.tools = self.tools;

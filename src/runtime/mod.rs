@@ -65,6 +65,7 @@ pub use impresario_policies::domain::{
 pub use impresario_policies::group::{MemberProjection, MemberResult};
 pub use impresario_policies::parallel::{ParallelRefusal, WorkerResult};
 pub use impresario_policies::projection::MessageFate;
+pub use impresario_policies::worker_pool::PoolSettings;
 
 pub use impresario_actors::journal::{Pruned, Retention};
 pub use impresario_actors::messages::session::SkillOrder;

@@ -26,6 +26,7 @@ mod skills;
 mod system_prompt;
 mod tool_calls;
 mod typed_input;
+mod warm;
 mod what_is_said;
 mod what_people_see;
 mod worktrees;

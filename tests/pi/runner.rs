@@ -9,6 +9,7 @@ use impresario_actors::processes::ContainmentSetting;
 use impresario_actors::runners::pi::{PiRunner, PiSettings};
 use impresario_policies::attempt_ending::{describe_ending, read_ending};
 use impresario_policies::domain::{AttemptEnding, AttemptNumber, Proof, Replay, RunId};
+use impresario_policies::worker_pool::PoolSettings;
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
 use std::future::Future;
@@ -40,6 +41,22 @@ pub fn runner(pi: &Path, environment: BTreeMap<String, String>, state: &Path) ->
     })
 }
 
+/// The same, which keeps its Pis warm and marks them with this id.
+pub fn warm_runner(
+    pi: &Path,
+    environment: BTreeMap<String, String>,
+    state: &Path,
+    pool: PoolSettings,
+    runtime: &RunId,
+) -> PiRunner {
+    PiRunner::new(PiSettings {
+        environment,
+        pool,
+        runtime: runtime.clone(),
+        ..settings(pi, Path::new(KEEPER), state)
+    })
+}
+
 /// A runner whose processes are held by this program, with an environment in which nothing is found.
 pub fn runner_below(pi: &Path, keeper: &Path, state: &Path) -> PiRunner {
     PiRunner::new(settings(pi, keeper, state))
@@ -53,6 +70,8 @@ fn settings(pi: &Path, keeper: &Path, state: &Path) -> PiSettings {
         support_directory: state.join("support"),
         environment: BTreeMap::new(),
         pass_environment: Vec::new(),
+        pool: PoolSettings::NONE,
+        runtime: RunId::new(1, fastrand::u64(..)),
     }
 }
 
@@ -76,6 +95,7 @@ pub fn request(model: &str, workspace: &Path, state: &Path) -> AttemptRequest {
         messages: Vec::new(),
         environment: BTreeMap::new(),
         grace: GRACE,
+        fresh: false,
     }
 }
 

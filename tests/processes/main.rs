@@ -559,6 +559,65 @@ async fn killed_with_its_keeper_a_namespace_is_empty_at_once_and_a_keeper_leaves
 }
 
 #[tokio::test]
+async fn a_look_tells_a_program_that_is_alone_from_one_that_left_something_and_stops_neither() {
+    for (setting, method) in holds().await {
+        let scene = Scene::new();
+        let script = format!(
+            "echo ready; read -r _; setsid sleep {0} >/dev/null 2>&1 & echo left; read -r _; kill $!; wait; echo cleared; read -r _",
+            scene.nap
+        );
+        let (process, mut streams) = start_ready(scene.spec(setting, &script)).await;
+        let mut said = [0; 5];
+        assert!(process.is_alone().await, "there is the shell and nothing else");
+        streams
+            .stdin
+            .write_all(b"\n")
+            .await
+            .expect("it reads, so it runs on");
+        streams.stdout.read_exact(&mut said).await.expect("a line");
+        assert_eq!(&said, b"left\n");
+        assert!(
+            !process.is_alone().await,
+            "what left its session is below it all the same"
+        );
+        streams
+            .stdin
+            .write_all(b"\n")
+            .await
+            .expect("it reads, so it runs on");
+        let mut cleared = [0; 8];
+        streams.stdout.read_exact(&mut cleared).await.expect("a line");
+        assert!(process.is_alone().await, "what ended is not there any more");
+        assert_eq!(process.stop(SHORT).await, empty(method));
+        assert!(!process.is_alone().await, "nobody is left to look");
+        scene.assert_nothing_left();
+    }
+}
+
+#[tokio::test]
+async fn a_worker_ends_by_its_own_mark_and_no_other_of_its_runtime_with_it() {
+    let scene = Scene::new();
+    let worker = |number| ProcessSpec {
+        part: Part::Worker(number),
+        ..scene.spec(ContainmentSetting::Keeper, "echo ready; read -r _")
+    };
+    let (one, _one_streams) = start_ready(worker(1)).await;
+    let (two, _two_streams) = start_ready(worker(12)).await;
+    one.stop(SHORT).await;
+    let left: Vec<_> = marked_processes()
+        .into_iter()
+        .filter(|marked| marked.run == scene.run)
+        .map(|marked| marked.part)
+        .collect();
+    assert_eq!(left, [Part::Worker(12); 2], "the other and its keeper");
+    // Whoever contains their runtime ends all of them.
+    drop(two);
+    let proof = contain(scene.run.clone(), LONG, None).await;
+    assert_eq!(proof.processes_left, 0);
+    scene.assert_nothing_left();
+}
+
+#[tokio::test]
 async fn a_sweep_of_a_living_run_of_somebody_else_touches_nothing() {
     let scene = Scene::new();
     let (process, _streams) = start_ready(scene.spec(ContainmentSetting::Keeper, ORPHANS)).await;

@@ -48,6 +48,9 @@ pub struct AttemptRequest {
     pub environment: BTreeMap<String, String>,
     /// How long a process has between being asked to stop and being killed.
     pub grace: Duration,
+    /// Its process serves no other run, before or after.
+    #[serde(default)]
+    pub fresh: bool,
 }
 
 /// Where the nested session of a run is, in the directory for sessions.
@@ -238,4 +241,6 @@ pub trait SubAgentRunner {
     ) -> Result<Box<dyn AttemptHandle>, SpawnError>;
     /// Makes sure nothing of this run is left from an earlier life of the runtime, and says what was observed.
     async fn contain(&self, run: &RunId, grace: Duration) -> Proof;
+    /// Lets go of what is kept for later runs, and sees it gone. The runtime ends.
+    async fn close(&self) {}
 }

@@ -27,6 +27,11 @@ impl RuntimeId {
         self.0.as_str()
     }
 
+    /// The mark of what this runtime keeps for its runs together, where a run's own id stands elsewhere.
+    pub fn mark(&self) -> &RunId {
+        &self.0
+    }
+
     /// The id that has this text; none when no id has it.
     pub(super) fn from_text(text: String) -> Option<Self> {
         RunId::try_from(text).ok().map(Self)

@@ -4,7 +4,7 @@
 //! away half-way leaves nothing behind. A keeper that does not report within its time is killed, and what it held is
 //! found by the run's marker and by the keeper's session.
 
-use super::contained::{ExitFacts, GRACE_UNSAID, ORDERS_MAX, Running, Streams};
+use super::contained::{Asked, ExitFacts, GRACE_UNSAID, ORDERS_MAX, Running, Streams};
 use super::marks::{self, Sweep};
 use super::spec::{ProcessSpec, StartError};
 use super::wire::{self, Failure, Order, Program, ROLE_KEEP, Report};
@@ -12,6 +12,7 @@ use super::{KEEPER_MARKER, Mark, descriptors};
 use impresario_policies::attempt_ending::PROCESSES_MAX;
 use impresario_policies::domain::{Containment, Proof};
 use rustix::process::{PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
+use std::collections::VecDeque;
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::net::UnixStream as StdUnixStream;
@@ -54,6 +55,7 @@ pub(super) async fn start(spec: ProcessSpec) -> Result<(Running, Streams), Start
         method: Containment::Keeper,
         started: Some(started),
         exited: Some(exited),
+        looks: VecDeque::new(),
         processes: None,
         report: None,
     };
@@ -257,6 +259,8 @@ struct Attendant {
     method: Containment,
     started: Option<oneshot::Sender<Started>>,
     exited: Option<oneshot::Sender<ExitFacts>>,
+    /// Who waits for a look, in the order in which they asked.
+    looks: VecDeque<oneshot::Sender<bool>>,
     /// The keeper found so many processes, more than there may be.
     processes: Option<u32>,
     report: Option<Proof>,
@@ -267,7 +271,7 @@ impl Attendant {
         mut self,
         start: Order,
         streams: [OwnedFd; 3],
-        mut orders: mpsc::Receiver<Duration>,
+        mut orders: mpsc::Receiver<Asked>,
         ended: oneshot::Sender<Proof>,
     ) {
         match timeout(START_WITHIN, self.send_start(&start, streams)).await {
@@ -297,7 +301,7 @@ impl Attendant {
     }
 
     /// Until the keeper closes its end, which is the last thing it does.
-    async fn listen(&mut self, orders: &mut mpsc::Receiver<Duration>) {
+    async fn listen(&mut self, orders: &mut mpsc::Receiver<Asked>) {
         let mut owned = true;
         let mut stopping = false;
         let mut give_up_at = Instant::now() + START_WITHIN;
@@ -314,7 +318,14 @@ impl Attendant {
                 },
                 order = orders.recv(), if owned => {
                     owned = order.is_some();
-                    let grace = order.unwrap_or(GRACE_UNSAID);
+                    let grace = match order {
+                        Some(Asked::Look(reply)) => {
+                            self.order_look(reply).await;
+                            continue;
+                        }
+                        Some(Asked::Stop(grace)) => grace,
+                        None => GRACE_UNSAID,
+                    };
                     let give_up = Instant::now() + grace + KILLING_WITHIN;
                     give_up_at = if stopping { give_up_at.min(give_up) } else { give_up };
                     stopping = true;
@@ -352,6 +363,12 @@ impl Attendant {
                     });
                 }
             }
+            Ok(Report::Looked { alone }) => {
+                if let Some(asker) = self.looks.pop_front() {
+                    // The asker may have gone meanwhile.
+                    let _ = asker.send(alone);
+                }
+            }
             Ok(Report::Overrun { processes }) => self.processes = Some(processes),
             Ok(Report::Empty {
                 method,
@@ -370,10 +387,20 @@ impl Attendant {
         }
     }
 
+    async fn order_look(&mut self, reply: oneshot::Sender<bool>) {
+        self.looks.push_back(reply);
+        self.order(&Order::Look).await;
+    }
+
     async fn order_stop(&mut self, grace: Duration) {
-        let line = wire::line_of(&Order::Stop {
+        self.order(&Order::Stop {
             grace_ms: grace.as_millis() as u64,
-        });
+        })
+        .await;
+    }
+
+    async fn order(&mut self, order: &Order) {
+        let line = wire::line_of(order);
         // A frozen keeper fills the socket at worst; the time to give up runs. A dead one ends the reading.
         let _ = timeout(Duration::from_millis(100), self.socket.write_all(&line)).await;
     }

@@ -7,6 +7,7 @@ use impresario_policies::domain::{Containment, Proof};
 use std::time::Duration;
 use tokio::process::{ChildStderr, ChildStdin, ChildStdout};
 use tokio::sync::{mpsc, oneshot};
+use tokio::time::timeout;
 
 #[cfg(target_os = "linux")]
 use super::attendant as platform;
@@ -16,6 +17,9 @@ use super::process_group as platform;
 /// How long everything has between being asked to end and being killed when nobody said: after a drop, or when the
 /// runtime died.
 pub(super) const GRACE_UNSAID: Duration = Duration::from_secs(1);
+
+/// A look takes a millisecond; a keeper on a machine that swaps needs longer.
+const LOOKING_WITHIN: Duration = Duration::from_secs(3);
 
 /// More orders than this at once say the same thing.
 pub(super) const ORDERS_MAX: usize = 8;
@@ -46,10 +50,22 @@ pub struct Streams {
 pub(super) struct Running {
     pub pid: Option<i32>,
     pub containment: Containment,
-    pub orders: mpsc::Sender<Duration>,
+    pub orders: mpsc::Sender<Asked>,
     pub exited: oneshot::Receiver<ExitFacts>,
     pub ended: oneshot::Receiver<Proof>,
 }
+
+/// What the owner of a program asks of whoever attends to it. Nobody left to ask means: stop it.
+#[derive(Debug)]
+pub(super) enum Asked {
+    /// Stop it, with this grace.
+    Stop(Duration),
+    /// Say whether anything but the program itself is left.
+    Look(oneshot::Sender<bool>),
+}
+
+/// The end of a program, for whoever waits for it without owning it.
+pub type Ending = Shared<oneshot::Receiver<Proof>>;
 
 /// A program that runs below a keeper. Dropping it stops everything it started, without waiting.
 ///
@@ -58,9 +74,9 @@ pub(super) struct Running {
 pub struct ContainedProcess {
     pid: Option<i32>,
     containment: Containment,
-    orders: mpsc::Sender<Duration>,
+    orders: mpsc::Sender<Asked>,
     exited: Shared<oneshot::Receiver<ExitFacts>>,
-    ended: Shared<oneshot::Receiver<Proof>>,
+    ended: Ending,
 }
 
 impl ContainedProcess {
@@ -104,8 +120,24 @@ impl ContainedProcess {
     /// called again, also at the same time; the shortest grace counts.
     pub async fn stop(&self, grace: Duration) -> Proof {
         // A full or closed queue means that it is being stopped, or has ended, already.
-        let _ = self.orders.try_send(grace);
+        let _ = self.orders.try_send(Asked::Stop(grace));
         self.ended().await
+    }
+
+    /// Resolves with what was observed when nothing of it is left; with an error where nobody could look.
+    pub fn ending(&self) -> Ending {
+        self.ended.clone()
+    }
+
+    /// Whether there is nothing but the program itself below its keeper, which freezes it while it looks: so nothing
+    /// can be on its way into being. A keeper that does not answer, or cannot look, has not seen that.
+    pub async fn is_alone(&self) -> bool {
+        let (reply, alone) = oneshot::channel();
+        let asked = self.orders.try_send(Asked::Look(reply)).is_ok();
+        asked
+            && timeout(LOOKING_WITHIN, alone)
+                .await
+                .is_ok_and(|alone| alone.unwrap_or(false))
     }
 
     /// The tokio runtime went away under the attendant. Claiming nothing is the only true thing left.

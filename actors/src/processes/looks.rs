@@ -3,6 +3,7 @@
 //! A look reads every environment there is. After a crash thousands of runs want to know at once whether anything of
 //! them is left; each with looks of its own, they would take minutes.
 
+use super::Part;
 use super::marks::{Marked, marked_processes};
 use crate::shared_work::SharedWork;
 use impresario_policies::domain::RunId;
@@ -22,15 +23,15 @@ impl Looks {
         Self(SharedWork::new(look_for_all))
     }
 
-    /// Whether two looks in a row, both begun after this was called, found nothing with the mark of the run. One alone
+    /// Whether two looks in a row, both begun after this was called, found nothing with the mark of the run, or of this part of it. One alone
     /// may miss a process that was being forked.
-    pub(super) async fn find_nothing_of(&self, run: &RunId) -> bool {
+    pub(super) async fn find_nothing_of(&self, run: &RunId, part: Option<Part>) -> bool {
         for _ in 0..2 {
             let (asker, seen) = oneshot::channel();
             self.0.ask(asker);
             // A look that broke has seen nothing, and least of all an empty system.
             let Ok(seen) = seen.await else { return false };
-            if seen.iter().any(|marked| marked.run == *run) {
+            if seen.iter().any(|marked| marked.is_of(run, part)) {
                 return false;
             }
         }
@@ -52,7 +53,11 @@ mod tests {
     #[tokio::test]
     async fn nothing_is_left_of_a_run_when_two_looks_say_so() {
         let looks = Looks::new();
-        assert!(looks.find_nothing_of(&RunId::new(0, fastrand::u64(..))).await);
+        assert!(
+            looks
+                .find_nothing_of(&RunId::new(0, fastrand::u64(..)), None)
+                .await
+        );
         assert_eq!(looks.0.rounds(), 2);
     }
 }

@@ -47,6 +47,12 @@ pub struct Marked {
     pub is_keeper: bool,
 }
 
+impl Marked {
+    pub(super) fn is_of(&self, run: &RunId, part: Option<Part>) -> bool {
+        self.run == *run && part.is_none_or(|part| part == self.part)
+    }
+}
+
 #[derive(Debug, Clone)]
 pub struct Sweep {
     /// Processes with the mark of this run.
@@ -130,14 +136,7 @@ pub fn sweep_stale(is_run_alive: &dyn Fn(&RunId) -> bool, within: Duration) -> B
 /// before everything with the mark is killed. `last` is what the keeper of the run's last process reported, if that
 /// is known: nobody else can see ECHILD, and the proof claims only what somebody saw.
 pub async fn contain(run: RunId, grace: Duration, last: Option<Proof>) -> Proof {
-    let processes_left = match LOOKS.find_nothing_of(&run).await {
-        true => 0,
-        false => {
-            let contained = tokio::task::spawn_blocking(move || wait_and_sweep(run, grace)).await;
-            // A sweep that broke has seen nothing, and least of all an empty system.
-            contained.map_or(1, |report| report.processes_left)
-        }
-    };
+    let processes_left = contain_marked(run, None, grace).await;
     let (method, no_children) = last.map_or((Containment::Keeper, false), |proof| {
         (proof.method, proof.no_children)
     });
@@ -148,14 +147,33 @@ pub async fn contain(run: RunId, grace: Duration, last: Option<Proof>) -> Proof 
     }
 }
 
-fn wait_and_sweep(run: RunId, grace: Duration) -> SweepReport {
+/// The same for one part alone, whose keeper is known to nobody.
+pub async fn contain_part(run: RunId, part: Part, grace: Duration) -> Proof {
+    Proof {
+        method: Containment::Keeper,
+        no_children: false,
+        processes_left: contain_marked(run, Some(part), grace).await,
+    }
+}
+
+/// How many were left.
+async fn contain_marked(run: RunId, part: Option<Part>, grace: Duration) -> u32 {
+    if LOOKS.find_nothing_of(&run, part).await {
+        return 0;
+    }
+    let contained = tokio::task::spawn_blocking(move || wait_and_sweep(run, part, grace)).await;
+    // A sweep that broke has seen nothing, and least of all an empty system.
+    contained.map_or(1, |report| report.processes_left)
+}
+
+fn wait_and_sweep(run: RunId, part: Option<Part>, grace: Duration) -> SweepReport {
     let until = Instant::now() + grace;
-    while Instant::now() < until && marked_processes().iter().any(|marked| marked.run == run) {
+    while Instant::now() < until && marked_processes().iter().any(|marked| marked.is_of(&run, part)) {
         std::thread::sleep(BETWEEN_LOOKS);
     }
     let whole = Sweep {
         run,
-        part: None,
+        part,
         session: None,
     };
     sweep(&whole, CONTAINING_WITHIN)
@@ -206,8 +224,7 @@ impl Candidate {
 
     fn belongs_to(self, sweep: &Sweep) -> bool {
         let in_session = sweep.session.is_some() && self.session() == sweep.session;
-        let is_meant =
-            |marked: Marked| marked.run == sweep.run && sweep.part.is_none_or(|part| part == marked.part);
+        let is_meant = |marked: Marked| marked.is_of(&sweep.run, sweep.part);
         (in_session && self.is_running()) || self.mark().is_some_and(is_meant)
     }
 

@@ -31,7 +31,7 @@ mod process_group;
 #[cfg(target_os = "linux")]
 pub mod wire;
 
-pub use contained::{ContainedProcess, ExitFacts, Streams};
+pub use contained::{ContainedProcess, Ending, ExitFacts, Streams};
 pub use find::find_keeper;
 pub use mark::{Mark, Part};
 pub use spec::{ContainmentSetting, ProcessSpec, StartError};
@@ -39,10 +39,11 @@ pub(crate) use stderr_tail::StderrTail;
 
 #[cfg(target_os = "linux")]
 pub use marks::{
-    KEEPER_MARKER, Marked, RUN_MARKER, Sweep, SweepReport, contain, marked_processes, sweep, sweep_stale,
+    KEEPER_MARKER, Marked, RUN_MARKER, Sweep, SweepReport, contain, contain_part, marked_processes, sweep,
+    sweep_stale,
 };
 #[cfg(not(target_os = "linux"))]
-pub use process_group::{RUN_MARKER, SweepReport, contain, sweep_stale};
+pub use process_group::{RUN_MARKER, SweepReport, contain, contain_part, sweep_stale};
 
 #[cfg(not(unix))]
 compile_error!(

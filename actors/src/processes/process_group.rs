@@ -4,7 +4,7 @@
 //! when this process is killed nobody stops the group. The proof never claims that there is no child left.
 //! Compiled and tested on Linux; not proven on any other system.
 
-use super::contained::{ExitFacts, GRACE_UNSAID, ORDERS_MAX, Running, Streams};
+use super::contained::{Asked, ExitFacts, GRACE_UNSAID, ORDERS_MAX, Running, Streams};
 use super::spec::{ContainmentSetting, ProcessSpec, StartError};
 #[cfg(not(target_os = "linux"))]
 use impresario_policies::domain::RunId;
@@ -52,6 +52,12 @@ pub async fn contain(_run: RunId, _grace: Duration, _last: Option<Proof>) -> Pro
         no_children: false,
         processes_left: 0,
     }
+}
+
+/// The same for one part.
+#[cfg(not(target_os = "linux"))]
+pub async fn contain_part(run: RunId, _part: super::Part, grace: Duration) -> Proof {
+    contain(run, grace, None).await
 }
 
 /// Starts a program as the leader of a process group of its own.
@@ -131,7 +137,7 @@ struct Group {
 impl Group {
     async fn attend(
         mut self,
-        mut orders: mpsc::Receiver<Duration>,
+        mut orders: mpsc::Receiver<Asked>,
         exited: oneshot::Sender<ExitFacts>,
     ) -> Proof {
         let mut exited = Some(exited);
@@ -147,8 +153,14 @@ impl Group {
                 }
                 order = orders.recv(), if owned => {
                     owned = order.is_some();
+                    let grace = match order {
+                        // Dropping the question says that nobody can look here.
+                        Some(Asked::Look(_)) => continue,
+                        Some(Asked::Stop(grace)) => grace,
+                        None => GRACE_UNSAID,
+                    };
                     self.signal(Signal::TERM);
-                    let asked = Instant::now() + order.unwrap_or(GRACE_UNSAID);
+                    let asked = Instant::now() + grace;
                     kill_at = Some(kill_at.map_or(asked, |earlier| earlier.min(asked)));
                 }
                 () = sleep_until(kill_at.unwrap_or_else(Instant::now)), if kill_at.is_some() => {
@@ -218,7 +230,7 @@ mod tests {
 
         running
             .orders
-            .try_send(Duration::from_millis(30))
+            .try_send(Asked::Stop(Duration::from_millis(30)))
             .expect("an order");
 
         let proof = running.ended.await.expect("a proof");

@@ -43,6 +43,8 @@ pub enum Order {
         /// So many processes it may have at a time.
         processes_max: u32,
     },
+    /// Say whether anything but the program is left. It goes on to serve another run if not.
+    Look,
     /// End it: ask, wait this long, kill. A second one may shorten the wait.
     Stop { grace_ms: u64 },
 }
@@ -66,6 +68,11 @@ pub enum Report {
         /// The system's error number.
         errno: i32,
         note: Option<String>,
+    },
+    /// What was asked with [`Order::Look`].
+    Looked {
+        /// There is nothing but the program, which was frozen meanwhile.
+        alone: bool,
     },
     /// There are more processes than there may be. All of them are being killed.
     Overrun { processes: u32 },

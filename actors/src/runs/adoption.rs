@@ -1,13 +1,14 @@
 //! What an earlier life left behind: which runs are gone on with here, and which are parked.
 
 use super::{ASK, Adoption, Live, Runs, RunsPorts, RunsTools};
-use crate::journal::{RunFilter, RunProgress, RunSummary, RuntimeId};
+use crate::journal::{ClaimableRun, RunFilter, RunProgress, RunSummary, RuntimeId};
 use crate::messages::journal::{ClaimRun, ReadClaimable, ReadRuns};
 use crate::messages::run::AdoptDue;
 use crate::supervision::{Answer, Context, Handles, Port};
 use futures_util::stream::{self, StreamExt};
 use impresario_policies::adoption::{AdoptionDecision, AdoptionFacts, decide_adoption};
 use impresario_policies::domain::{GroupId, Origin, Reason, RunId};
+use std::collections::BTreeSet;
 use tokio::sync::oneshot;
 
 /// So many runs of dead runtimes are looked after together: they share looks at the system and writes to the disk.
@@ -49,14 +50,30 @@ async fn find_runs_to_adopt(ports: RunsPorts, tools: RunsTools) -> Result<Vec<Ad
     let orphans = orphans
         .map_err(|error| error.to_string())?
         .map_err(|error| error.to_string())?;
+    let held = still_held(&orphans, &tools).await;
     let takeovers = orphans
         .into_iter()
+        .filter(|orphan| !held.contains(&orphan.run.owner))
         .map(|orphan| take_over(orphan.run, &ports, &tools));
     let mut takeovers = stream::iter(takeovers).buffered(TAKEOVERS_AT_ONCE);
     while let Some(taken) = takeovers.next().await {
         adopted.extend(taken?);
     }
     Ok(adopted)
+}
+
+/// The dead runtimes whose workers are not gone. Any of their runs may have been served by one, so all are left alone.
+async fn still_held(orphans: &[ClaimableRun], tools: &RunsTools) -> BTreeSet<RuntimeId> {
+    let owners: BTreeSet<&RuntimeId> = orphans.iter().map(|orphan| &orphan.run.owner).collect();
+    let mut held = BTreeSet::new();
+    for owner in owners {
+        let proof = (tools.contain_shared)(owner.clone()).await;
+        if proof.processes_left > 0 {
+            tracing::warn!(runtime.id = %owner, ?proof, "runs left alone: the workers of their runtime are not gone");
+            held.insert(owner.clone());
+        }
+    }
+    held
 }
 
 /// None for a run that is left alone.

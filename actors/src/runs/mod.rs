@@ -105,6 +105,8 @@ pub struct RunsTools {
     pub check: Check,
     /// Observes that nothing is left of a run whose runtime died.
     pub contain: Rc<dyn Fn(RunId) -> LocalBoxFuture<'static, Proof>>,
+    /// Observes that nothing is left of what the runs of a dead runtime shared.
+    pub contain_shared: Rc<dyn Fn(RuntimeId) -> LocalBoxFuture<'static, Proof>>,
     /// The kind of host we have, and the session it has open now.
     pub our_host: Rc<dyn Fn() -> (String, Option<SessionId>)>,
     /// Whether the open session takes the result of this run of another session.

@@ -243,7 +243,8 @@ pub enum Containment {
 pub struct Proof {
     /// How the processes were held.
     pub method: Containment,
-    /// The keeper saw ECHILD: no child of any kind is left below it. True when no process was started.
+    /// The keeper saw that no child of any kind is left below it (ECHILD), or, where the sub-agent's process goes on to
+    /// serve another run, nothing but that process, which it froze. True when no process was started.
     pub no_children: bool,
     /// How many processes carrying the run's marker a sweep found after the stop.
     pub processes_left: u32,

@@ -139,7 +139,7 @@ const CEILING: Kind = Kind::TierInts {
 };
 
 /// The sections, each an object.
-pub const SECTIONS: [&str; 14] = [
+pub const SECTIONS: [&str; 15] = [
     "admission",
     "agents",
     "budget",
@@ -154,6 +154,7 @@ pub const SECTIONS: [&str; 14] = [
     "traceObservability",
     "promptInjection",
     "retrieval",
+    "pool",
 ];
 
 use Kind::{AnyText, Flag, PathInside, Program, Text, Texts, TextsOnce, TierTexts, ToolInts, Word};
@@ -161,7 +162,7 @@ use Trust::{Free, Limit, Outside};
 
 /// Every key, in order. Up to `promptInjection.enabled` they are the peer's too.
 #[rustfmt::skip]
-pub const KEYS: [Key; 85] = [
+pub const KEYS: [Key; 89] = [
     key("defaultProvider", Text, r#""openrouter""#, Outside, "whose models bare names are")
         .note("until it is set, models are called as Pi calls them, provider/id"),
     key("routingModel", Text, r#""anthropic/claude-3-5-haiku""#, Outside, "the model that writes and judges briefs")
@@ -266,6 +267,14 @@ pub const KEYS: [Key; 85] = [
     key("parallelSubagents.totalTimeoutMs", int(1_000, 3_600_000), "600000", Limit, "time for all sub-tasks together")
         .note("by `impresario parallel`"),
     key("traceObservability.trendWindow", int(2, 50), "5", Free, "so many runs make a trend"),
+    key("pool.idleMax", int(0, 64), "4", Limit, "so many nested Pis are kept warm for later runs; 0 for none")
+        .note("in Pi"),
+    key("pool.idleMs", int(1_000, 3_600_000), "120000", Limit, "so long each waits for a run")
+        .note("in Pi"),
+    key("pool.maxRuns", int(1, 10_000), "50", Limit, "so many runs each serves")
+        .note("in Pi"),
+    key("pool.maxMegabytes", int(50, 64_000), "300", Limit, "a larger one is not kept")
+        .note("in Pi"),
 ];
 
 /// The fields of `agents.<name>`, in order; most of them are the peer's too. Nothing is their default: what the agent

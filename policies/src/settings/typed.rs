@@ -12,6 +12,7 @@ use crate::domain::{
 use crate::model_mapping::map_model;
 use crate::parallel::ParallelSettings;
 use crate::trace_report::ReportSettings;
+use crate::worker_pool::PoolSettings;
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
@@ -25,6 +26,8 @@ pub struct Configured {
     /// Sub-tasks side by side.
     pub parallel: ParallelSettings,
     pub parallel_total_timeout: Duration,
+    /// Nested Pis that are kept warm.
+    pub pool: PoolSettings,
     /// Where traces are looked for.
     pub trace_directory: String,
     /// Traces are classified and reported.
@@ -174,6 +177,12 @@ impl Reader<'_> {
                 call_output_units_max: None,
             },
             parallel_total_timeout: self.time("parallelSubagents.totalTimeoutMs"),
+            pool: PoolSettings {
+                idle_max: self.count("pool.idleMax"),
+                idle: self.time("pool.idleMs"),
+                runs_max: self.count("pool.maxRuns") as u32,
+                resident_bytes_max: self.number("pool.maxMegabytes") as u64 * 1_000_000,
+            },
             trace_directory: self.text("executionTrace.traceDirectory"),
             observed: self.flag("traceObservability.enabled"),
             report: ReportSettings {

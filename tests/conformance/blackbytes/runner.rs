@@ -163,6 +163,7 @@ pub fn nested_argv(case: &Case) -> Answer {
         messages: Vec::new(),
         environment: Default::default(),
         grace: Duration::from_secs(1),
+        fresh: false,
     };
     let files = AttemptFiles {
         system_prompt: (!system_prompt.is_empty()).then(|| "/s/system-prompt.md".into()),

@@ -211,6 +211,7 @@ impl Stage {
             messages: Vec::new(),
             environment: BTreeMap::new(),
             grace: Duration::from_millis(50),
+            fresh: false,
         }
     }
 

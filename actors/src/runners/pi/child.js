@@ -2,8 +2,11 @@
 import * as pi from "@earendil-works/pi-coding-agent";
 
 /** The user's login stays, the user's retries do not: retries are a decision of the runtime's. */
+const WITHOUT_RETRIES = Symbol.for("impresario.withoutRetries");
 function withoutRetries(settings) {
-  if (!settings) return;
+  // A process that serves several runs loads this once for each.
+  if (!settings || settings[WITHOUT_RETRIES]) return;
+  settings[WITHOUT_RETRIES] = true;
   const own = settings.getRetrySettings;
   const providers = settings.getProviderRetrySettings;
   settings.getRetryEnabled = () => false;
@@ -35,7 +38,9 @@ export default function impresarioChild(api) {
     const model = ctx.model ? `${ctx.model.provider}/${ctx.model.id}` : "";
     const bytes = Buffer.byteLength(JSON.stringify(event.payload) ?? "");
     const allowed = await ctx.ui.input("impresario:model_call", JSON.stringify({ model, bytes }));
-    if (allowed !== "go") ctx.abort();
+    if (allowed !== "go" && !allowed?.startsWith("go ")) ctx.abort();
+    // Where the process serves several runs: the mark of this one, for everything that is started from here on.
+    else if (allowed !== "go") Object.assign(process.env, JSON.parse(allowed.slice(3)));
     return undefined;
   });
 

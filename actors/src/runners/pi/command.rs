@@ -71,6 +71,13 @@ pub fn arguments(version: PiVersion, request: &AttemptRequest, files: &AttemptFi
     let mut arguments = Arguments::default();
     arguments.pair("--mode", "rpc");
     arguments.pair("--session", path(&request.session_file));
+    arguments.0.extend(kept_arguments(version, request, files));
+    arguments.0
+}
+
+/// Those of them that hold for as long as Pi runs, whichever session it is in.
+pub fn kept_arguments(version: PiVersion, request: &AttemptRequest, files: &AttemptFiles) -> Vec<String> {
+    let mut arguments = Arguments::default();
     arguments.pair("--model", request.model.clone());
     let tools = tool_names(&request.tools);
     if tools.is_empty() {
@@ -170,6 +177,7 @@ mod tests {
             messages: Vec::new(),
             environment: Default::default(),
             grace: Duration::from_secs(1),
+            fresh: false,
         }
     }
 

@@ -5,18 +5,21 @@
 
 use super::calls::Calls;
 use super::gate::{self, Answered, Question};
+use super::pool::{History, Worker, WorkerPool};
 use super::reader::{Dialog, EventReader, Response, Seen};
 use super::told::{Messages, MessagesBefore};
-use super::wire::Command;
+use super::wire::{Command, call_allowed};
 use crate::gateways::{EndFacts, Overrun, RunnerEvent, RunnerEvents, ToolGate};
 use crate::processes::StderrTail;
-use crate::processes::{ContainedProcess, ExitFacts, Streams};
+use crate::processes::{ContainedProcess, ExitFacts, RUN_MARKER, Streams};
 use futures_util::future::LocalBoxFuture;
 use futures_util::stream::FuturesUnordered;
 use futures_util::{FutureExt, StreamExt};
-use impresario_policies::domain::{Proof, RunMessage};
+use impresario_policies::attempt_ending::read_ending;
+use impresario_policies::domain::{AttemptEnding, Proof, RunId, RunMessage};
 use impresario_policies::run_messages::told;
 use impresario_policies::tool_call::CALLS_IN_A_REPLY_MAX;
+use impresario_policies::worker_pool::PoolDecision;
 use std::collections::{BTreeMap, VecDeque};
 use std::rc::Rc;
 use std::time::Duration;
@@ -58,9 +61,18 @@ pub(super) enum Order {
     Stop(Duration, oneshot::Sender<Proof>),
 }
 
+/// Whose worker a process is that may serve another run after this one.
+pub(super) struct Employment {
+    pub pool: WorkerPool,
+    pub history: History,
+    pub run: RunId,
+}
+
 /// What a driver works with.
 pub(super) struct Assignment {
-    pub process: ContainedProcess,
+    pub process: Rc<ContainedProcess>,
+    /// None for a process that serves this run only.
+    pub employment: Option<Employment>,
     pub streams: Streams,
     pub prompt: String,
     /// What the run was told before, and where that stands.
@@ -84,6 +96,8 @@ enum Phase {
     Aborting {
         until: Instant,
     },
+    /// The run is over; whether anything but Pi itself is left is being looked at.
+    Looking,
     Leaving {
         until: Instant,
     },
@@ -99,6 +113,7 @@ enum Wake {
     Order(Option<Order>),
     Gone(Proof),
     Exited(ExitFacts),
+    Looked(bool),
     Due,
     Taken(Result<(), ()>),
     Answered(Answered),
@@ -114,7 +129,12 @@ pub(super) async fn drive(assignment: Assignment) {
 }
 
 struct Driver {
-    process: Rc<ContainedProcess>,
+    /// None once it belongs to the pool again.
+    process: Option<Rc<ContainedProcess>>,
+    employment: Option<Employment>,
+    /// What lets a call of the model begin.
+    go: Rc<str>,
+    look: Option<LocalBoxFuture<'static, bool>>,
     stdin: Option<ChildStdin>,
     stdout: Option<ChildStdout>,
     stderr: Option<ChildStderr>,
@@ -155,15 +175,20 @@ struct Driver {
 
 impl Driver {
     fn new(assignment: Assignment) -> Self {
-        let process = Rc::new(assignment.process);
+        let process = assignment.process;
         let watched = process.clone();
+        let mark = assignment.employment.as_ref();
+        let go = call_allowed(mark.map(|employment| (RUN_MARKER, employment.run.as_str())));
         let prompt = Command::Prompt {
             id: PROMPT_ID,
             message: &assignment.prompt,
         };
         Self {
             exited: Some(Box::pin(async move { watched.exited().await })),
-            process,
+            process: Some(process),
+            employment: assignment.employment,
+            go: go.into(),
+            look: None,
             stdin: Some(assignment.streams.stdin),
             stdout: Some(assignment.streams.stdout),
             stderr: Some(assignment.streams.stderr),
@@ -208,6 +233,7 @@ impl Driver {
                 Wake::Order(Some(order)) => self.obey(order),
                 Wake::Gone(proof) => self.gone(proof),
                 Wake::Exited(exit) => self.left(exit),
+                Wake::Looked(is_alone) => self.looked(is_alone),
                 Wake::Due => self.due(),
                 Wake::Taken(Ok(())) => {}
                 Wake::Taken(Err(())) => return self.nobody_listens().await,
@@ -230,6 +256,7 @@ impl Driver {
             Phase::Working
             | Phase::Settling { .. }
             | Phase::Aborting { .. }
+            | Phase::Looking
             | Phase::Leaving { .. }
             | Phase::Stopping => false,
         }
@@ -260,13 +287,14 @@ impl Driver {
             bytes = read_some(&mut self.stdout, &mut self.chunk), if reads => Wake::Heard(bytes),
             bytes = read_some(&mut self.stderr, &mut self.complaint) => Wake::Complained(bytes),
             exit = ready(&mut self.exited) => Wake::Exited(exit),
+            is_alone = ready(&mut self.look) => Wake::Looked(is_alone),
             () = sleep_until(due.unwrap_or_else(Instant::now)), if due.is_some() => Wake::Due,
         }
     }
 
     fn deadline(&self) -> Option<Instant> {
         match self.phase {
-            Phase::Working | Phase::Stopping => None,
+            Phase::Working | Phase::Looking | Phase::Stopping => None,
             Phase::Settling { until, again } => Some(again.unwrap_or(until)),
             Phase::Aborting { until } | Phase::Leaving { until } | Phase::Draining { until } => Some(until),
         }
@@ -307,6 +335,7 @@ impl Driver {
             Phase::Working => self.stop_within(self.grace),
             Phase::Settling { .. }
             | Phase::Aborting { .. }
+            | Phase::Looking
             | Phase::Leaving { .. }
             | Phase::Stopping
             | Phase::Draining { .. } => {}
@@ -327,7 +356,7 @@ impl Driver {
             } if Instant::now() < until => self.probe(until),
             Phase::Settling { .. } => self.let_go(),
             Phase::Aborting { .. } | Phase::Leaving { .. } => self.stop_within(self.grace),
-            Phase::Working | Phase::Stopping | Phase::Draining { .. } => {}
+            Phase::Working | Phase::Looking | Phase::Stopping | Phase::Draining { .. } => {}
         }
     }
 
@@ -339,6 +368,10 @@ impl Driver {
 
     fn gone(&mut self, proof: Proof) {
         self.stop = None;
+        self.look = None;
+        if let Some(employment) = self.employment.take() {
+            employment.pool.served(&employment.run);
+        }
         for asker in self.asked_for_proof.drain(..) {
             // The asker may have gone meanwhile.
             let _ = asker.send(proof.clone());
@@ -513,7 +546,7 @@ impl Driver {
             | Question::Notice => {}
         }
         let stopping = self.stop_ordered || self.calls_too_many.is_some();
-        let answer = gate::answer(dialog, question, stopping, self.gate.clone());
+        let answer = gate::answer(dialog, question, stopping, self.go.clone(), self.gate.clone());
         self.questions.push(Box::pin(answer));
     }
 
@@ -527,28 +560,88 @@ impl Driver {
 
     // ---- what follows
 
-    /// The run is over: Pi leaves by itself when its stdin ends.
+    /// The run is over. A worker may have others to serve.
     fn let_go(&mut self) {
         if matches!(
             self.phase,
-            Phase::Leaving { .. } | Phase::Stopping | Phase::Draining { .. }
+            Phase::Looking | Phase::Leaving { .. } | Phase::Stopping | Phase::Draining { .. }
         ) {
             return;
         }
-        self.stdin = None;
         self.reader.settle();
+        let Some(process) = self.process.clone().filter(|_| self.employment.is_some()) else {
+            return self.leave();
+        };
+        self.look = Some(Box::pin(async move { process.is_alone().await }));
+        self.phase = Phase::Looking;
+    }
+
+    /// Pi leaves by itself when its stdin ends.
+    fn leave(&mut self) {
+        self.stdin = None;
         self.phase = Phase::Leaving {
             until: Instant::now() + LEAVING,
         };
+    }
+
+    fn looked(&mut self, is_alone: bool) {
+        self.look = None;
+        if self.phase != Phase::Looking {
+            return;
+        }
+        match self.give_back(is_alone) {
+            Some(proof) => self.gone(proof),
+            None => self.leave(),
+        }
+    }
+
+    /// Gives a worker back that is fit for another run. What was seen of it is the proof of this one: nothing is left
+    /// that the run started.
+    fn give_back(&mut self, is_alone: bool) -> Option<Proof> {
+        let (employment, process) = (self.employment.as_ref()?, self.process.clone()?);
+        let decision = employment
+            .pool
+            .decide(&employment.history, &process, self.ended_cleanly(), is_alone);
+        if decision != PoolDecision::Keep {
+            return None;
+        }
+        let streams = Streams {
+            stdin: self.stdin.take()?,
+            stdout: self.stdout.take()?,
+            stderr: self.stderr.take()?,
+        };
+        let proof = Proof {
+            method: process.containment(),
+            no_children: true,
+            processes_left: 0,
+        };
+        // Nothing of this driver keeps the process alive from here on.
+        (self.process, self.exited) = (None, None);
+        employment.pool.keep(Worker {
+            process,
+            streams,
+            history: employment.history.clone(),
+        });
+        Some(proof)
+    }
+
+    /// The answer is there, nobody stopped anything, and nothing is on its way in either direction.
+    fn ended_cleanly(&self) -> bool {
+        let is_open = self.stdin.is_some() && self.stdout.is_some() && self.stderr.is_some();
+        let is_silent = self.unsaid.is_empty() && self.questions.is_empty() && self.messages.is_all_told();
+        let is_free = !self.stop_ordered && self.over_budget.is_none() && self.exit.is_none();
+        is_open && is_silent && is_free && read_ending(&self.reader.facts()) == AttemptEnding::Answered
     }
 
     fn stop_within(&mut self, grace: Duration) {
         if self.proof.is_some() {
             return;
         }
+        let Some(process) = self.process.clone() else {
+            return;
+        };
         self.killed_by_us |= self.exit.is_none();
         // Asked again, the process takes the shorter grace.
-        let process = self.process.clone();
         self.stop = Some(Box::pin(async move { process.stop(grace).await }));
         self.phase = Phase::Stopping;
     }
@@ -631,8 +724,8 @@ impl Driver {
     async fn nobody_listens(mut self) {
         self.note_stop_ordered();
         self.waiting.clear();
-        if self.proof.is_none() {
-            let proof = self.process.stop(self.grace).await;
+        if let (None, Some(process)) = (&self.proof, &self.process) {
+            let proof = process.stop(self.grace).await;
             self.gone(proof);
         }
         while let Some(order) = self.orders.recv().await {

@@ -93,7 +93,7 @@ fn part_of(text: &str, place: &[&str]) -> String {
     part.to_string()
 }
 
-fn agent_directory(ours: &BTreeMap<String, String>) -> Option<PathBuf> {
+pub(super) fn agent_directory(ours: &BTreeMap<String, String>) -> Option<PathBuf> {
     let home = ours.get("HOME").map(PathBuf::from);
     match ours.get("PI_CODING_AGENT_DIR").map(String::as_str) {
         Some("~") => home,

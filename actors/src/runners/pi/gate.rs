@@ -19,8 +19,7 @@ const OWN_TOOL: &str = "impresario:tool";
 const WHY_NOT: &str = "impresario:why_not";
 const STOPPING: &str = "the run is being stopped";
 const MODEL_CALL: &str = "impresario:model_call";
-/// What the child extension is told of a call of the model; anything else is a no.
-const CALL_ALLOWED: &str = "go";
+/// What the child extension is told of a call of the model that may not be made.
 const CALL_REFUSED: &str = "stop";
 /// Pi has limits of its own for replies, and a reply is reckoned with less anyway.
 const REPLY_TOKENS_MAX: u64 = 64_000;
@@ -71,11 +70,12 @@ pub(super) fn read(dialog: &Dialog) -> Question {
     }
 }
 
-/// Answers one dialog. `stopping` refuses whatever would begin.
+/// Answers one dialog. `stopping` refuses whatever would begin; `go` is what lets a call of the model begin.
 pub(super) async fn answer(
     dialog: Dialog,
     question: Question,
     stopping: bool,
+    go: Rc<str>,
     gate: Rc<dyn ToolGate>,
 ) -> Answered {
     match question {
@@ -95,7 +95,7 @@ pub(super) async fn answer(
             let why = asked.and_then(|asked| forbids(&asked, &*gate));
             value(&dialog, why.as_deref().unwrap_or(STOPPING))
         }
-        Question::Call(Some(asked)) if !stopping => may_call(&dialog, asked, gate).await,
+        Question::Call(Some(asked)) if !stopping => may_call(&dialog, asked, &go, gate).await,
         Question::Call(_) => value(&dialog, CALL_REFUSED),
         Question::Result(Some(asked)) => review(&dialog, asked, gate).await,
         Question::OwnTool if !stopping => {
@@ -123,14 +123,14 @@ fn value(dialog: &Dialog, text: &str) -> Answered {
     })
 }
 
-async fn may_call(dialog: &Dialog, asked: ModelCallAsked, gate: Rc<dyn ToolGate>) -> Answered {
+async fn may_call(dialog: &Dialog, asked: ModelCallAsked, go: &str, gate: Rc<dyn ToolGate>) -> Answered {
     let asked = CallAsked {
         model: asked.model,
         bytes: asked.bytes,
         tokens_max: REPLY_TOKENS_MAX,
     };
     match gate.calling(asked).await {
-        Ok(()) => value(dialog, CALL_ALLOWED),
+        Ok(()) => value(dialog, go),
         Err(why) => Answered {
             over_budget: Some(why),
             ..value(dialog, CALL_REFUSED)

@@ -3,6 +3,7 @@
 //! `pi --mode rpc` runs in a keeper, with the tools of the agent and nothing else, on a session file of its run, with
 //! the user's own login but not the user's retries (`child.js` says how). Its events are read as they come, and how
 //! it ended is read from them. Pi 0.74 and later; what differs between versions is in `command` and in `driver`.
+//! Where that is wished, a Pi serves several runs, one after the other ([`pool`]).
 
 mod calls;
 pub mod command;
@@ -10,8 +11,10 @@ mod driver;
 mod environment;
 mod gate;
 pub mod installation;
+mod launch;
 pub mod lines;
 pub mod models;
+mod pool;
 pub mod reader;
 mod session;
 mod summary;
@@ -21,15 +24,21 @@ pub mod wire;
 use crate::gateways::{
     AttemptHandle, AttemptRequest, Login, RunnerEvents, SpawnError, SubAgentRunner, ToolGate,
 };
-use crate::processes::{ContainedProcess, ContainmentSetting, Part, ProcessSpec, StartError, contain};
+use crate::processes::{
+    ContainedProcess, ContainmentSetting, Part, ProcessSpec, StartError, Streams, contain,
+};
 use async_trait::async_trait;
 use command::{AttemptFiles, PiVersion};
-use driver::{Assignment, Order};
+use driver::{Assignment, Employment, Order};
 pub use environment::INSIDE_MARK;
 use impresario_policies::child_environment::ChildEnvironmentSettings;
 use impresario_policies::domain::{Containment, PromptMode, Proof, Reason, ReasonCode, RunId, RunMessage};
+use impresario_policies::worker_pool::PoolSettings;
 use installation::{Asking, Installation, PiCommand};
+use launch::{Launch, files_read};
+use pool::{History, Worker, WorkerPool};
 use session::prepare_session;
+use sha2::{Digest, Sha256};
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::fs;
@@ -63,13 +72,21 @@ pub struct PiSettings {
     pub environment: BTreeMap<String, String>,
     /// Names of further variables that are passed.
     pub pass_environment: Vec<String>,
+    /// The nested Pis that are kept warm.
+    pub pool: PoolSettings,
+    /// The runtime's id, with which those are marked.
+    pub runtime: RunId,
 }
+
+/// Where system prompts lie that workers are started with, below the directory that stays between runs.
+pub const PROMPTS_DIRECTORY: &str = "prompts";
 
 /// Runs sub-agents as nested Pis.
 pub struct PiRunner {
     settings: PiSettings,
     /// The Pi that was looked at last. Looked at again when its file has changed.
     known: RefCell<Option<(LookedAt, Installation)>>,
+    pool: WorkerPool,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -78,10 +95,33 @@ struct LookedAt {
     file: Option<(u64, i64, u64)>,
 }
 
+impl LookedAt {
+    fn at(command: PiCommand) -> Self {
+        Self {
+            file: identity(&command),
+            command,
+        }
+    }
+
+    /// The file is the one that was looked at.
+    fn is_current(&self) -> bool {
+        identity(&self.command) == self.file
+    }
+}
+
+/// A nested Pi that is about to serve a run.
+struct Served {
+    process: Rc<ContainedProcess>,
+    streams: Streams,
+    /// None for one that serves this run only.
+    history: Option<History>,
+}
+
 impl PiRunner {
     /// A runner; nothing is looked for before the first attempt.
     pub fn new(settings: PiSettings) -> Self {
         Self {
+            pool: WorkerPool::new(settings.pool, settings.runtime.clone()),
             settings,
             known: RefCell::new(None),
         }
@@ -90,10 +130,7 @@ impl PiRunner {
     /// The Pi that is run for this request.
     async fn installation(&self, request: &AttemptRequest) -> Result<Installation, SpawnError> {
         let command = installation::find_pi(self.settings.pi.as_deref(), &self.settings.environment)?;
-        let looked_at = LookedAt {
-            file: identity(&command),
-            command,
-        };
+        let looked_at = LookedAt::at(command);
         if let Some((known, installation)) = self.known.borrow().as_ref()
             && *known == looked_at
         {
@@ -110,10 +147,53 @@ impl PiRunner {
         Ok(found)
     }
 
-    fn spec(&self, request: &AttemptRequest, installation: &Installation) -> Result<ProcessSpec, SpawnError> {
+    /// A session with a history, or one that shares its process with nobody, has a Pi of its own.
+    fn may_share(&self, request: &AttemptRequest) -> bool {
+        self.settings.pool.idle_max > 0 && request.resume.is_none() && !request.fresh
+    }
+
+    async fn serve(&self, request: &AttemptRequest) -> Result<Served, SpawnError> {
+        let installation = self.installation(request).await?;
         let files = self.write_files(request, installation.version)?;
+        let spec = self.spec(request, &installation, &files);
+        if !self.may_share(request) {
+            let (process, streams) = ContainedProcess::start(spec).await?;
+            return Ok(Served {
+                process: Rc::new(process),
+                streams,
+                history: None,
+            });
+        }
+        let launch = Launch {
+            pi: LookedAt::at(installation.command.clone()),
+            arguments: command::kept_arguments(installation.version, request, &files),
+            environment: spec.environment.clone(),
+            working_directory: spec.working_directory.clone(),
+            files: files_read(request, &self.settings.environment),
+        };
+        let Worker {
+            process,
+            streams,
+            history,
+        } = match self.pool.take(&request.run, &launch, &request.session_file).await {
+            Some(worker) => worker,
+            None => self.pool.start(&request.run, launch, spec).await?,
+        };
+        Ok(Served {
+            process,
+            streams,
+            history: Some(history),
+        })
+    }
+
+    fn spec(
+        &self,
+        request: &AttemptRequest,
+        installation: &Installation,
+        files: &AttemptFiles,
+    ) -> ProcessSpec {
         let mut arguments = installation.command.first_arguments.clone();
-        arguments.extend(command::arguments(installation.version, request, &files));
+        arguments.extend(command::arguments(installation.version, request, files));
         let settings = ChildEnvironmentSettings {
             pass: self.settings.pass_environment.clone(),
         };
@@ -125,7 +205,7 @@ impl PiRunner {
         if let Some(temperature) = request.temperature {
             environment.insert(TEMPERATURE_VARIABLE.to_string(), temperature.to_string());
         }
-        Ok(ProcessSpec {
+        ProcessSpec {
             program: installation.command.program.clone(),
             arguments,
             environment,
@@ -134,7 +214,18 @@ impl PiRunner {
             part: Part::SubAgent,
             containment: self.settings.containment,
             keeper: self.settings.keeper.clone(),
-        })
+        }
+    }
+
+    /// A worker needs it for every session it begins, longer than any run's own directory stays.
+    fn prompt_file(&self, request: &AttemptRequest) -> PathBuf {
+        match self.may_share(request) {
+            true => {
+                let prompts = self.settings.support_directory.join(PROMPTS_DIRECTORY);
+                prompts.join(prompt_name(&request.system_prompt))
+            }
+            false => request.scratch.join("system-prompt.md"),
+        }
     }
 
     fn write_files(&self, request: &AttemptRequest, version: PiVersion) -> Result<AttemptFiles, SpawnError> {
@@ -143,8 +234,8 @@ impl PiRunner {
         let system_prompt = match request.system_prompt.trim() {
             "" => None,
             _ => {
-                let path = request.scratch.join("system-prompt.md");
-                write_private(&path, &request.system_prompt).map_err(|error| failed(&path, &error))?;
+                let path = self.prompt_file(request);
+                write_whole(&path, &request.system_prompt).map_err(|error| failed(&path, &error))?;
                 Some(path)
             }
         };
@@ -156,6 +247,13 @@ impl PiRunner {
             extension,
         })
     }
+}
+
+/// Of the same text, the same name.
+fn prompt_name(text: &str) -> String {
+    let digest = Sha256::digest(text.as_bytes());
+    let digits = digest.iter().take(16).map(|byte| format!("{byte:02x}"));
+    format!("{}.md", digits.collect::<String>())
 }
 
 /// A Pi that knows nothing of trust takes its own system prompt from the workspace, if there is one. Then the agent's
@@ -186,7 +284,11 @@ fn write_if_changed(path: &Path, text: &str) -> io::Result<()> {
     if fs::read(path).is_ok_and(|there| there == text.as_bytes()) {
         return Ok(());
     }
-    // Several runtimes may write it at once: each writes its own file and puts it in place whole.
+    write_whole(path, text)
+}
+
+/// Several runtimes may write it at once, and a Pi may be reading it: each writes its own file and puts it in place.
+fn write_whole(path: &Path, text: &str) -> io::Result<()> {
     let own = path.with_extension(format!("{}.tmp", std::process::id()));
     write_private(&own, text)?;
     fs::rename(&own, path)
@@ -287,15 +389,23 @@ impl SubAgentRunner for PiRunner {
                 request.model
             )));
         }
-        let installation = self.installation(&request).await?;
-        let spec = self.spec(&request, &installation)?;
         let messages = messages_before(&request).await?;
-        let (process, streams) = ContainedProcess::start(spec).await?;
-        tracing::debug!(run.id = %request.run, attempt = %request.attempt, version = %installation.version, "nested pi started");
+        let Served {
+            process,
+            streams,
+            history,
+        } = self.serve(&request).await?;
+        tracing::debug!(run.id = %request.run, attempt = %request.attempt, "nested pi at work");
         let containment = process.containment();
+        let employment = history.map(|history| Employment {
+            pool: self.pool.clone(),
+            history,
+            run: request.run.clone(),
+        });
         let (orders, ordered) = mpsc::unbounded_channel();
         let driving = tokio::task::spawn_local(driver::drive(Assignment {
             process,
+            employment,
             streams,
             prompt: messages.behind(prompt(&request)),
             messages,
@@ -312,7 +422,13 @@ impl SubAgentRunner for PiRunner {
     }
 
     async fn contain(&self, run: &RunId, grace: Duration) -> Proof {
-        contain(run.clone(), grace, None).await
+        // A worker carries no mark of the run: it is known here, or its runtime is dead.
+        let last = self.pool.end_of_worker(run, grace).await;
+        contain(run.clone(), grace, last).await
+    }
+
+    async fn close(&self) {
+        self.pool.let_all_go().await;
     }
 }
 

@@ -99,6 +99,11 @@ impl Messages {
         !self.unanswered.is_empty()
     }
 
+    /// Nothing is on its way to Pi, or waits for being said.
+    pub(super) fn is_all_told(&self) -> bool {
+        self.held.is_empty() && self.said.is_empty()
+    }
+
     /// These stand in the conversation now.
     pub(super) fn told(&mut self, seen: &[MessageId]) -> Vec<RunnerEvent> {
         let (told, said) = std::mem::take(&mut self.said)

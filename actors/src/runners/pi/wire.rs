@@ -142,6 +142,13 @@ pub enum Command<'a> {
         id: &'a str,
         message: &'a str,
     },
+    /// Goes on with the session in this file, or begins it there.
+    SwitchSession {
+        /// Our name for it.
+        id: &'a str,
+        #[serde(rename = "sessionPath")]
+        session_path: &'a str,
+    },
     Abort {
         /// Our name for it.
         id: &'a str,
@@ -175,6 +182,31 @@ impl Command<'_> {
         let mut line = serde_json::to_vec(self).unwrap_or_default();
         line.push(b'\n');
         line
+    }
+}
+
+/// Whether this line says that another session was gone over to, asked for by this name; none where it says nothing of
+/// it.
+pub fn switched(line: &[u8], id: &str) -> Option<bool> {
+    let said: Envelope<'_> = serde_json::from_slice(line).ok()?;
+    if said.kind != "response" || text(said.id).as_deref() != Some(id) {
+        return None;
+    }
+    let outcome = said.data.map(|data| serde_json::from_str::<Switched>(data.get()));
+    Some(flag(said.success) == Some(true) && matches!(outcome, Some(Ok(Switched { cancelled: false }))))
+}
+
+#[derive(Deserialize)]
+struct Switched {
+    cancelled: bool,
+}
+
+/// What our child extension is told when a call of the model may be made, and under which mark of whose run: what it
+/// starts from then on carries it.
+pub fn call_allowed(mark: Option<(&str, &str)>) -> String {
+    match mark {
+        Some((name, value)) => format!("go {}", serde_json::json!({ name: value })),
+        None => "go".to_string(),
     }
 }
 
