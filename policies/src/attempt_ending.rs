@@ -25,15 +25,19 @@ pub fn read_ending(facts: &EndFacts) -> AttemptEnding {
         Some(Overrun::Processes(_)) => return AttemptEnding::TooManyProcesses,
         None => {}
     }
+    // What it said before its last call was refused, or in another form, is no answer.
+    if facts.over_budget.is_some() {
+        return AttemptEnding::OverBudget;
+    }
+    if facts.malformed.is_some() {
+        return AttemptEnding::MalformedAnswer;
+    }
     let answered = facts.terminal_event && ended_by_itself(facts) && !facts.answer.trim().is_empty();
     if answered {
         return AttemptEnding::Answered;
     }
     if facts.stop_ordered {
         return AttemptEnding::Cancelled;
-    }
-    if facts.over_budget.is_some() {
-        return AttemptEnding::OverBudget;
     }
     if facts.keeper_died || somebody_killed_it(facts) {
         return AttemptEnding::Lost;
@@ -117,6 +121,7 @@ pub fn describe_ending(facts: &EndFacts, ending: AttemptEnding) -> String {
         AttemptEnding::Crashed | AttemptEnding::Lost => join(&describe_exit(facts), last_words(facts)),
         AttemptEnding::TooManyCalls | AttemptEnding::TooManyProcesses => describe_overrun(facts),
         AttemptEnding::OverBudget => facts.over_budget.clone().unwrap_or_default(),
+        AttemptEnding::MalformedAnswer => facts.malformed.clone().unwrap_or_default(),
         AttemptEnding::SpawnFailed => join(&describe_start(facts), last_words(facts)),
         AttemptEnding::ProtocolError => format!(
             "it printed {} lines that were not the protocol and none that was",

@@ -47,6 +47,7 @@ fn hear_ending(ending: AttemptEnding, detail: &str) -> Option<Heard> {
     match ending {
         AttemptEnding::Answered
         | AttemptEnding::EmptyAnswer
+        | AttemptEnding::MalformedAnswer
         | AttemptEnding::Refused
         | AttemptEnding::ContextOverflow
         | AttemptEnding::TooManyCalls => Some(Heard::Answered),

@@ -96,6 +96,7 @@ pub fn decide_fallback(facts: &FallbackFacts, settings: &FallbackSettings) -> Fa
         | AttemptEnding::ProtocolError
         | AttemptEnding::Crashed
         | AttemptEnding::EmptyAnswer
+        | AttemptEnding::MalformedAnswer
         | AttemptEnding::TooManyCalls
         | AttemptEnding::SpawnFailed => try_next(facts, settings),
         AttemptEnding::Authentication => try_other_provider(facts, settings),
@@ -335,6 +336,10 @@ fn why_no_answer(model: &str, ending: AttemptEnding, detail: &str) -> Reason {
         AttemptEnding::EmptyAnswer => (
             ReasonCode::EmptyAnswer,
             "the sub-agent ended without saying anything",
+        ),
+        AttemptEnding::MalformedAnswer => (
+            ReasonCode::MalformedAnswer,
+            "the answer does not have the form that was asked for",
         ),
         AttemptEnding::Answered => (ReasonCode::Internal, "the answer was not kept"),
     };

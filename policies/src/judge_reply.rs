@@ -3,19 +3,14 @@
 //! A field of the wrong type falls back alone. Prose around the JSON is forgiven; a block that says it is
 //! another language is not taken for the reply.
 
-use crate::compat::{cut_units, trim, whole_pairs};
+use crate::compat::{cut_units, trim};
 use crate::domain::{Brief, Route, Verdict};
+use crate::json_reply::read_json;
 use serde::Deserialize;
 use serde_json::Value;
 
-/// A longer reply is not read.
-pub const REPLY_BYTES_MAX: usize = 256 * 1024;
 /// A longer reason is cut.
 pub const ROUTE_REASON_UNITS_MAX: usize = 500;
-/// How many braces in prose are tried as the start of the reply.
-const STARTS_TRIED_MAX: usize = 16;
-/// What a reply may be fenced with.
-const FENCES: [&str; 2] = ["```", "~~~"];
 
 const BRIEF_KEYS: [&str; 3] = ["userGoal", "constraints", "knownContext"];
 const VERDICT_KEYS: [&str; 5] = [
@@ -28,12 +23,12 @@ const VERDICT_KEYS: [&str; 5] = [
 
 /// Reads the brief an actor pass wrote; `None` when the reply cannot be used.
 pub fn read_brief(reply: &str) -> Option<Brief> {
-    read_json(reply, &BRIEF_KEYS).map(|value| coerce_brief(&value))
+    read_with_any(reply, &BRIEF_KEYS).map(|value| coerce_brief(&value))
 }
 
 /// Reads the verdict of a judge; `None` when the reply cannot be used.
 pub fn read_verdict(reply: &str) -> Option<Verdict> {
-    read_json(reply, &VERDICT_KEYS).map(|value| coerce_verdict(&value))
+    read_with_any(reply, &VERDICT_KEYS).map(|value| coerce_verdict(&value))
 }
 
 /// A member, if it is there and is what it should be.
@@ -89,49 +84,9 @@ pub fn coerce_route(value: &Value) -> Route {
     }
 }
 
-fn read_json(reply: &str, keys: &[&str]) -> Option<Value> {
-    if reply.len() > REPLY_BYTES_MAX {
-        return None;
-    }
-    // A model may write half of an emoji.
-    let reply = &*whole_pairs(trim(reply));
-    let fence = FENCES.into_iter().find(|fence| reply.starts_with(fence));
-    let inner = fence.map_or(reply, |fence| without_fence(reply, fence));
-    if let Ok(value) = serde_json::from_str(inner) {
-        return Some(value);
-    }
-    // Still behind a fence: it is labelled as something else.
-    let foreign = fence.is_some() && !inner.starts_with(['{', '[']);
-    if foreign {
-        None
-    } else {
-        object_in_prose(inner, keys)
-    }
-}
-
-fn without_fence<'a>(reply: &'a str, fence: &str) -> &'a str {
-    let inner = &reply[fence.len()..];
-    let inner = match inner.get(..4) {
-        Some(label) if label.eq_ignore_ascii_case("json") => &inner[4..],
-        _ => inner,
-    };
-    let inner = trim(inner);
-    trim(inner.strip_suffix(fence).unwrap_or(inner))
-}
-
-/// The first object in the text that has one of the keys.
-fn object_in_prose(text: &str, keys: &[&str]) -> Option<Value> {
-    let mut at = 0;
-    for _ in 0..STARTS_TRIED_MAX {
-        at += text[at..].find('{')?;
-        let mut values = serde_json::Deserializer::from_str(&text[at..]).into_iter::<Value>();
-        match values.next() {
-            Some(Ok(value)) if keys.iter().any(|key| value.get(key).is_some()) => return Some(value),
-            Some(Ok(_)) => at += values.byte_offset(),
-            Some(Err(_)) | None => at += 1,
-        }
-    }
-    None
+/// In prose, the first object that has one of the keys.
+fn read_with_any(reply: &str, keys: &[&str]) -> Option<Value> {
+    read_json(reply, |value| keys.iter().any(|key| value.get(key).is_some()))
 }
 
 #[cfg(test)]

@@ -6,6 +6,7 @@
 pub mod admission;
 pub mod adoption;
 pub mod agents;
+pub mod answer_schema;
 pub mod attempt_ending;
 pub mod budget;
 pub mod cache_markers;
@@ -24,6 +25,7 @@ pub mod free_memory;
 pub mod group;
 pub mod history;
 pub mod interruption;
+pub mod json_reply;
 pub mod judge_loop;
 pub mod judge_models;
 pub mod judge_reply;

@@ -3,6 +3,7 @@
 //! The same bytes for every run of an agent or skill on models of one family, so that a provider's cache holds: nothing that changes from run to
 //! run (times, ids, models, costs, the task) may enter here.
 
+use crate::answer_schema::form_prompt;
 use crate::domain::{RunRequest, Surroundings};
 use crate::model_family::model_family;
 use sha2::{Digest, Sha256};
@@ -44,7 +45,12 @@ pub fn system_prompt_of(request: &RunRequest, model: &str) -> String {
     };
     let surroundings = surroundings_prompt(&request.terms.surroundings);
     let isolated = (!request.terms.isolation.is_none()).then(|| IN_A_WORKTREE.to_string());
-    let parts = surroundings.into_iter().chain(isolated).collect::<Vec<_>>();
+    let form = request.terms.answer_schema.as_deref().map(form_prompt);
+    let parts = surroundings
+        .into_iter()
+        .chain(isolated)
+        .chain(form)
+        .collect::<Vec<_>>();
     let surroundings = (!parts.is_empty()).then(|| parts.join("\n\n"));
     match (retrieves(request), surroundings) {
         (true, surroundings) => system_prompt(&instructions, surroundings.as_deref()),

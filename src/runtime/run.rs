@@ -6,6 +6,7 @@ use impresario_actors::messages::run::{AwaitRun, Awaited};
 use impresario_policies::domain::{Proof, Reason, RunId, TerminalState};
 use impresario_policies::projection::RunProjection;
 use impresario_policies::unwritable::ToldEnding;
+use serde::de::DeserializeOwned;
 use std::time::Duration;
 
 /// A run is bounded by its own clocks; this only keeps a lost wake-up from lasting for ever.
@@ -39,6 +40,16 @@ pub struct Outcome {
     pub proof: Option<Proof>,
     /// The whole story.
     pub projection: RunProjection,
+}
+
+impl Outcome {
+    /// The answer of a sub-agent that was [asked for a form](super::SubAgent::answer_schema).
+    ///
+    /// # Errors
+    /// There is no answer, or it is no such value.
+    pub fn answer_as<T: DeserializeOwned>(&self) -> Result<T, serde_json::Error> {
+        serde_json::from_str(self.answer.as_deref().unwrap_or_default())
+    }
 }
 
 impl Run {

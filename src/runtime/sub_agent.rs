@@ -4,9 +4,10 @@ use crate::agents::{AgentFiles, AgentPlaces};
 use crate::skills::SpawnSettings;
 use impresario_actors::journal::RuntimeId;
 use impresario_policies::agents::AgentDefinition;
+use impresario_policies::answer_schema::AnswerSchema;
 use impresario_policies::domain::{
     AdmissionTerms, Budget, CoolDownSettings, CutTool, Isolation, Origin, OverflowSettings, Reason,
-    Retrieval, RunId, RunRequest, SessionId, TraceTerms,
+    ReasonCode, Retrieval, RunId, RunRequest, SessionId, TraceTerms,
 };
 pub use impresario_policies::offline::OFFLINE_MODEL;
 pub use impresario_policies::run_request::{EMBEDDED_RUNNER, PI_RUNNER};
@@ -238,6 +239,14 @@ impl SubAgent {
         self
     }
 
+    /// The answer is one JSON value that conforms to this JSON Schema, for
+    /// [`Outcome::answer_as`](super::Outcome::answer_as). A sub-agent whose answer does not is told what is wrong, twice at
+    /// most; then it is the next model's turn. Needs the embedded runner.
+    pub fn answer_schema(mut self, schema: &serde_json::Value) -> Self {
+        self.spawn.run.terms.answer_schema = Some(schema.to_string());
+        self
+    }
+
     /// The session of the program that waits for the result; a runtime with that session goes on with the run.
     pub fn session(mut self, session: impl Into<String>) -> Self {
         self.session = Some(SessionId(session.into()));
@@ -340,6 +349,31 @@ impl SubAgent {
             session_file: None,
             project_instructions: self.project_instructions,
         };
-        run_request(definition, ask, means, self.spawn.run)
+        let mut run = self.spawn.run;
+        if let Some(schema) = &run.terms.answer_schema {
+            check_form(schema, &means.runner)?;
+            // A program reads it: nothing is cut out of it, and its length has a limit of its own.
+            run.terms.answer.sanitize = false;
+        }
+        run_request(definition, ask, means, run)
+    }
+}
+
+/// Whether an answer can be had in this form.
+fn check_form(schema: &str, runner: &str) -> Result<(), Reason> {
+    let refused = |message| Reason {
+        code: ReasonCode::MalformedAnswer,
+        message,
+    };
+    if runner != EMBEDDED_RUNNER {
+        return Err(refused(format!(
+            "An answer in a form that was asked for needs the runner `{EMBEDDED_RUNNER}`, and this is `{runner}`."
+        )));
+    }
+    match AnswerSchema::read(schema) {
+        Ok(_) => Ok(()),
+        Err(why) => Err(refused(format!(
+            "The schema of the answer cannot be used: {why}."
+        ))),
     }
 }

@@ -760,6 +760,37 @@ async fn a_model_that_blocks_floods_or_panics_costs_its_own_run_only() {
     runtime.shutdown().await.expect("stopped");
 }
 
+#[tokio::test]
+async fn an_answer_comes_in_the_form_that_a_program_asks_for() {
+    let place = Place::new();
+    let runtime = place.start().await;
+    let ask = |schema: Value| {
+        SubAgent::explore("What is six times seven?")
+            .chain(["house/sure"])
+            .unjudged()
+            .answer_schema(&schema)
+    };
+    let outcome = run(&runtime, ask(json!({ "type": "integer" }))).await;
+    assert_eq!(outcome.answer_as::<u32>().expect("a number"), 42);
+
+    let outcome = run(&runtime, ask(json!({ "type": "object" }))).await;
+    assert_eq!(outcome.state, TerminalState::Failed);
+    let reason = outcome.reason.expect("a reason");
+    assert_eq!(reason.code, ReasonCode::MalformedAnswer);
+    assert!(reason.message.contains("42 is not of type"), "{}", reason.message);
+
+    for (refused, why) in [
+        (ask(json!({ "type": "nothing" })), "cannot be used"),
+        (ask(json!({})).runner("pi"), "needs the runner `embedded`"),
+    ] {
+        let Err(RuntimeError::Refused(reason)) = runtime.spawn(refused).await else {
+            panic!("it cannot be had: {why}");
+        };
+        assert!(reason.message.contains(why), "{}", reason.message);
+    }
+    runtime.shutdown().await.expect("stopped");
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn a_tool_that_does_not_exist_is_refused_with_those_that_do() {
     let place = Place::new();

@@ -40,6 +40,8 @@ pub struct AttemptRequest {
     pub temperature: Option<f64>,
     /// How much the model thinks; none for what its provider does.
     pub reasoning_effort: Option<ReasoningEffort>,
+    /// The form of the answer, as a JSON Schema.
+    pub answer_schema: Option<String>,
     /// Where the instructions stand, where the runner has a system prompt of its own.
     pub prompt_mode: PromptMode,
     /// What the run was told so far. What the conversation does not have yet is told first.

@@ -197,6 +197,26 @@ fn blank_text_is_no_answer() {
 }
 
 #[test]
+fn what_was_said_on_the_way_is_no_answer() {
+    let spoke = EndFacts {
+        terminal_event: true,
+        answer: "I look at it.".to_string(),
+        ..EndFacts::default()
+    };
+    let over_budget = EndFacts {
+        over_budget: Some("nothing is left".to_string()),
+        ..spoke.clone()
+    };
+    check(over_budget, OverBudget);
+    let malformed = EndFacts {
+        malformed: Some("it is not JSON".to_string()),
+        ..spoke
+    };
+    assert_eq!(describe_ending(&malformed, MalformedAnswer), "it is not JSON");
+    check(malformed, MalformedAnswer);
+}
+
+#[test]
 fn a_cut_answer_is_one_and_says_so() {
     let facts = settled("length", "half a");
     assert_eq!(read_ending(&facts), Answered);

@@ -43,6 +43,8 @@ pub enum AttemptEnding {
     Cancelled,
     /// It ended well and said nothing.
     EmptyAnswer,
+    /// It answered, and not in the form that was asked for.
+    MalformedAnswer,
 }
 
 impl AttemptEnding {
@@ -67,6 +69,7 @@ impl AttemptEnding {
             Self::OverBudget => "budget spent",
             Self::Cancelled => "cancelled",
             Self::EmptyAnswer => "empty answer",
+            Self::MalformedAnswer => "answer not in the form asked for",
         }
     }
 }
@@ -130,6 +133,9 @@ pub struct EndFacts {
     /// Why its next call of the model was not let through.
     #[serde(default)]
     pub over_budget: Option<String>,
+    /// What is wrong with the form of its last answer.
+    #[serde(default)]
+    pub malformed: Option<String>,
 }
 
 /// What a sub-agent took too much of, and how many that were.

@@ -138,6 +138,8 @@ pub enum ReasonCode {
     Crashed,
     /// It ended well and said nothing.
     EmptyAnswer,
+    /// Its answer does not have the form that was asked for.
+    MalformedAnswer,
     /// One reply called more tools than it may.
     TooManyCalls,
     /// The sub-agent had more processes than a run may have.

@@ -47,6 +47,9 @@ pub struct RunTerms {
     /// How much the model thinks; none for what its provider does.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reasoning_effort: Option<ReasoningEffort>,
+    /// The form of the answer, as a JSON Schema; none for words.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub answer_schema: Option<String>,
     /// Where the instructions stand.
     #[serde(skip_serializing_if = "is_default")]
     pub prompt_mode: PromptMode,

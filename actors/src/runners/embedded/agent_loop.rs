@@ -2,13 +2,16 @@
 
 use super::inbox::{Found, Inbox};
 use super::session_file::Care;
-use super::tools::{ToolOutcome, Toolbox};
+use super::tool_calls::{MadeCall, ToolCalls, unless_cancelled};
+use super::tools::Toolbox;
 use super::{EmbeddedParts, session_file};
 use crate::context::local::HeavyWork;
 use crate::gateways::{
     AttemptRequest, CallAsked, EndFacts, ModelError, ModelMessage, ModelReply, ModelRequest, ModelRole,
-    ModelUsage, Overrun, RunnerEvent, RunnerEvents, ToolCall, ToolGate, ToolVerdict,
+    ModelUsage, Overrun, RunnerEvent, RunnerEvents, ToolCall, ToolGate,
 };
+use futures_util::stream::{self, StreamExt};
+use impresario_policies::answer_schema::{AnswerSchema, CORRECTIONS_MAX, correction};
 use impresario_policies::attempt_ending::says_its_status;
 use impresario_policies::domain::Replay;
 use impresario_policies::prices::priced;
@@ -27,7 +30,7 @@ const ROOM_AGAIN: Duration = Duration::from_millis(500);
 const DELTAS_AHEAD_MAX: usize = 64;
 
 /// Why the loop ends before the model answered.
-enum Stop {
+pub(super) enum Stop {
     Cancelled,
     /// The model could not be had.
     Model(ModelError),
@@ -35,6 +38,8 @@ enum Stop {
     OverBudget(String),
     /// A reply calls more tools than it may; none of them runs.
     TooManyCalls(usize),
+    /// The answer does not have the form that was asked for.
+    Malformed(String),
     /// Something of ours: the session file, the gate.
     Broken(String),
 }
@@ -44,7 +49,8 @@ pub(super) struct AgentLoop {
     inbox: Inbox,
     parts: EmbeddedParts,
     writes: Rc<session_file::Writes>,
-    toolbox: Toolbox,
+    calls: Rc<ToolCalls>,
+    form: Option<AnswerSchema>,
     events: RunnerEvents,
     gate: Rc<dyn ToolGate>,
     cancel: CancellationToken,
@@ -59,16 +65,24 @@ impl AgentLoop {
         parts: EmbeddedParts,
         writes: Rc<session_file::Writes>,
         toolbox: Toolbox,
+        form: Option<AnswerSchema>,
         events: RunnerEvents,
         gate: Rc<dyn ToolGate>,
         cancel: CancellationToken,
     ) -> Self {
+        let calls = ToolCalls {
+            toolbox,
+            gate: Rc::clone(&gate),
+            events: events.clone(),
+            cancel: cancel.clone(),
+        };
         Self {
             request,
             inbox,
             parts,
             writes,
-            toolbox,
+            calls: Rc::new(calls),
+            form,
             events,
             gate,
             cancel,
@@ -94,10 +108,13 @@ impl AgentLoop {
     async fn converse(&mut self) -> Result<String, Stop> {
         self.open_session().await?;
         self.sort_messages().await;
-        if let Some(answer) = session_file::answer(&self.messages)
-            && self.inbox.is_empty()
-        {
-            return Ok(answer);
+        match session_file::answer(&self.messages).map(|answer| self.formed(answer)) {
+            Some(Ok(answer)) if self.inbox.is_empty() => return Ok(answer),
+            Some(Err(fault)) => {
+                self.remember(user_message(correction(&fault)), Care::Written)
+                    .await?
+            }
+            Some(Ok(_)) | None => {}
         }
         for (place, call) in (1..).zip(session_file::open_calls(&self.messages)) {
             self.take_up_again(call_name(0, place, &call.id), call).await?;
@@ -105,6 +122,7 @@ impl AgentLoop {
         if let Some(told) = self.told_first() {
             self.remember(user_message(told), Care::Written).await?;
         }
+        let mut corrections = 0;
         for turn in 1..=self.parts.turns_max {
             let is_last = turn == self.parts.turns_max;
             self.hear_messages().await?;
@@ -119,18 +137,35 @@ impl AgentLoop {
                 self.remember(assistant_message(reply.text.clone(), calls), care)
                     .await?;
                 // What came while it spoke its last word is heard too.
-                if is_last || self.inbox.is_empty() {
-                    return Ok(reply.text);
+                if !is_last && !self.inbox.is_empty() {
+                    continue;
                 }
+                match self.formed(reply.text) {
+                    Ok(answer) => return Ok(answer),
+                    Err(fault) if is_last || corrections == CORRECTIONS_MAX => {
+                        return Err(Stop::Malformed(fault));
+                    }
+                    Err(fault) => {
+                        self.remember(user_message(correction(&fault)), Care::Written)
+                            .await?
+                    }
+                }
+                corrections += 1;
                 continue;
             }
             self.remember(assistant_message(reply.text, calls.clone()), care)
                 .await?;
-            for (place, call) in (1..).zip(calls) {
-                self.run_call(call_name(turn, place, &call.id), call).await?;
-            }
+            self.run_calls(turn, calls).await?;
         }
         Ok(String::new())
+    }
+
+    /// The answer in the form that was asked for, or what is wrong with it.
+    fn formed(&self, answer: String) -> Result<String, String> {
+        match &self.form {
+            Some(form) => form.check(&answer),
+            None => Ok(answer),
+        }
     }
 
     /// Goes on with the session on disk when the request says so, else begins a new one.
@@ -198,7 +233,7 @@ impl AgentLoop {
 
     /// A call that was cut off: repeated when that does no harm, else reported as unknown.
     async fn take_up_again(&mut self, name: String, call: ToolCall) -> Result<(), Stop> {
-        if self.toolbox.replay(&call.tool) == Replay::Safe {
+        if self.calls.toolbox.replay(&call.tool) == Replay::Safe {
             return self.run_call(name, call).await;
         }
         let text = "Indeterminate: this call was cut off, and nobody knows whether it took effect. Look before you call it again.";
@@ -220,7 +255,7 @@ impl AgentLoop {
             tools: if is_last {
                 Vec::new()
             } else {
-                self.toolbox.definitions()
+                self.calls.toolbox.definitions()
             },
             temperature: self.request.temperature,
             reasoning_effort: self.request.reasoning_effort,
@@ -266,64 +301,36 @@ impl AgentLoop {
         tokio::join!(self.parts.model.stream(request, deltas), telling)
     }
 
-    async fn run_call(&mut self, name: String, call: ToolCall) -> Result<(), Stop> {
-        if !self.toolbox.offers(&call.tool) {
-            let text = format!(
-                "There is no tool {:?}. There are: {}.",
-                call.tool,
-                self.toolbox.names().join(", ")
-            );
-            return self.remember(tool_message(&call, text), Care::Written).await;
+    /// The calls of a reply, in the order it makes them; those that do no harm side by side.
+    async fn run_calls(&mut self, turn: u32, calls: Vec<ToolCall>) -> Result<(), Stop> {
+        let at_a_time = self.calls.at_a_time(&calls);
+        let made = (1..).zip(calls).map(|(place, call)| {
+            let work = Rc::clone(&self.calls);
+            async move { work.make(call_name(turn, place, &call.id), call).await }
+        });
+        let mut made = stream::iter(made.collect::<Vec<_>>()).buffered(at_a_time);
+        while let Some(done) = made.next().await {
+            self.keep_result(done?).await?;
         }
-        let replay = self.toolbox.replay(&call.tool);
-        let summary = summarise(&call.arguments);
-        let gate = Rc::clone(&self.gate);
-        let arguments = call.arguments.to_string();
-        if let Some(why) = gate.forbids(&call.tool, &arguments) {
-            return self.remember(tool_message(&call, why), Care::Written).await;
-        }
-        let starting = gate.starting(&name, &call.tool, &summary, &arguments, replay);
-        self.unless_cancelled(starting).await?.map_err(Stop::Broken)?;
-        let started = RunnerEvent::ToolStarted {
-            call: name.clone(),
-            tool: call.tool.clone(),
-        };
-        self.tell(started).await;
-
-        let outcome = self.unless_cancelled(self.toolbox.run(&call)).await?;
-        let bytes = outcome.text.len() as u64;
-        let preview: String = outcome.text.chars().take(PREVIEW_CHARACTERS_MAX).collect();
-        let is_error = outcome.is_error;
-        let (text, overflow) = self.review(&name, &call, outcome).await?;
-        let care = self.care_for(std::slice::from_ref(&call));
-        self.remember(tool_message(&call, text), care).await?;
-        self.tell(RunnerEvent::ToolEnded {
-            call: name,
-            is_error,
-            bytes,
-            preview,
-            overflow,
-        })
-        .await;
         Ok(())
     }
 
-    async fn review(
-        &self,
-        name: &str,
-        call: &ToolCall,
-        outcome: ToolOutcome,
-    ) -> Result<(String, Option<String>), Stop> {
-        if self.toolbox.reads_overflow(&call.tool) {
-            return Ok((outcome.text, None));
+    async fn run_call(&mut self, name: String, call: ToolCall) -> Result<(), Stop> {
+        let done = self.calls.make(name, call).await?;
+        self.keep_result(done).await
+    }
+
+    /// On disk before anybody hears that it ended.
+    async fn keep_result(&mut self, done: MadeCall) -> Result<(), Stop> {
+        let care = match done.ended {
+            Some(_) => self.care_for(std::slice::from_ref(&done.call)),
+            None => Care::Written,
+        };
+        self.remember(tool_message(&done.call, done.text), care).await?;
+        if let Some(ended) = done.ended {
+            self.tell(ended).await;
         }
-        let verdict = self
-            .unless_cancelled(self.gate.review(name, &call.tool, &outcome.text))
-            .await?;
-        Ok(match verdict {
-            ToolVerdict::Pass => (outcome.text, None),
-            ToolVerdict::Replace { text, overflow } => (text, overflow),
-        })
+        Ok(())
     }
 
     /// Keeps a message, first on disk.
@@ -358,7 +365,7 @@ impl AgentLoop {
 
     /// What tells of a call that must not run twice outlives even a power cut.
     fn care_for(&self, calls: &[ToolCall]) -> Care {
-        let must_not_run_twice = |call: &ToolCall| self.toolbox.replay(&call.tool) == Replay::Unsafe;
+        let must_not_run_twice = |call: &ToolCall| self.calls.toolbox.replay(&call.tool) == Replay::Unsafe;
         match calls.iter().any(must_not_run_twice) {
             true => Care::Synced,
             false => Care::Written,
@@ -370,11 +377,7 @@ impl AgentLoop {
     }
 
     async fn unless_cancelled<T>(&self, work: impl Future<Output = T>) -> Result<T, Stop> {
-        tokio::select! {
-            biased;
-            () = self.cancel.cancelled() => Err(Stop::Cancelled),
-            done = work => Ok(done),
-        }
+        unless_cancelled(&self.cancel, work).await
     }
 
     /// An event nobody listens to any more is no loss: the attempt is over.
@@ -412,6 +415,11 @@ impl AgentLoop {
                 over_budget: Some(why),
                 ..facts
             },
+            Stop::Malformed(fault) => EndFacts {
+                terminal_event: true,
+                malformed: Some(fault),
+                ..facts
+            },
             Stop::TooManyCalls(count) => EndFacts {
                 overrun: Some(Overrun::Calls(count as u64)),
                 ..facts
@@ -424,10 +432,6 @@ impl AgentLoop {
         }
     }
 }
-
-/// The first characters of a result that the trace shows.
-const PREVIEW_CHARACTERS_MAX: usize = 500;
-const SUMMARY_CHARACTERS_MAX: usize = 200;
 
 /// What a provider would have written, so that one reading of endings serves every runner.
 fn provider_words(error: &ModelError) -> String {
@@ -443,22 +447,6 @@ fn provider_words(error: &ModelError) -> String {
         true => why.clone(),
         false => format!("{status} {why}"),
     }
-}
-
-/// The arguments in one line.
-fn summarise(arguments: &serde_json::Value) -> String {
-    let mut line = String::new();
-    if let Some(fields) = arguments.as_object() {
-        for (name, value) in fields {
-            let value = value.as_str().map_or_else(|| value.to_string(), str::to_string);
-            let value = value.split_whitespace().collect::<Vec<_>>().join(" ");
-            line.push_str(&format!(
-                "{}{name}={value}",
-                if line.is_empty() { "" } else { " " }
-            ));
-        }
-    }
-    line.chars().take(SUMMARY_CHARACTERS_MAX).collect()
 }
 
 fn user_message(text: String) -> ModelMessage {

@@ -7,6 +7,7 @@
 mod agent_loop;
 mod inbox;
 mod session_file;
+mod tool_calls;
 mod tools;
 
 #[cfg(test)]
@@ -22,6 +23,7 @@ use crate::gateways::{
 use crate::program::ProgramThreads;
 use agent_loop::AgentLoop;
 use async_trait::async_trait;
+use impresario_policies::answer_schema::AnswerSchema;
 use impresario_policies::domain::{Containment, Proof, RunId, RunMessage};
 use impresario_policies::providers::find_target;
 use inbox::Inbox;
@@ -120,12 +122,17 @@ impl SubAgentRunner for EmbeddedRunner {
         let toolbox = Toolbox::new(&request, &self.parts, Rc::clone(&gate))
             .map_err(|why| SpawnError::new(format!("open the workspace: {why}")))?;
         let inbox = Inbox::default();
+        let form = request.answer_schema.as_deref().map(AnswerSchema::read);
+        let form = form
+            .transpose()
+            .map_err(|why| SpawnError::new(format!("read the schema of the answer: {why}")))?;
         let agent = AgentLoop::new(
             request,
             inbox.clone(),
             self.parts.clone(),
             self.writes.clone(),
             toolbox,
+            form,
             events,
             gate,
             cancel.clone(),

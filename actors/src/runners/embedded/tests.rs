@@ -1,3 +1,6 @@
+mod answers;
+mod calls;
+
 use super::{EmbeddedParts, EmbeddedRunner, EmbeddedTool, RegisteredTool, ToolContext, session_file};
 use crate::context::local::{HeavyWork, LocalContextEngine, SearchLimits};
 use crate::gateways::{
@@ -160,6 +163,7 @@ struct Stage {
     tools: Vec<&'static str>,
     turns_max: u32,
     resume: Option<String>,
+    answer_schema: Option<String>,
 }
 
 fn stage(replies: Vec<Result<ModelReply, ModelError>>) -> Stage {
@@ -187,6 +191,7 @@ fn stage(replies: Vec<Result<ModelReply, ModelError>>) -> Stage {
         tools: vec!["read", RETRIEVAL_TOOL, "count"],
         turns_max: 10,
         resume: None,
+        answer_schema: None,
     }
 }
 
@@ -207,6 +212,7 @@ impl Stage {
             resume: self.resume.clone(),
             temperature: None,
             reasoning_effort: None,
+            answer_schema: self.answer_schema.clone(),
             prompt_mode: PromptMode::default(),
             messages: Vec::new(),
             environment: BTreeMap::new(),

@@ -173,6 +173,7 @@ mod tests {
             resume: None,
             temperature: None,
             reasoning_effort: None,
+            answer_schema: None,
             prompt_mode: PromptMode::default(),
             messages: Vec::new(),
             environment: Default::default(),

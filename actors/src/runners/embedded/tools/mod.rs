@@ -26,6 +26,8 @@ use serde_json::{Value, json};
 use std::path::PathBuf;
 use std::rc::Rc;
 use std::sync::Arc;
+use std::time::Duration;
+use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 
 /// A tool an embedder adds. It may be called from several sub-agents at a time, each call on a thread of its own.
@@ -37,9 +39,16 @@ pub trait EmbeddedTool: Send + Sync {
     fn replay(&self) -> Replay {
         Replay::Unsafe
     }
+    /// How long a call may take. One that takes longer is told to stop, and the model that it did.
+    fn within(&self) -> Duration {
+        CALL_WITHIN
+    }
     /// Does it, on a thread of its own; both sides of the result are shown to the model.
     async fn call(&self, arguments: Value, context: &ToolContext) -> Result<String, String>;
 }
+
+/// As long as a run may take that says nothing of it.
+const CALL_WITHIN: Duration = Duration::from_secs(300);
 
 /// What a tool knows of the call it answers.
 #[derive(Debug, Clone)]
@@ -61,6 +70,7 @@ pub struct ToolContext {
 pub struct RegisteredTool {
     definition: ToolDefinition,
     replay: Replay,
+    within: Duration,
     tool: Arc<dyn EmbeddedTool>,
 }
 
@@ -70,6 +80,7 @@ impl RegisteredTool {
         Self {
             definition: tool.definition(),
             replay: tool.replay(),
+            within: tool.within(),
             tool,
         }
     }
@@ -228,10 +239,16 @@ impl Toolbox {
         let said = self
             .program
             .call(move || async move { tool.call(arguments, &context).await.map(bounded).map_err(bounded) });
-        said.await.unwrap_or_else(|lost| match lost {
-            CallLost::Panicked(_) => Err(format!("The tool {} panicked.", call.tool)),
-            CallLost::Stopped => Err(format!("The tool {} was stopped.", call.tool)),
-        })
+        match timeout(registered.within, said).await {
+            Ok(Ok(said)) => said,
+            Ok(Err(CallLost::Panicked(_))) => Err(format!("The tool {} panicked.", call.tool)),
+            Ok(Err(CallLost::Stopped)) => Err(format!("The tool {} was stopped.", call.tool)),
+            Err(_) => Err(format!(
+                "The tool {} did not answer within {} s and was told to stop.",
+                call.tool,
+                registered.within.as_secs_f64()
+            )),
+        }
     }
 
     async fn aside<A: DeserializeOwned + Send + 'static>(

@@ -1,0 +1,135 @@
+//! The tool calls of a reply: each asks the gate before it runs, and its result passes the gate before the model sees it.
+
+use super::agent_loop::Stop;
+use super::tools::{ToolOutcome, Toolbox};
+use crate::gateways::{RunnerEvent, RunnerEvents, ToolCall, ToolGate, ToolVerdict};
+use impresario_policies::domain::Replay;
+use std::rc::Rc;
+use tokio_util::sync::CancellationToken;
+
+/// So many calls of a reply run at the same time, where running them twice does no harm.
+const AT_A_TIME_MAX: usize = 8;
+/// The first characters of a result that the trace shows.
+const PREVIEW_CHARACTERS_MAX: usize = 500;
+const SUMMARY_CHARACTERS_MAX: usize = 200;
+
+pub(super) struct ToolCalls {
+    pub(super) toolbox: Toolbox,
+    pub(super) gate: Rc<dyn ToolGate>,
+    pub(super) events: RunnerEvents,
+    pub(super) cancel: CancellationToken,
+}
+
+/// A call that is over.
+pub(super) struct MadeCall {
+    pub(super) call: ToolCall,
+    /// What the model is told.
+    pub(super) text: String,
+    /// What the runtime is told; none of a call that never began.
+    pub(super) ended: Option<RunnerEvent>,
+}
+
+impl ToolCalls {
+    /// What changes something runs alone and in its turn: the next call may build on it.
+    pub(super) fn at_a_time(&self, calls: &[ToolCall]) -> usize {
+        let is_safe = |call: &ToolCall| self.toolbox.replay(&call.tool) == Replay::Safe;
+        match calls.iter().all(is_safe) {
+            true => AT_A_TIME_MAX,
+            false => 1,
+        }
+    }
+
+    pub(super) async fn make(&self, name: String, call: ToolCall) -> Result<MadeCall, Stop> {
+        if !self.toolbox.offers(&call.tool) {
+            let text = format!(
+                "There is no tool {:?}. There are: {}.",
+                call.tool,
+                self.toolbox.names().join(", ")
+            );
+            return Ok(never_began(call, text));
+        }
+        let arguments = call.arguments.to_string();
+        if let Some(why) = self.gate.forbids(&call.tool, &arguments) {
+            return Ok(never_began(call, why));
+        }
+        let (replay, summary) = (self.toolbox.replay(&call.tool), summarise(&call.arguments));
+        let starting = self
+            .gate
+            .starting(&name, &call.tool, &summary, &arguments, replay);
+        unless_cancelled(&self.cancel, starting)
+            .await?
+            .map_err(Stop::Broken)?;
+        let started = RunnerEvent::ToolStarted {
+            call: name.clone(),
+            tool: call.tool.clone(),
+        };
+        // Nobody who listens any more is no loss: the attempt is over.
+        let _ = self.events.send(started).await;
+        let outcome = unless_cancelled(&self.cancel, self.toolbox.run(&call)).await?;
+        let (bytes, is_error) = (outcome.text.len() as u64, outcome.is_error);
+        let preview: String = outcome.text.chars().take(PREVIEW_CHARACTERS_MAX).collect();
+        let (text, overflow) = self.review(&name, &call, outcome).await?;
+        Ok(MadeCall {
+            call,
+            text,
+            ended: Some(RunnerEvent::ToolEnded {
+                call: name,
+                is_error,
+                bytes,
+                preview,
+                overflow,
+            }),
+        })
+    }
+
+    async fn review(
+        &self,
+        name: &str,
+        call: &ToolCall,
+        outcome: ToolOutcome,
+    ) -> Result<(String, Option<String>), Stop> {
+        if self.toolbox.reads_overflow(&call.tool) {
+            return Ok((outcome.text, None));
+        }
+        let review = self.gate.review(name, &call.tool, &outcome.text);
+        Ok(match unless_cancelled(&self.cancel, review).await? {
+            ToolVerdict::Pass => (outcome.text, None),
+            ToolVerdict::Replace { text, overflow } => (text, overflow),
+        })
+    }
+}
+
+fn never_began(call: ToolCall, text: String) -> MadeCall {
+    MadeCall {
+        call,
+        text,
+        ended: None,
+    }
+}
+
+pub(super) async fn unless_cancelled<T>(
+    cancel: &CancellationToken,
+    work: impl Future<Output = T>,
+) -> Result<T, Stop> {
+    tokio::select! {
+        biased;
+        () = cancel.cancelled() => Err(Stop::Cancelled),
+        done = work => Ok(done),
+    }
+}
+
+/// The arguments in one line.
+fn summarise(arguments: &serde_json::Value) -> String {
+    let mut line = String::new();
+    if let Some(fields) = arguments.as_object() {
+        for (name, value) in fields {
+            let value = value.as_str().map_or_else(|| value.to_string(), str::to_string);
+            let value = value.split_whitespace().collect::<Vec<_>>().join(" ");
+            line.push_str(&format!(
+                "{}{name}={value}",
+                if line.is_empty() { "" } else { " " }
+            ));
+        }
+    }
+    line.chars().take(SUMMARY_CHARACTERS_MAX).collect()
+}
