@@ -1,6 +1,6 @@
 //! Whether an answer has the form that was asked for, given as a JSON Schema.
 
-use crate::json_reply::{REPLY_BYTES_MAX, read_json};
+use crate::json_reply::{REPLY_BYTES_MAX, read_as, read_json};
 use jsonschema::Validator;
 use serde_json::Value;
 
@@ -16,7 +16,7 @@ pub struct AnswerSchema(Validator);
 impl AnswerSchema {
     /// Reads a schema (draft 2020-12 where it does not say). It cannot refer to files or addresses: nothing is fetched.
     pub fn read(text: &str) -> Result<Self, String> {
-        let schema: Value = serde_json::from_str(text).map_err(|error| format!("it is no JSON: {error}"))?;
+        let schema: Value = read_as(text).map_err(|error| format!("it is no JSON: {error}"))?;
         jsonschema::validator_for(&schema)
             .map(Self)
             .map_err(|error| shortened(&error.to_string()))

@@ -1,6 +1,7 @@
 //! JSON in what a model wrote, whatever it wrote around it.
 
 use crate::compat::{trim, whole_pairs};
+use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 /// A longer reply is not read.
@@ -31,6 +32,11 @@ pub fn read_json(reply: &str, is_meant: impl Fn(&Value) -> bool) -> Option<Value
     }
 }
 
+/// A text that is JSON and nothing else.
+pub fn read_as<T: DeserializeOwned>(text: &str) -> Result<T, serde_json::Error> {
+    serde_json::from_str(text)
+}
+
 fn without_fence<'a>(reply: &'a str, fence: &str) -> &'a str {
     let inner = &reply[fence.len()..];
     let inner = match inner.get(..4) {
@@ -53,4 +59,34 @@ fn object_in_prose(text: &str, is_meant: impl Fn(&Value) -> bool) -> Option<Valu
         }
     }
     None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn check(reply: &str, expected: Option<Value>) {
+        assert_eq!(
+            read_json(reply, |value| value.get("a").is_some()),
+            expected,
+            "{reply}"
+        );
+    }
+
+    #[test]
+    fn a_reply_is_read_whatever_stands_around_it() {
+        let meant = Some(json!({ "a": 1 }));
+        check(r#"{"a": 1}"#, meant.clone());
+        check("~~~JSON\n{\"a\": 1}\n~~~", meant.clone());
+        check(r#"First {"b": {"a": 2}}, then {no} and {"a": 1} {"a": 3}"#, meant);
+        check("3", Some(json!(3)));
+    }
+
+    #[test]
+    fn what_is_not_meant_is_not_taken() {
+        check("```rust\nlet a = {\"a\": 1};\n```", None);
+        check(&"{".repeat(STARTS_TRIED_MAX + 1), None);
+        check(&format!("{{\"a\": \"{}\"}}", "x".repeat(REPLY_BYTES_MAX)), None);
+    }
 }

@@ -4,6 +4,7 @@ use super::{RunEvents, Runtime, RuntimeError};
 use impresario_actors::journal::{RunFilter, RuntimeId};
 use impresario_actors::messages::run::{AwaitRun, Awaited};
 use impresario_policies::domain::{Proof, Reason, RunId, TerminalState};
+use impresario_policies::json_reply::read_as;
 use impresario_policies::projection::RunProjection;
 use impresario_policies::unwritable::ToldEnding;
 use serde::de::DeserializeOwned;
@@ -48,7 +49,7 @@ impl Outcome {
     /// # Errors
     /// There is no answer, or it is no such value.
     pub fn answer_as<T: DeserializeOwned>(&self) -> Result<T, serde_json::Error> {
-        serde_json::from_str(self.answer.as_deref().unwrap_or_default())
+        read_as(self.answer.as_deref().unwrap_or_default())
     }
 }
 

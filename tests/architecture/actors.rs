@@ -109,7 +109,7 @@ fn json_is_read_and_written_in_wire_files() {
             "the head of a skill file may be JSON",
         ),
         ("policies/src/trace_file.rs", "the codec of trace files"),
-        ("policies/src/judge_reply.rs", "a routing model answers in JSON"),
+        ("policies/src/json_reply.rs", "models answer in JSON"),
         (
             "policies/src/router_log.rs",
             "a logged event is an object of JSON",

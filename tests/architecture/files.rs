@@ -116,6 +116,28 @@ fn the_gate_runs_the_two_commands_of_the_readme() {
     );
 }
 
+/// Clippy builds the example; what stands on the pages is what was built.
+#[test]
+fn rust_on_the_pages_stands_in_an_example() {
+    let without_space = |text: &str| text.split_whitespace().collect::<String>();
+    let program =
+        without_space(&std::fs::read_to_string(root().join("examples/pages.rs")).expect("pages.rs"));
+    let mut strangers = Vec::new();
+    for page in ["README.md", "docs/embedding.md"] {
+        let text = std::fs::read_to_string(root().join(page)).expect(page);
+        let blocks: Vec<&str> = text.split("```rust\n").skip(1).collect();
+        assert!(!blocks.is_empty(), "{page} shows no Rust");
+        let blocks = blocks.iter().filter_map(|block| block.split("```").next());
+        let parts = blocks.flat_map(|block| block.split("\n\n"));
+        strangers.extend(
+            parts
+                .filter(|part| !program.contains(&without_space(part)))
+                .map(|part| format!("{page}: {part}")),
+        );
+    }
+    hold("Rust on the pages stands in examples/pages.rs", &strangers);
+}
+
 #[test]
 fn every_stage_that_leaves_a_journal_is_audited() {
     // Put together here, so that this file does not contain them.
