@@ -91,6 +91,7 @@ pub fn request(model: &str, workspace: &Path, state: &Path) -> AttemptRequest {
         resume: None,
         temperature: None,
         reasoning_effort: None,
+        answer_schema: None,
         prompt_mode: Default::default(),
         messages: Vec::new(),
         environment: BTreeMap::new(),

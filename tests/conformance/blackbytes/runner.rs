@@ -159,6 +159,7 @@ pub fn nested_argv(case: &Case) -> Answer {
         resume: None,
         temperature: None,
         reasoning_effort: ReasoningEffort::read(&given("reasoningEffort", "")),
+        answer_schema: None,
         prompt_mode: PromptMode::Static,
         messages: Vec::new(),
         environment: Default::default(),

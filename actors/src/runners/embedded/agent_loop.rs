@@ -3,12 +3,11 @@
 use super::inbox::{Found, Inbox};
 use super::session_file::Care;
 use super::tool_calls::{MadeCall, ToolCalls, unless_cancelled};
-use super::tools::Toolbox;
 use super::{EmbeddedParts, session_file};
 use crate::context::local::HeavyWork;
 use crate::gateways::{
     AttemptRequest, CallAsked, EndFacts, ModelError, ModelMessage, ModelReply, ModelRequest, ModelRole,
-    ModelUsage, Overrun, RunnerEvent, RunnerEvents, ToolCall, ToolGate,
+    ModelUsage, Overrun, RunnerEvent, ToolCall,
 };
 use futures_util::stream::{self, StreamExt};
 use impresario_policies::answer_schema::{AnswerSchema, CORRECTIONS_MAX, correction};
@@ -21,7 +20,6 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::mpsc;
-use tokio_util::sync::CancellationToken;
 
 /// How often it is looked whether the disk has room again.
 const ROOM_AGAIN: Duration = Duration::from_millis(500);
@@ -51,9 +49,6 @@ pub(super) struct AgentLoop {
     writes: Rc<session_file::Writes>,
     calls: Rc<ToolCalls>,
     form: Option<AnswerSchema>,
-    events: RunnerEvents,
-    gate: Rc<dyn ToolGate>,
-    cancel: CancellationToken,
     messages: Vec<ModelMessage>,
 }
 
@@ -64,18 +59,9 @@ impl AgentLoop {
         inbox: Inbox,
         parts: EmbeddedParts,
         writes: Rc<session_file::Writes>,
-        toolbox: Toolbox,
+        calls: ToolCalls,
         form: Option<AnswerSchema>,
-        events: RunnerEvents,
-        gate: Rc<dyn ToolGate>,
-        cancel: CancellationToken,
     ) -> Self {
-        let calls = ToolCalls {
-            toolbox,
-            gate: Rc::clone(&gate),
-            events: events.clone(),
-            cancel: cancel.clone(),
-        };
         Self {
             request,
             inbox,
@@ -83,9 +69,6 @@ impl AgentLoop {
             writes,
             calls: Rc::new(calls),
             form,
-            events,
-            gate,
-            cancel,
             messages: Vec::new(),
         }
     }
@@ -280,7 +263,7 @@ impl AgentLoop {
             bytes: request.bytes(),
             tokens_max: request.tokens_max.into(),
         };
-        let gate = Rc::clone(&self.gate);
+        let gate = Rc::clone(&self.calls.gate);
         self.unless_cancelled(gate.calling(asked))
             .await?
             .map_err(Stop::OverBudget)
@@ -377,12 +360,12 @@ impl AgentLoop {
     }
 
     async fn unless_cancelled<T>(&self, work: impl Future<Output = T>) -> Result<T, Stop> {
-        unless_cancelled(&self.cancel, work).await
+        unless_cancelled(&self.calls.cancel, work).await
     }
 
     /// An event nobody listens to any more is no loss: the attempt is over.
     async fn tell(&self, event: RunnerEvent) {
-        let _ = self.events.send(event).await;
+        let _ = self.calls.events.send(event).await;
     }
 
     fn facts_of(&self, stop: Stop) -> EndFacts {

@@ -31,6 +31,7 @@ use std::rc::Rc;
 use std::time::Duration;
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
+use tool_calls::ToolCalls;
 use tools::Toolbox;
 
 /// A conversation and a few results of tools.
@@ -126,16 +127,19 @@ impl SubAgentRunner for EmbeddedRunner {
         let form = form
             .transpose()
             .map_err(|why| SpawnError::new(format!("read the schema of the answer: {why}")))?;
+        let calls = ToolCalls {
+            toolbox,
+            gate,
+            events,
+            cancel: cancel.clone(),
+        };
         let agent = AgentLoop::new(
             request,
             inbox.clone(),
             self.parts.clone(),
             self.writes.clone(),
-            toolbox,
+            calls,
             form,
-            events,
-            gate,
-            cancel.clone(),
         );
         let task = tokio::task::spawn_local(agent.run());
         Ok(Box::new(EmbeddedAttempt { cancel, inbox, task }))
