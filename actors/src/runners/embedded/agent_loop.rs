@@ -53,7 +53,6 @@ pub(super) struct AgentLoop {
 }
 
 impl AgentLoop {
-    #[expect(clippy::too_many_arguments, reason = "taken apart at once, and only here")]
     pub(super) fn new(
         request: AttemptRequest,
         inbox: Inbox,
