@@ -4,10 +4,11 @@ use super::arguments::{AskArguments, SteerArguments};
 use super::exit::Failure;
 use super::output::{print, say};
 use super::runs::{find, open};
-use crate::runtime::{MessageFate, MessageKind, RunId, Runtime, SentMessage};
+use crate::runtime::{MessageFate, MessageKind, RunId, Runtime, SentMessage, refuse_sub_agents};
 use std::process::ExitCode;
 
 pub(super) async fn steer(arguments: SteerArguments) -> Result<ExitCode, Failure> {
+    refuse_sub_agents()?;
     let runtime = open(&arguments.state, false).await?;
     let told = steer_in(&runtime, &arguments).await;
     runtime.shutdown().await?;
@@ -28,6 +29,7 @@ async fn steer_in(runtime: &Runtime, arguments: &SteerArguments) -> Result<ExitC
 }
 
 pub(super) async fn ask(arguments: AskArguments) -> Result<ExitCode, Failure> {
+    refuse_sub_agents()?;
     let runtime = open(&arguments.state, false).await?;
     let answered = ask_in(&runtime, &arguments).await;
     runtime.shutdown().await?;

@@ -37,6 +37,7 @@ pub use builder::{RuntimeBuilder, StartError};
 pub use events::{RunEvent, RunEvents};
 pub use group::{Group, GroupEvents, GroupOutcome, SubAgentGroup, member_requests};
 pub use message::SentMessage;
+pub(crate) use message::refuse_sub_agents;
 pub use resume::Resumable;
 pub use run::{Outcome, Run, RunError};
 pub use state_directory::{StateDirectoryError, state_directory};
