@@ -277,7 +277,8 @@ fn row(run: &RunId, sequence: u64) -> Row {
         generation: 1,
         at: UnixMillis(sequence),
         step,
-    }
+    },
+        evidence: None,
 }
 
 fn median<T: PartialOrd + Copy>(mut values: Vec<T>) -> T {

@@ -70,6 +70,7 @@ mod tests {
                 summary: "src/lock.rs".into(),
                 arguments: None,
                 replay: Replay::Unsafe,
+                target: None,
             },
         ]
     }
@@ -98,6 +99,7 @@ mod tests {
             bytes: 0,
             preview: String::new(),
             overflow: None,
+            evidence: None,
         };
         assert!(!names_the_edit([started(), vec![ended]].concat()));
     }

@@ -50,6 +50,7 @@ pub mod project_instructions;
 pub mod projection;
 pub mod prompts;
 pub mod providers;
+pub mod receipt;
 pub mod redact;
 pub mod render_brief;
 pub mod restart;

@@ -71,6 +71,7 @@ mod tests {
             summary: "src/main.rs".into(),
             arguments: None,
             replay: Replay::Safe,
+            target: None,
         };
         assert_eq!(describe_step(&step).as_deref(), Some("read src/main.rs"));
     }

@@ -20,8 +20,7 @@ pub use worktree::{KeptChanges, WorktreeProjection};
 
 use crate::budget::is_other_model;
 use crate::domain::{
-    AttemptEnding, AttemptNumber, Brief, Caller, JudgedPass, ModelCall, ModelChoice, ModelFault, ModelUsage,
-    PassedOver, Proof, Question, Reason, Replay, RunRequest, RunState, Step, TerminalState, Verdict,
+    AttemptEnding, AttemptNumber, Brief, CallEvidence, CallTarget, Caller, Flag, JudgedPass, ModelCall, ModelChoice, ModelFault, ModelUsage, PassedOver, Proof, Question, Reason, Replay, RunRequest, RunState, Step, TerminalState, Verdict,
 };
 
 /// One step as the journal holds it.
@@ -77,6 +76,8 @@ pub struct RunProjection {
     pub messages: Vec<MessageProjection>,
     /// The reviewed answer.
     pub answer: Option<String>,
+    /// What in it is not borne out by what was seen.
+    pub flags: Vec<Flag>,
     /// Why the run has to stop for a person to decide, as it was said first.
     pub park_requested: Option<Reason>,
     /// Who asked for cancellation first.
@@ -164,6 +165,10 @@ pub struct ToolCallProjection {
     pub summary: String,
     /// Whether it may run again.
     pub replay: Replay,
+    /// Which file or command it is about; none where its arguments do not say.
+    pub target: Option<CallTarget>,
+    /// What was seen of it when it ended; none where there was nothing to see.
+    pub evidence: Option<Box<CallEvidence>>,
     /// What became of it.
     pub fate: ToolFate,
     /// When it began, in milliseconds since 1970.

@@ -219,6 +219,7 @@ mod tests {
                 summary: "src/lock.rs".into(),
                 arguments: None,
                 replay: Replay::Unsafe,
+                target: None,
             },
             Step::ToolEnded {
                 attempt,
@@ -227,6 +228,7 @@ mod tests {
                 bytes: 0,
                 preview: String::new(),
                 overflow: None,
+                evidence: None,
             },
         ];
         let recorded = steps.into_iter().zip(1..).map(|(step, sequence)| RecordedStep {

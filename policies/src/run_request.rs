@@ -142,6 +142,10 @@ pub fn run_request(
             reasoning_effort: definition.reasoning_effort,
             prompt_mode: definition.prompt_mode,
             isolation: definition.isolation,
+            must_look: definition
+                .routing
+                .as_ref()
+                .is_some_and(|routing| routing.category.is_about_workspace()),
             ..settings.terms
         },
         retrieval: settings.retrieval,

@@ -390,6 +390,7 @@ mod tests {
                 summary: "ls".into(),
                 arguments: None,
                 replay: Replay::Unsafe,
+                target: None,
             },
             Step::ToolEnded {
                 attempt: AttemptNumber(1),
@@ -398,6 +399,7 @@ mod tests {
                 bytes: 3,
                 preview: "a\nb".into(),
                 overflow: None,
+                evidence: None,
             },
         ]);
         let text = written(&steps, &[], "").lines.join("\n");

@@ -233,7 +233,10 @@ mod tests {
             told_ending(&RunProjection::of(&recorded.collect::<Vec<_>>()), reason.clone()).state
         };
         let cancelled = Step::CancelRequested { by: "me".into() };
-        let answered = Step::Answered { answer: "42".into() };
+        let answered = Step::Answered {
+            answer: "42".into(),
+            flags: Vec::new(),
+        };
         let active = Step::AttemptActive {
             attempt: AttemptNumber(1),
         };

@@ -91,6 +91,7 @@ impl ToolGate for Gate {
             summary: redact(summary).into_owned(),
             arguments: self.traced.and_then(|_| kept_arguments(arguments)),
             replay,
+            target: None,
         };
         let waiting = JournalWait::begin(&self.journal_waits);
         let steps = calls_and(&self.unsaid, Some(step));

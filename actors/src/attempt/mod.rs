@@ -548,6 +548,7 @@ fn step_of(attempt: impresario_policies::domain::AttemptNumber, event: RunnerEve
             bytes,
             preview: redact(&preview).into_owned(),
             overflow,
+            evidence: None,
         }),
         RunnerEvent::Told { message } => Some(Step::MessageDelivered { message, attempt }),
         RunnerEvent::Replied { message, text } => Some(Step::MessageAnswered {

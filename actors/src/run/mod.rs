@@ -338,7 +338,7 @@ impl Handles<AttemptOver> for Run {
             proof: over.proof,
         });
         if answered {
-            steps.push(Step::Answered { answer: reviewed });
+            steps.push(Step::Answered { answer: reviewed, flags: Vec::new() });
         }
         self.facts.live_attempt = None;
         self.stop_attempt = None;

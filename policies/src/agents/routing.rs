@@ -25,6 +25,14 @@ pub enum Category {
 }
 
 impl Category {
+    /// Nobody can do such work without a look at the workspace.
+    pub fn is_about_workspace(self) -> bool {
+        match self {
+            Self::Exploration | Self::Implementation | Self::Review => true,
+            Self::Reasoning | Self::Research => false,
+        }
+    }
+
     /// As it stands in files and on the screen.
     pub fn word(self) -> &'static str {
         match self {

@@ -1,6 +1,6 @@
 //! What the actor pass writes and the judge says of it.
 
-use super::Worktree;
+use super::{Work, Worktree};
 use serde::{Deserialize, Serialize};
 
 /// The structured task the sub-agent receives. Wire names as the peer writes them in its traces.
@@ -79,6 +79,9 @@ pub struct Inherited {
     /// The git worktree it worked in.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub worktree: Option<Worktree>,
+    /// What it did, where its nested session goes on.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub work: Option<Box<Work>>,
 }
 
 /// How demanding the work looks, and how sure the judge is.

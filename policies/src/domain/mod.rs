@@ -5,6 +5,7 @@
 mod brief;
 mod budget;
 mod ending;
+mod evidence;
 mod family;
 mod group;
 mod id;
@@ -24,6 +25,9 @@ pub use brief::{
 };
 pub use budget::{Budget, Caller, Cap, ModelCall};
 pub use ending::{AttemptEnding, EndFacts, ModelFault, Overrun};
+pub use evidence::{
+    CallEvidence, CallTarget, CommandRun, FileChanged, FileSeen, FileState, Flag, NotHashed, ToolUse, Work,
+};
 pub use family::ModelFamily;
 pub use group::{GroupId, GroupMember, Subtask};
 pub use id::{AttemptNumber, MessageId, MessageIdError, RunId, RunIdError, SessionId};

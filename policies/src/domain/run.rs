@@ -1,8 +1,7 @@
 //! A run and the steps it takes. The journal holds these; everything else is a projection of them.
 
 use super::{
-    AttemptEnding, AttemptNumber, Brief, MessageId, ModelCall, ModelChoice, ModelFault, ModelUsage,
-    PassedOver, Patch, RunId, RunMessage, RunRequest, SessionId, TraceVerdict, Verdict, Worktree,
+    AttemptEnding, AttemptNumber, Brief, CallEvidence, CallTarget, Flag, MessageId, ModelCall, ModelChoice, ModelFault, ModelUsage, PassedOver, Patch, RunId, RunMessage, RunRequest, SessionId, TraceVerdict, Verdict, Worktree,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -410,6 +409,9 @@ pub enum Step {
         arguments: Option<String>,
         /// Whether it may run again.
         replay: Replay,
+        /// Which file or command it is about; none where its arguments do not say.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        target: Option<CallTarget>,
     },
     /// A tool call ended.
     ToolEnded {
@@ -425,6 +427,9 @@ pub enum Step {
         preview: String,
         /// The handle under which a result above the ceiling was kept.
         overflow: Option<String>,
+        /// What was seen of it besides; none where there was nothing to see.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        evidence: Option<Box<CallEvidence>>,
     },
     /// A tool call was cut off and nobody knows whether it happened.
     ToolIndeterminate {
@@ -477,6 +482,9 @@ pub enum Step {
     Answered {
         /// The answer.
         answer: String,
+        /// What in it is not borne out by what was seen.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        flags: Vec<Flag>,
     },
     /// The run has to stop for a person to decide, whatever it is doing.
     ParkRequested {

@@ -58,6 +58,9 @@ pub struct RunTerms {
     /// Where it works: in the person's own files, or in a worktree of its own.
     #[serde(skip_serializing_if = "Isolation::is_none")]
     pub isolation: Isolation,
+    /// What it answers is about the workspace: an answer without a look at it is not to be relied on.
+    #[serde(skip_serializing_if = "is_default")]
+    pub must_look: bool,
 }
 
 fn is_default<T: Default + PartialEq>(value: &T) -> bool {

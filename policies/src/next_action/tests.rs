@@ -113,6 +113,7 @@ fn tool_started(attempt: u32, replay: Replay) -> Step {
         summary: String::new(),
         arguments: None,
         replay,
+        target: None,
     }
 }
 
@@ -124,6 +125,7 @@ fn tool_ended(attempt: u32) -> Step {
         bytes: 1,
         preview: String::new(),
         overflow: None,
+        evidence: None,
     }
 }
 
@@ -214,6 +216,7 @@ fn a_run_is_judged_briefed_admitted_tried_ended_delivered() {
         ended(1, AttemptEnding::Answered),
         Step::Answered {
             answer: "there".into(),
+            flags: Vec::new(),
         },
     ];
     check(
@@ -523,6 +526,7 @@ fn an_answer_on_disk_wins_over_a_late_cancel() {
         ended(1, AttemptEnding::Answered),
         Step::Answered {
             answer: "there".into(),
+            flags: Vec::new(),
         },
         Step::CancelRequested {
             by: "the user".into(),

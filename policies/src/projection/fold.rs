@@ -4,7 +4,9 @@ use super::{
     Acceptance, AttemptEnd, AttemptProjection, Contradiction, FailedPass, Impossible, KeptChanges,
     ModelsConsidered, RecordedStep, RunEnd, RunProjection, ToolCallProjection, ToolCalls, ToolFate,
 };
-use crate::domain::{AttemptNumber, JudgedPass, ModelChoice, Question, Step, TerminalState};
+use crate::domain::{
+    AttemptNumber, CallEvidence, Flag, JudgedPass, ModelChoice, Question, Step, TerminalState,
+};
 
 impl RunProjection {
     /// Adds one step to what is known.
@@ -101,12 +103,15 @@ impl RunProjection {
                 summary,
                 arguments: _,
                 replay,
+                target,
             } => {
                 let begun = ToolCallProjection {
                     call: call.clone(),
                     tool: tool.clone(),
                     summary: summary.clone(),
                     replay: *replay,
+                    target: target.clone(),
+                    evidence: None,
                     fate: ToolFate::InFlight,
                     begun_at_ms: recorded.at_ms,
                     over_at_ms: None,
@@ -120,6 +125,7 @@ impl RunProjection {
                 bytes,
                 preview,
                 overflow,
+                evidence,
             } => {
                 let fate = ToolFate::Finished {
                     is_error: *is_error,
@@ -129,6 +135,7 @@ impl RunProjection {
                 };
                 if self.is_under_way(*attempt) {
                     self.settle_tool(*attempt, call, fate, recorded.at_ms);
+                    self.keep_evidence(*attempt, call, evidence.as_deref());
                 } else {
                     self.object(Impossible::AttemptNotUnderWay { attempt: *attempt });
                 }
@@ -167,7 +174,7 @@ impl RunProjection {
                 };
                 self.end_attempt(*attempt, end);
             }
-            Step::Answered { answer } => self.answer(answer),
+            Step::Answered { answer, flags } => self.answer(answer, flags),
             Step::ParkRequested { reason } => {
                 self.park_requested.get_or_insert_with(|| reason.clone());
             }
@@ -340,12 +347,19 @@ impl RunProjection {
         }
     }
 
-    fn answer(&mut self, answer: &str) {
+    fn keep_evidence(&mut self, number: AttemptNumber, call: &str, evidence: Option<&CallEvidence>) {
+        if let (Some(evidence), Some(attempt)) = (evidence, self.latest_of(number)) {
+            attempt.tools.keep_evidence(call, evidence);
+        }
+    }
+
+    fn answer(&mut self, answer: &str, flags: &[Flag]) {
         self.check(!self.attempts.is_empty(), Impossible::AnsweredWithoutAttempt);
         if self.answer.is_some() {
             return self.object(Impossible::AnsweredTwice);
         }
         self.answer = Some(answer.to_string());
+        self.flags = flags.to_vec();
     }
 
     fn end(&mut self, end: RunEnd) {

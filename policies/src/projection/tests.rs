@@ -151,6 +151,7 @@ fn tool_started(call: &str) -> Step {
         summary: "a.rs".into(),
         arguments: None,
         replay: Replay::Safe,
+        target: None,
     }
 }
 
@@ -162,6 +163,7 @@ fn tool_ended(call: &str) -> Step {
         bytes: 3,
         preview: "abc".into(),
         overflow: None,
+        evidence: None,
     }
 }
 
@@ -185,7 +187,10 @@ fn attempt_ended(attempt: u32, ending: AttemptEnding) -> Step {
 }
 
 fn answered() -> Step {
-    Step::Answered { answer: "so".into() }
+    Step::Answered {
+        answer: "so".into(),
+        flags: Vec::new(),
+    }
 }
 
 fn cancel_requested(by: &str) -> Step {

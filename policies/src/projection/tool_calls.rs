@@ -1,6 +1,7 @@
 //! The tool calls of an attempt, found by name at once however many there are.
 
 use super::{ToolCallProjection, ToolFate};
+use crate::domain::CallEvidence;
 use std::collections::BTreeMap;
 use std::ops::Deref;
 
@@ -37,6 +38,14 @@ impl ToolCalls {
                 true
             }
             Some(_) | None => false,
+        }
+    }
+
+    /// Keeps what was seen of a call when it ended; what was seen first stands.
+    pub(super) fn keep_evidence(&mut self, call: &str, evidence: &CallEvidence) {
+        let place = self.latest.get(call).copied();
+        if let Some(known) = place.and_then(|place| self.calls.get_mut(place)) {
+            known.evidence.get_or_insert_with(|| Box::new(evidence.clone()));
         }
     }
 

@@ -64,6 +64,7 @@ fn tool(call: &str, summary: &str) -> Step {
         summary: summary.into(),
         arguments: None,
         replay: Replay::Unsafe,
+        target: None,
     }
 }
 
@@ -75,6 +76,7 @@ fn tool_ended(call: &str, is_error: bool) -> Step {
         bytes: 1,
         preview: String::new(),
         overflow: None,
+        evidence: None,
     }
 }
 
@@ -279,6 +281,7 @@ fn of_a_run_that_is_over_it_is_said_how_long_it_took_and_what_it_used() {
     steps.push(attempt_ended(AttemptEnding::Answered, Some(used)));
     steps.push(Step::Answered {
         answer: "There.".into(),
+        flags: Vec::new(),
     });
     steps.push(Step::Ended {
         state: TerminalState::Succeeded,

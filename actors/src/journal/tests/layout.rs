@@ -79,6 +79,7 @@ fn everything() -> Vec<Step> {
             summary: "cargo test".into(),
             arguments: Some("{\"command\":\"cargo test\"}".into()),
             replay: Replay::Safe,
+            target: None,
         },
         Step::ModelCalled {
             call: Box::new(ModelCall {

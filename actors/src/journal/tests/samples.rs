@@ -140,6 +140,7 @@ pub fn tool_started(attempt: u32, call: &str) -> Step {
         summary: "src/lib.rs".into(),
         arguments: None,
         replay: Replay::Unsafe,
+        target: None,
     }
 }
 
@@ -151,6 +152,7 @@ pub fn tool_ended(attempt: u32, call: &str) -> Step {
         bytes: 9,
         preview: "fn main()".into(),
         overflow: Some("overflow_1".into()),
+        evidence: None,
     }
 }
 
@@ -278,6 +280,7 @@ pub fn whole_run() -> Vec<Step> {
         },
         Step::Answered {
             answer: "so it is".into(),
+            flags: Vec::new(),
         },
         Step::Ended {
             state: TerminalState::Succeeded,
