@@ -17,12 +17,12 @@
 
 use futures_util::FutureExt;
 use futures_util::future::LocalBoxFuture;
-use impresario_actors::attempt::{Attempt, AttemptPorts};
+use impresario_actors::attempt::{Attempt, AttemptPorts, AttemptTools};
 use impresario_actors::cache_markers::CacheMarkers;
 use impresario_actors::cool_downs::CoolDowns;
 use impresario_actors::event_feed::EventFeed;
 use impresario_actors::gateways::{
-    AttemptRequest, ContextEngine, Host, LoginId, ModelClient, SubAgentRunner, TraceShelf, WallClock,
+    AttemptRequest, ContextEngine, FileLooks, Host, LoginId, ModelClient, SubAgentRunner, TraceShelf, WallClock,
     Worktrees, session_file,
 };
 use impresario_actors::host_port::HostPort;
@@ -89,6 +89,8 @@ pub struct Outside {
     pub clock: Rc<dyn WallClock>,
     /// Where traces are kept.
     pub traces: Rc<dyn TraceShelf>,
+    /// Looks at the files that sub-agents read and change.
+    pub files: Rc<dyn FileLooks>,
     /// Makes git worktrees for runs that work in one of their own.
     pub worktrees: Rc<dyn Worktrees>,
     /// Makes requests of orders: files and settings.
@@ -523,7 +525,7 @@ impl RunGrower {
         };
         let (runners, settings) = (self.outside.runners.clone(), self.settings.clone());
         let open_context = self.outside.open_context.clone();
-        let ledger = self.ledger.clone();
+        let (ledger, files) = (self.ledger.clone(), self.outside.files.clone());
         Rc::new(move |seed| {
             let name = attempt_name(&seed.run, seed.number);
             let (clocks, limits) = (seed.request.clocks, Arc::new(ResultLimits::from(&seed.request)));
@@ -534,7 +536,7 @@ impl RunGrower {
             let preview = leaves_trace.then_some(seed.request.terms.trace.preview_units_max);
             let allowance = seed.allowance.clone();
             let request = attempt_request(seed, &settings);
-            let (ports, ledger) = (ports.clone(), ledger.clone());
+            let (ports, ledger, files) = (ports.clone(), ledger.clone(), files.clone());
             let attempt = Registration::<Attempt>::new(&name);
             let (stop, tell) = (attempt.port(), attempt.port());
             let child = attempt
@@ -544,9 +546,12 @@ impl RunGrower {
                         limits.clone(),
                         clocks,
                         ports.clone(),
-                        runner.clone(),
-                        context.clone(),
-                        Purse::new(allowance.clone(), ledger.clone()),
+                        AttemptTools {
+                            runner: runner.clone(),
+                            context: context.clone(),
+                            files: files.clone(),
+                            purse: Purse::new(allowance.clone(), ledger.clone()),
+                        },
                     )
                     .traced(preview)
                     .isolated(isolation)

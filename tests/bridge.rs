@@ -924,6 +924,7 @@ fn a_delivery_is_offered_for_its_session_and_answered_with_a_receipt() {
                     }),
                     sight: None,
                     changes: None,
+                    receipt: None,
                 };
                 host.deliver(delivery).await
             }

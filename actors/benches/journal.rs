@@ -270,6 +270,7 @@ fn row(run: &RunId, sequence: u64) -> Row {
         bytes: 10_000 + sequence,
         preview: "pub fn decide_restart(facts: &RestartFacts) -> RestartDecision { ".repeat(5),
         overflow: None,
+        evidence: None,
     };
     Row {
         run: run.clone(),
@@ -277,8 +278,7 @@ fn row(run: &RunId, sequence: u64) -> Row {
         generation: 1,
         at: UnixMillis(sequence),
         step,
-    },
-        evidence: None,
+    }
 }
 
 fn median<T: PartialOrd + Copy>(mut values: Vec<T>) -> T {

@@ -17,6 +17,7 @@ pub mod cool_downs;
 pub mod derived;
 pub mod event_feed;
 pub mod event_log;
+pub mod file_looks;
 pub mod gateways;
 pub mod host_port;
 pub mod journal;

@@ -167,10 +167,11 @@ function runOf(entry: unknown): string | undefined {
 
 /** What the model reads, and the person where nothing draws it more nicely. */
 export function textFor(offer: DeliveryOffer, shown: ShownRun | undefined): string {
-  const parts = [titleLine(offer, shown), ...asked(offer), ...left(offer)];
+  const parts = [titleLine(offer, shown), ...flagged(offer), ...asked(offer), ...left(offer)];
   if (offer.earlier_session) parts.splice(1, 0, "It was asked for in an earlier session here, which Pi did not keep.");
   if (offer.reason) parts.push(offer.reason.message);
   parts.push(...answered(offer));
+  if (offer.receipt?.seen) parts.push(offer.receipt.seen);
   return parts.join("\n\n");
 }
 
@@ -183,6 +184,12 @@ function asked({ about }: DeliveryOffer): string[] {
   if (!about) return [];
   const task = about.task.trim() ? [`Task: ${about.task.trim()}`] : [];
   return [...task, ...about.answers.map(({ question, answer }) => `Asked: ${question}\nAnswered: ${answer}`)];
+}
+
+/** What the answer says and the runtime did not see comes before the answer, for whoever relies on it. */
+function flagged({ receipt }: DeliveryOffer): string[] {
+  if (!receipt || receipt.flags.length === 0) return [];
+  return [["Check this before you rely on it:", ...receipt.flags.map((flag) => `- ${flag}`)].join("\n")];
 }
 
 /** Models that were left on the way to the result; a reason names the last one itself. */
@@ -214,6 +221,7 @@ function print(offer: DeliveryOffer, shown: ShownRun | undefined): void {
     if (offer.stopped_early) process.stderr.write(`impresario: ${offer.stopped_early}\n`);
     process.exitCode = 1;
   }
+  for (const flag of offer.receipt?.flags ?? []) process.stderr.write(`impresario: check: ${flag}\n`);
   if (offer.changes) process.stderr.write(`impresario: ${offer.changes.text}\n`);
   if (offer.answer) writeAll(1, `${offer.answer}\n`);
 }

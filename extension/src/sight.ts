@@ -8,6 +8,8 @@ import type { CallSight, RunSight, Standing, Waits } from "./generated/protocol.
 /** So much of an answer is drawn while it is folded, and when it is opened. */
 const FOLDED_LINES_MAX = 6;
 const OPENED_LINES_MAX = 400;
+/** So much of something to check is drawn. */
+const FLAG_LINES_MAX = 3;
 /** So much of what the sub-agent said last is drawn. */
 const WORDS_LINES_MAX = 8;
 
@@ -43,8 +45,10 @@ export function runDrawing(sight: RunSight | undefined, text: string, isOpen: bo
       const isOver = sight.took !== null;
       const answer = isOver ? lines(withoutTitle(text), width, isOpen ? OPENED_LINES_MAX : FOLDED_LINES_MAX, paint) : [];
       const now = isOver ? [] : nowLines(sight, width, Date.now(), paint);
-      if (isOpen) return [head, ...now, ...timeline(sight, width, Date.now(), paint), ...answer];
-      return [head, ...now, ...answer];
+      const flags = sight.flags.flatMap((flag) => paragraph(`! ${flag}`, width, "warning", paint));
+      if (!isOpen) return [head, ...now, ...flags, ...answer];
+      const receipt = sight.receipt.map((line) => paint.fg("dim", below(line, width)));
+      return [head, ...now, ...timeline(sight, width, Date.now(), paint), ...receipt, ...flags, ...answer];
     },
     invalidate: () => {},
   };
@@ -110,6 +114,10 @@ function withoutTitle(text: string): string {
 
 function lines(text: string, width: number, linesMax: number, paint: Paint): string[] {
   return wrapped(text, width, linesMax).map((line) => paint.fg("toolOutput", line));
+}
+
+function paragraph(text: string, width: number, color: Color, paint: Paint): string[] {
+  return wrapped(text, Math.max(1, width - 2), FLAG_LINES_MAX).map((line) => paint.fg(color, below(line, width)));
 }
 
 function cut(text: string, width: number): string {

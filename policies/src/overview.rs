@@ -168,6 +168,8 @@ mod tests {
                 left: Vec::new(),
                 words: None,
                 used: Some("1.2k in, 40 out · $0.010".into()),
+                flags: Vec::new(),
+                receipt: Vec::new(),
             },
         }
     }

@@ -7,6 +7,7 @@ use crate::domain::{Briefing, ModelUsage, RunState};
 use crate::fallback::{models_left, reason_of_attempt};
 use crate::figures::{cost_words, duration_words, token_words};
 use crate::projection::{AttemptProjection, RunProjection, ToolCallProjection, ToolFate};
+use crate::receipt::{Receipt, flag_words, receipt_lines};
 use crate::terminal_text::shown;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -16,6 +17,10 @@ use ts_rs::TS;
 const CALLS_MAX: usize = 30;
 /// So many models that were left.
 const LEFT_MAX: usize = 5;
+/// So many flags, and lines of a receipt.
+const FLAGS_MAX: usize = 8;
+const FLAG_CHARACTERS_MAX: usize = 400;
+const RECEIPT_LINES_MAX: usize = 24;
 const NAME_CHARACTERS_MAX: usize = 80;
 const LINE_CHARACTERS_MAX: usize = 200;
 const WORDS_CHARACTERS_MAX: usize = 2_000;
@@ -49,6 +54,10 @@ pub struct RunSight {
     pub words: Option<String>,
     /// Tokens and money so far, as far as that is known; none while nothing was used.
     pub used: Option<String>,
+    /// What the answer says and what was seen does not bear out.
+    pub flags: Vec<String>,
+    /// What was seen of files and commands, a line each, once it is over.
+    pub receipt: Vec<String>,
 }
 
 /// Where a run stands, for a person.
@@ -171,6 +180,13 @@ pub fn see_run(run: &RunProjection, live: &LiveFacts) -> RunSight {
             .then(|| last_of(&live.words))
             .filter(|words| !words.is_empty()),
         used: used_of(run),
+        flags: run
+            .flags
+            .iter()
+            .take(FLAGS_MAX)
+            .map(|flag| line(&flag_words(flag), FLAG_CHARACTERS_MAX))
+            .collect(),
+        receipt: if is_over { receipt_of(run) } else { Vec::new() },
     }
 }
 
@@ -278,6 +294,17 @@ fn call_seen(call: &ToolCallProjection, attempt_is_over: bool) -> CallSight {
             .over_at_ms
             .map(|over| duration_words(over.saturating_sub(call.begun_at_ms) as f64)),
     }
+}
+
+fn receipt_of(run: &RunProjection) -> Vec<String> {
+    let lines = receipt_lines(&Receipt::of(run));
+    let besides = lines.len().saturating_sub(RECEIPT_LINES_MAX);
+    let kept = lines
+        .iter()
+        .take(RECEIPT_LINES_MAX)
+        .map(|text| line(text, LINE_CHARACTERS_MAX));
+    let more = (besides > 0).then(|| format!("{besides} more lines: `impresario runs show`"));
+    kept.chain(more).collect()
 }
 
 fn used_of(run: &RunProjection) -> Option<String> {

@@ -5,6 +5,7 @@
 use crate::compat::{cut_units, is_space, trim, units, whole_pairs};
 use crate::domain::{Brief, Route};
 use crate::judge_reply::coerce_route;
+use crate::receipt::Receipt;
 use crate::redact::redact;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Deserializer, Serialize};
@@ -98,6 +99,12 @@ pub struct TraceExtras {
     /// Why it did not succeed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
+    /// What the answer says and what was seen does not bear out, in words.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub flags: Vec<String>,
+    /// What was seen of files, commands, tools and models.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub receipt: Option<Value>,
 }
 
 /// One attempt.
@@ -191,7 +198,7 @@ impl Trace {
         .chain(&mut brief.user_clarifications)
         .for_each(hide);
         if let Some(ours) = &mut self.ours {
-            ours.reason.iter_mut().for_each(hide);
+            ours.reason.iter_mut().chain(&mut ours.flags).for_each(hide);
             ours.tries.iter_mut().for_each(|made| hide(&mut made.detail));
         }
         self
@@ -274,6 +281,11 @@ pub fn kept_arguments(written: &str) -> Option<String> {
     }
     let read = serde_json::from_str(written).unwrap_or_else(|_| json!(written));
     Some(traced_args(&read).to_string())
+}
+
+/// A receipt as it may be kept: no secrets.
+pub fn kept_receipt(receipt: &Receipt) -> Option<Value> {
+    serde_json::to_value(receipt).ok().as_ref().map(redacted_json)
 }
 
 /// Arguments that were kept; where nobody did, what a person was shown of the call.

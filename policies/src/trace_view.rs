@@ -64,6 +64,10 @@ pub fn view_trace(file: &str, trace: &Trace, verdict: &TraceVerdict, settings: &
         lines.push("   Signals:".to_string());
         lines.extend(verdict.signals.iter().map(|signal| format!("     • {signal}")));
     }
+    if let Some(ours) = trace.ours.as_ref().filter(|ours| !ours.flags.is_empty()) {
+        lines.push("   Not borne out by what was seen:".to_string());
+        lines.extend(ours.flags.iter().map(|flag| format!("     • {flag}")));
+    }
     let mut text = lines.join("\n");
     text.push('\n');
     push_timeline(trace, settings, &mut text);

@@ -197,6 +197,7 @@ impl Host for PiHost {
             about: delivery.about.map(Into::into),
             sight: delivery.sight,
             changes: delivery.changes.map(|changes| (*changes).into()),
+            receipt: delivery.receipt,
         };
         Ok(self.peer.ask(&offer).await.map_err(host_error)?.receipt)
     }

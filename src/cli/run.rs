@@ -13,6 +13,7 @@ use crate::skills::SpawnSettings;
 use impresario_actors::messages::session::SkillOrder;
 use impresario_policies::domain::TerminalState;
 use impresario_policies::providers::find_target;
+use impresario_policies::receipt::{flag_words, receipt_line};
 use impresario_policies::resumption::{Reader, advise};
 use impresario_policies::run_request::RunMeans;
 use impresario_policies::settings::TotalChosen;
@@ -135,6 +136,13 @@ async fn print_events(run: &Run) {
 fn say_how_it_ended(outcome: &Outcome) {
     if let Some(reason) = &outcome.reason {
         say(&format!("{}: {}", outcome.state.word(), reason.message));
+    }
+    let receipt = outcome.receipt();
+    for flag in &receipt.flags {
+        say(&format!("check: {}", flag_words(flag)));
+    }
+    if let Some(seen) = receipt_line(&receipt) {
+        say(&seen);
     }
     let own = outcome.projection.worktree.as_ref();
     if let Some(changes) = own.and_then(|own| describe_changes(&outcome.run, own)) {

@@ -14,6 +14,7 @@ use impresario_policies::domain::{Cap, RunId, RunState};
 use impresario_policies::fallback::models_left;
 use impresario_policies::progress::describe_step;
 use impresario_policies::projection::RunProjection;
+use impresario_policies::receipt::{Receipt, flag_words, receipt_lines};
 use impresario_policies::resumption::{Reader, advise};
 use impresario_policies::run_messages::describe_messages;
 use impresario_policies::user_lines;
@@ -187,6 +188,13 @@ fn story_in_words(run: &RunSummary, cut_off: bool, projection: &RunProjection) -
     lines.extend(describe_messages(projection));
     let own = projection.worktree.as_ref();
     lines.extend(own.and_then(|own| describe_changes(&run.run, own)));
+    let receipt = Receipt::of(projection);
+    lines.extend(receipt.flags.iter().map(|flag| format!("! {}", flag_words(flag))));
+    let seen = receipt_lines(&receipt);
+    if !seen.is_empty() {
+        lines.push("seen by the runtime:".to_string());
+        lines.extend(seen.iter().map(|line| format!("  {line}")));
+    }
     let ended = projection.ended.as_ref();
     lines.extend(ended.and_then(|ended| advise(&run.run, ended.state, Reader::CommandLine)));
     if let Some(answer) = projection.answer_or_partial() {

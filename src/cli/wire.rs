@@ -13,6 +13,7 @@ use impresario_policies::domain::{
 use impresario_policies::execution_route::tier_word;
 use impresario_policies::overview::SeenRun;
 use impresario_policies::projection::{MessageProjection, RecordedStep, RunProjection};
+use impresario_policies::receipt::Receipt;
 use impresario_policies::settings::ResolvedValue;
 use impresario_policies::sight::RunSight;
 use impresario_policies::statistics::{AgentTally, FailureTally};
@@ -119,6 +120,8 @@ pub(super) struct RunLine<'a> {
     calls: Option<&'a [ModelCall]>,
     #[serde(skip_serializing_if = "Option::is_none")]
     messages: Option<Vec<MessageLine<'a>>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    receipt: Option<Receipt>,
 }
 
 /// What a run was told, and what became of it.
@@ -179,6 +182,7 @@ impl<'a> RunLine<'a> {
                 let messages = story.messages.iter();
                 messages.map(|known| MessageLine::of(story, known)).collect()
             }),
+            receipt: story.map(Receipt::of),
         }
     }
 }

@@ -20,6 +20,7 @@ use crate::wiring::{OpenContext, Outside, TreeSettings, grow};
 use futures_util::FutureExt;
 use impresario_actors::context::local::LocalContextEngine;
 use impresario_actors::context::mcp::{EngineSettings, McpContextEngine};
+use impresario_actors::file_looks::DiskLooks;
 use impresario_actors::gateways::{
     Entropy, Host, ModelClient, SubAgentRunner, SystemEntropy, SystemWallClock, WallClock, free_memory_now,
 };
@@ -480,6 +481,7 @@ impl RuntimeBuilder {
             clock: Rc::new(SystemWallClock),
             traces: Rc::new(FileShelf),
             worktrees: Rc::new(GitWorktrees::new(worktrees(directory))),
+            files: Rc::new(DiskLooks::default()),
             open_context: open_context(engines.clone(), indexes),
             contain: Rc::new(|run, grace| contain(run, grace, None).boxed_local()),
             retrieval_is_ready: crate::preflight::checker(engines),

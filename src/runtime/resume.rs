@@ -10,6 +10,7 @@ use impresario_actors::messages::journal::ReadClaimable;
 use impresario_policies::domain::{Briefing, Cap, Inherited, Origin, Reason, ReasonCode, RunId, RunRequest};
 use impresario_policies::interruption::{Interruption, describe_interruption};
 use impresario_policies::projection::RunProjection;
+use impresario_policies::receipt::work_of;
 use impresario_policies::resumption::{
     Driver, ResumptionDecision, ResumptionFacts, Successor, decide_resumption, refuse_without_session,
 };
@@ -162,6 +163,7 @@ impl Runtime {
             questions: projection.questions.clone(),
             brief: projection.brief.clone(),
             verdict: projection.verdict.clone(),
+            work: Some(Box::new(work_of(projection))),
             worktree: match &projection.worktree {
                 Some(own) => Some(own.worktree.clone()),
                 // It was parked before it went on there.

@@ -6,6 +6,7 @@ use impresario_actors::messages::run::{AwaitRun, Awaited};
 use impresario_policies::domain::{Proof, Reason, RunId, TerminalState};
 use impresario_policies::json_reply::read_as;
 use impresario_policies::projection::RunProjection;
+use impresario_policies::receipt::Receipt;
 use impresario_policies::unwritable::ToldEnding;
 use serde::de::DeserializeOwned;
 use std::time::Duration;
@@ -50,6 +51,12 @@ impl Outcome {
     /// There is no answer, or it is no such value.
     pub fn answer_as<T: DeserializeOwned>(&self) -> Result<T, serde_json::Error> {
         read_as(self.answer.as_deref().unwrap_or_default())
+    }
+
+    /// What it proves: files, commands, tools, models and money as the runtime saw them, and what the answer says that
+    /// they do not bear out.
+    pub fn receipt(&self) -> Receipt {
+        Receipt::of(&self.projection)
     }
 }
 

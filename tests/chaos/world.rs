@@ -9,6 +9,7 @@ use impresario::chaos::{
 };
 use impresario::wiring::{Outside, Ports, TreeSettings, grow};
 use impresario_actors::context::local::{HeavyWork, LocalContextEngine, SearchLimits};
+use impresario_actors::file_looks::DiskLooks;
 use impresario_actors::gateways::*;
 use impresario_actors::journal::{JournalAccess, Row, RunFilter, RuntimeId, RuntimeIdentity, Store};
 use impresario_actors::messages::session::SkillOrder;
@@ -759,6 +760,7 @@ async fn perform_play(scenario: &Scenario, plan: Plan, seed: u64) -> Outcome {
         clock: Rc::new(SimulatedClock(Instant::now())),
         traces: Rc::new(Shelf),
         worktrees: Rc::new(Trees(world.clone())),
+        files: Rc::new(DiskLooks::new(HeavyWork::Inline)),
         open_context: Rc::new(|_| {
             Rc::new(LocalContextEngine::new(
                 SearchLimits::default(),

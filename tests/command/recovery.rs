@@ -77,6 +77,9 @@ fn killed_after_a_tool_no_finished_tool_runs_again() {
     story.took("attempt_started", 2);
     story.took("tool_started", 1);
     assert_eq!(story.scene.noted("effects").len(), 1);
+    let work = story.outcome.receipt().work;
+    assert_eq!(work.tools.len(), 1, "what was done before the kill counts");
+    assert_eq!((work.tools[0].calls, work.may_have_changed_more), (1, true));
 }
 
 #[test]

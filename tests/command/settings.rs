@@ -536,6 +536,7 @@ fn what_is_set_about_history_answers_budgets_and_logs_is_in_the_request() {
         ..Budget::default()
     };
     let expected = RunTerms {
+        must_look: false,
         budget,
         admission: AdmissionTerms {
             width: 7,
@@ -591,6 +592,7 @@ fn what_is_set_about_history_answers_budgets_and_logs_is_in_the_request() {
         (Some(10.0), Some(100.0), None)
     );
     let expected = RunTerms {
+        must_look: false,
         budget: money,
         routing: by_default.routing.clone(),
         trace: by_default.trace,

@@ -11,5 +11,6 @@ mod money;
 mod parallel;
 mod playing;
 mod program;
+mod receipts;
 mod routing;
 mod trace_file;

@@ -21,6 +21,7 @@ mod first_skill;
 mod from_the_command_line;
 mod left_results;
 mod misbehaving;
+mod receipts;
 mod resume;
 mod skills;
 mod system_prompt;

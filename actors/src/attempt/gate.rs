@@ -3,8 +3,9 @@
 //! That a call began is said here and nowhere else: a runner asks, and what its stream tells of a start is for the
 //! clocks only. A call that was never let in (an unknown tool, arguments that do not fit) has neither start nor end.
 
+use super::evidence::Witness;
 use super::silence::JournalWait;
-use super::wire::command_in;
+use super::wire::named_in;
 use super::{ASK, AttemptPorts, Begun, Previews, Unsaid, WRITTEN_WITHIN, calls_and};
 use crate::gateways::{CallAsked, ContextEngine, PASSAGES_MAX, RetrievalRequest, ToolGate, ToolVerdict};
 use crate::messages::ledger::OverBudget;
@@ -45,6 +46,7 @@ pub(super) struct Gate {
     pub(super) traced: Option<usize>,
     pub(super) previews: Previews,
     pub(super) begun: Begun,
+    pub(super) witness: Rc<Witness>,
     pub(super) purse: Rc<Purse>,
     pub(super) unsaid: Unsaid,
     /// The sub-agent has yet to be told that it should come to an end.
@@ -84,6 +86,7 @@ impl ToolGate for Gate {
         if self.stopping.is_cancelled() {
             return Err(STOPPED.to_string());
         }
+        let target = self.witness.begins(call, tool, arguments).await;
         let step = Step::ToolStarted {
             attempt: self.attempt,
             call: call.to_string(),
@@ -91,7 +94,7 @@ impl ToolGate for Gate {
             summary: redact(summary).into_owned(),
             arguments: self.traced.and_then(|_| kept_arguments(arguments)),
             replay,
-            target: None,
+            target,
         };
         let waiting = JournalWait::begin(&self.journal_waits);
         let steps = calls_and(&self.unsaid, Some(step));
@@ -116,11 +119,12 @@ impl ToolGate for Gate {
     fn forbids(&self, _: &str, arguments: &str) -> Option<String> {
         match self.isolation {
             Isolation::None => None,
-            Isolation::Worktree => refuse_command(&command_in(arguments)?),
+            Isolation::Worktree => refuse_command(&named_in(arguments).command?),
         }
     }
 
     async fn review(&self, call: &str, tool: &str, result: &str) -> ToolVerdict {
+        self.witness.result(call, result).await;
         let verdict = self.review_size(call, tool, result).await;
         // Behind a result it costs no call of its own, and no answer that is being written is disturbed.
         match self.conclude.take() {

@@ -4,18 +4,20 @@
 //! [`StopAttempt`].
 //! Asks the run to put tool starts and ends on disk before the sub-agent goes on.
 
+mod evidence;
 mod gate;
 mod glimpses;
 mod said;
 mod silence;
 mod wire;
 
+use self::evidence::Witness;
 use self::gate::Gate;
 use self::glimpses::Glimpses;
 use self::said::Said;
 use self::silence::{JournalWait, Silence};
 use crate::gateways::{
-    AttemptHandle, AttemptRequest, ContextEngine, Glimpse, ModelUsage, RunnerEvent, SubAgentRunner,
+    AttemptHandle, AttemptRequest, ContextEngine, FileLooks, Glimpse, ModelUsage, RunnerEvent, SubAgentRunner,
 };
 use crate::messages::run::{
     AttemptOver, ClockDue, ReadOverflow, RecordSteps, ReviewToolResult, RunnerSaid, StartDue, StopAttempt,
@@ -61,6 +63,16 @@ pub struct AttemptPorts {
     pub glimpse: Port<ShowGlimpse>,
 }
 
+/// What an attempt works with.
+pub struct AttemptTools {
+    /// Who runs the sub-agent; none where this runtime has no such runner.
+    pub runner: Option<Rc<dyn SubAgentRunner>>,
+    pub context: Rc<dyn ContextEngine>,
+    /// Looks at the files that tools read and change.
+    pub files: Rc<dyn FileLooks>,
+    pub purse: Purse,
+}
+
 pub struct Attempt {
     request: AttemptRequest,
     result_limits: Arc<ResultLimits>,
@@ -88,6 +100,7 @@ pub struct Attempt {
     traced: Option<usize>,
     previews: Previews,
     begun: Begun,
+    witness: Rc<Witness>,
     isolation: Isolation,
 }
 
@@ -141,10 +154,15 @@ impl Attempt {
         result_limits: Arc<ResultLimits>,
         clocks: Clocks,
         ports: AttemptPorts,
-        runner: Option<Rc<dyn SubAgentRunner>>,
-        context: Rc<dyn ContextEngine>,
-        purse: Purse,
+        tools: AttemptTools,
     ) -> Self {
+        let AttemptTools {
+            runner,
+            context,
+            files,
+            purse,
+        } = tools;
+        let witness = Rc::new(Witness::new(files, request.workspace.clone()));
         let silence = Silence {
             active: false,
             tools_running: BTreeSet::new(),
@@ -181,6 +199,7 @@ impl Attempt {
             traced: None,
             previews: Previews::default(),
             begun: Begun::default(),
+            witness,
             isolation: Isolation::None,
         }
     }
@@ -213,6 +232,7 @@ impl Handles<StartDue> for Attempt {
             traced: self.traced,
             previews: self.previews.clone(),
             begun: self.begun.clone(),
+            witness: self.witness.clone(),
             purse: self.purse.clone(),
             unsaid: self.unsaid.clone(),
             conclude: Cell::default(),
@@ -403,8 +423,11 @@ impl Attempt {
     fn record(&mut self, step: Option<Step>, ctx: &mut Context<Self>) {
         let port = self.ports.record.clone();
         let waiting = JournalWait::begin(&self.silence.journal_waits);
-        let steps = calls_and(&self.unsaid, step);
-        let reply = async move { port.ask_again(RecordSteps { steps }, WRITTEN_WITHIN).await };
+        let (steps, witness) = (calls_and(&self.unsaid, step), self.witness.clone());
+        let reply = async move {
+            let steps = witness.complete(steps).await;
+            port.ask_again(RecordSteps { steps }, WRITTEN_WITHIN).await
+        };
         ctx.spawn_then(reply, |attempt, reply, ctx| {
             attempt.silence.forgive_waiting();
             drop(waiting);
@@ -497,6 +520,7 @@ impl Attempt {
         let (over, attempt, grace) = (self.ports.over.clone(), self.request.attempt, self.request.grace);
         let (used, heard_all) = (self.used.clone(), self.heard_all.clone());
         let (purse, caller, unsaid) = (self.purse.clone(), self.caller(), self.unsaid.clone());
+        let witness = self.witness.clone();
         let waits_for_journal = self.silence.journal_waits.get() > 0;
         self.listen(ctx);
         let work = async move {
@@ -512,6 +536,10 @@ impl Attempt {
                 let _ = tokio::time::timeout(HEARD_WITHIN, heard_all.cancelled()).await;
             }
             let EndingRead { ending, detail } = read;
+            let cited = match ending {
+                AttemptEnding::Answered => witness.cited(&answer).await,
+                _ => None,
+            };
             let mut calls = unsaid.take();
             calls.extend(purse.settle_cut(caller));
             over.ask_again(
@@ -520,6 +548,7 @@ impl Attempt {
                     ending,
                     detail,
                     answer,
+                    cited,
                     calls,
                     used: used.get(),
                     proof,

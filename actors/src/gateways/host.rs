@@ -99,6 +99,18 @@ pub struct Delivery {
     /// What it changed in a git worktree of its own; none where it had none.
     #[serde(default)]
     pub changes: Option<Box<DeliveredChanges>>,
+    /// What the runtime saw of the work.
+    #[serde(default)]
+    pub receipt: Option<DeliveredReceipt>,
+}
+
+/// What the runtime saw of a run's work, in words.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema, TS)]
+pub struct DeliveredReceipt {
+    /// What the answer says and what was seen does not bear out.
+    pub flags: Vec<String>,
+    /// What was seen, in one line; none while there is nothing to say.
+    pub seen: Option<String>,
 }
 
 /// What a run changed in a git worktree of its own.

@@ -4,6 +4,7 @@
 
 mod clock;
 mod context;
+mod files;
 mod host;
 mod login;
 mod memory;
@@ -16,9 +17,10 @@ pub use clock::{Entropy, SeededEntropy, SystemEntropy, SystemWallClock, UnixMill
 pub use context::{
     ContextEngine, PASSAGES_MAX, RetrievalError, RetrievalRequest, RetrievalResult, Retrieved,
 };
+pub use files::FileLooks;
 pub use host::{
-    ChatMessage, ChatRole, DeliveredChanges, DeliveredRun, Delivery, DeliveryReceipt, Glimpse, Host,
-    HostError, Progress,
+    ChatMessage, ChatRole, DeliveredChanges, DeliveredReceipt, DeliveredRun, Delivery, DeliveryReceipt,
+    Glimpse, Host, HostError, Progress,
 };
 pub use login::{Login, LoginId};
 pub use memory::free_memory_now;

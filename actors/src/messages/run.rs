@@ -8,6 +8,7 @@ use impresario_policies::domain::{
 };
 use impresario_policies::overflow_review::ResultLimits;
 use impresario_policies::unwritable::ToldEnding;
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 /// Asks the sub-agent supervisor to take on a run. Idempotent by id.
@@ -150,6 +151,8 @@ pub struct AttemptOver {
     pub detail: String,
     /// The answer, or what there was of one.
     pub answer: String,
+    /// Of the files that it names, those that are there; none where nobody could say.
+    pub cited: Option<BTreeSet<String>>,
     /// Calls of the model that are not on disk yet.
     pub calls: Vec<ModelCall>,
     /// What its calls of the model used, as far as was heard.

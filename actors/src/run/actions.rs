@@ -2,7 +2,7 @@
 
 use super::models::{AttemptPlan, ROOM_WITHIN};
 use super::{ASK, AttemptSeed, KeepSession, Run};
-use crate::gateways::{DeliveredRun, Delivery, DeliveryReceipt, HostError, session_file};
+use crate::gateways::{DeliveredReceipt, DeliveredRun, Delivery, DeliveryReceipt, HostError, session_file};
 use crate::messages::run::{
     GroupClockDue, ObserveRun, Observed, RunClosed, StopAttempt, TotalClockDue, WriteTrace,
 };
@@ -17,6 +17,7 @@ use impresario_policies::fallback::{StartFrom, describe_next_attempt, models_lef
 use impresario_policies::interruption::{Interruption, describe_interruption};
 use impresario_policies::judge_models::describe_next_try;
 use impresario_policies::next_action::{Action, DeliveryState, QuestionFailure, decide_next_action};
+use impresario_policies::receipt::{Receipt, flag_words, receipt_line};
 use impresario_policies::session_retention::keeps_session;
 use impresario_policies::sight::{LiveFacts, see_run};
 use impresario_policies::stopped::stopped_early;
@@ -552,7 +553,16 @@ impl Run {
             about: self.request().map(|request| self.about(request)),
             sight: Some(see_run(&self.projection, &LiveFacts::default())),
             changes: self.delivered_changes().map(Box::new),
+            receipt: Some(self.delivered_receipt()),
         })
+    }
+
+    fn delivered_receipt(&self) -> DeliveredReceipt {
+        let receipt = Receipt::of(&self.projection);
+        DeliveredReceipt {
+            flags: receipt.flags.iter().map(flag_words).collect(),
+            seen: receipt_line(&receipt),
+        }
     }
 
     fn about(&self, request: &RunRequest) -> DeliveredRun {

@@ -338,7 +338,11 @@ impl Handles<AttemptOver> for Run {
             proof: over.proof,
         });
         if answered {
-            steps.push(Step::Answered { answer: reviewed, flags: Vec::new() });
+            let flags = self.flag(&reviewed, over.cited.as_ref());
+            steps.push(Step::Answered {
+                answer: reviewed,
+                flags,
+            });
         }
         self.facts.live_attempt = None;
         self.stop_attempt = None;

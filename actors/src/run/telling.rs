@@ -5,13 +5,16 @@ use super::Run;
 use crate::event_log::log_event;
 use crate::gateways::{Progress, UnixMillis};
 use crate::messages::session::{ShowNotice, ShowProgress};
-use impresario_policies::domain::{AttemptNumber, ModelChoice, RunRequest, Step};
+use impresario_policies::domain::{AttemptNumber, Flag, ModelChoice, RunRequest, Step};
 use impresario_policies::model_choice::{budget_of, describe_choice, judged_route};
 use impresario_policies::output_sanitizer::{SanitizerSettings, sanitize_output};
 use impresario_policies::progress::describe_step;
 use impresario_policies::projection::RecordedStep;
+use impresario_policies::receipt::{AnswerFacts, flag_answer, work_of};
+use impresario_policies::render_brief::render_brief;
 use impresario_policies::router_log;
 use impresario_policies::sub_agent_prompt::{fingerprint, system_prompt_of};
+use std::collections::BTreeSet;
 use std::time::Duration;
 
 impl Run {
@@ -115,6 +118,21 @@ impl Run {
             let text = text(request);
             let _ = self.ports.notice.tell(ShowNotice { text });
         }
+    }
+
+    /// What an answer says and what was seen does not bear out.
+    pub(super) fn flag(&self, answer: &str, present: Option<&BTreeSet<String>>) -> Vec<Flag> {
+        let Some(request) = self.request() else {
+            return Vec::new();
+        };
+        let told = self.projection.brief.as_ref().map(render_brief);
+        let facts = AnswerFacts {
+            request,
+            work: &work_of(&self.projection),
+            told: told.as_deref().unwrap_or_default(),
+            present,
+        };
+        flag_answer(answer, &facts)
     }
 
     /// What the host gets of an answer.

@@ -6,9 +6,10 @@ use impresario_policies::cool_down::describe_passed_over;
 use impresario_policies::domain::{RunId, Step};
 use impresario_policies::progress::describe_step;
 use impresario_policies::projection::{RecordedStep, RunProjection};
+use impresario_policies::receipt::{Receipt, flag_words};
 use impresario_policies::stopped::StoppedReason;
 use impresario_policies::trace_file::{
-    CallDetail, CallFate, Trace, TraceCall, TraceExtras, TraceMoment, TraceTry, shown_arguments,
+    CallDetail, CallFate, Trace, TraceCall, TraceExtras, TraceMoment, TraceTry, kept_receipt, shown_arguments,
 };
 use std::collections::BTreeMap;
 
@@ -54,6 +55,8 @@ pub(super) fn trace_of(
             tries: tries_of(so_far, ended_at),
             calls: details,
             moments: moments_of(steps),
+            flags: so_far.flags.iter().map(flag_words).collect(),
+            receipt: kept_receipt(&Receipt::of(so_far)),
         }),
     };
     trace.redacted().fitted()
@@ -136,6 +139,7 @@ fn calls_of(steps: &[RecordedStep], ended_at: UnixMillis) -> Vec<(TraceCall, Cal
                 bytes,
                 preview,
                 overflow,
+                evidence: _,
             } => {
                 let Some(started) = begun.remove(&(*attempt, call.as_str())) else {
                     continue;

@@ -65,6 +65,14 @@ export type DelegationAsk = {
   session: SessionId,
 };
 
+/** What the runtime saw of a run's work, in words. */
+export type DeliveredReceipt = {
+  /** What the answer says and what was seen does not bear out. */
+  flags: Array<string>,
+  /** What was seen, in one line; none while there is nothing to say. */
+  seen: string | null,
+};
+
 /** A result that was only shown stands in the session now. */
 export type DeliveryAcknowledged = {
   /** Which run. */
@@ -93,6 +101,8 @@ export type DeliveryOffer = {
   sight: RunSight | null,
   /** What it changed in a git worktree of its own. */
   changes: OfferedChanges | null,
+  /** What the runtime saw of the work. */
+  receipt: DeliveredReceipt | null,
 };
 
 /** What the host says to a delivery. */
@@ -526,6 +536,10 @@ export type RunSight = {
   words: string | null,
   /** Tokens and money so far, as far as that is known; none while nothing was used. */
   used: string | null,
+  /** What the answer says and what was seen does not bear out. */
+  flags: Array<string>,
+  /** What was seen of files and commands, a line each, once it is over. */
+  receipt: Array<string>,
 };
 
 /** Tell a sub-agent that works something: it has it before its next call of the model. */

@@ -108,10 +108,13 @@ pub struct Work {
     /// It ran commands or tools that may have changed more files than those in the list.
     pub may_have_changed_more: bool,
     /// Files that results of its tools named: it saw something of them.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub named: Vec<String>,
     /// Files whose names it saw in a list, and nothing else.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub listed: Vec<String>,
     /// Results named more files than are known.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub named_more: bool,
 }
 

@@ -16,8 +16,16 @@ const CITED_FILES_MAX: usize = 64;
 /// A longer path is not shown whole.
 const PATH_UNITS_MAX: usize = 160;
 
+/// So much of an answer is compared.
+const COMPARED_BYTES_MAX: usize = 128 * 1024;
+
+fn compared(answer: &str) -> &str {
+    &answer[..answer.floor_char_boundary(COMPARED_BYTES_MAX)]
+}
+
 /// The files that an answer names and that are worth looking for.
 pub fn files_to_look_for(answer: &str) -> Vec<String> {
+    let answer = compared(answer);
     let cited: BTreeSet<String> = files_cited(answer).into_iter().map(|file| file.path).collect();
     cited.into_iter().take(CITED_FILES_MAX).collect()
 }
@@ -37,6 +45,7 @@ pub struct AnswerFacts<'a> {
 
 /// Compares an answer with what was seen.
 pub fn flag_answer(answer: &str, facts: &AnswerFacts<'_>) -> Vec<Flag> {
+    let answer = compared(answer);
     let looked = facts.work.tools.iter().any(succeeded);
     let has_tools = !facts.request.tools.is_empty();
     let nothing = facts.request.terms.must_look && has_tools && !looked && !brings_material(facts);
@@ -121,8 +130,7 @@ fn was_seen(file: &NamedFile, facts: &AnswerFacts<'_>) -> bool {
             let told = |text: &&str| {
                 text.contains(&format!("{base}:{line}")) || text.contains(&format!("{base}#L{line}"))
             };
-            texts.iter().any(|text| told(&text))
-                || (brings_material(facts) && texts.iter().any(|text| text.contains(base)))
+            texts.iter().any(told) || (brings_material(facts) && texts.iter().any(|text| text.contains(base)))
         }
         None => {
             let is_there = facts.present.is_some_and(|present| present.contains(&file.path));

@@ -7,8 +7,8 @@ use regex::Regex;
 use std::collections::BTreeSet;
 use std::sync::LazyLock;
 
-/// So much of a result is searched for names.
-const LOOKED_AT_BYTES_MAX: usize = 128 * 1024;
+/// So much of a result is searched for names: it is done between two messages.
+const LOOKED_AT_BYTES_MAX: usize = 64 * 1024;
 /// So many names of a result are kept, of so many bytes each.
 const NAMES_MAX: usize = 64;
 const NAME_BYTES_MAX: usize = 240;
@@ -46,8 +46,7 @@ static FILE: LazyLock<Option<Regex>> = LazyLock::new(|| {
             )
           | Makefile | Dockerfile | Justfile | Gemfile | Rakefile | Procfile | Jenkinsfile | LICENSE | BUILD
         )
-        \b
-        (?: (?: : | \#L ) (?P<line> \d{1,7} ) \b )?
+        (?-u:\b)
         ",
     )
     .ok()
@@ -101,27 +100,27 @@ pub fn without_code_blocks(text: &str) -> Vec<&str> {
 }
 
 fn files_in(text: &str) -> impl Iterator<Item = NamedFile> {
-    let found = FILE.iter().flat_map(move |file| file.captures_iter(text));
+    let found = FILE.iter().flat_map(move |file| file.find_iter(text));
     found.filter_map(move |found| {
-        let whole = found.get(0)?;
-        let before = &text[..whole.start()];
         // An address is no file of the workspace.
-        if before.ends_with(":/") {
+        if text[..found.start()].ends_with(":/") {
             return None;
         }
-        let line = found.name("line");
-        let end = line.map_or(whole.end(), |line| line.start());
-        let path = text.get(whole.start()..end)?.trim_end_matches([':', 'L', '#']);
-        let path = match line {
-            Some(_) => path,
-            None => whole.as_str(),
-        };
-        let path = without_open_bracket(path).replace('\\', "/");
+        let path = without_open_bracket(found.as_str()).replace('\\', "/");
         Some(NamedFile {
             path: path.strip_prefix("./").unwrap_or(&path).to_string(),
-            line: line.and_then(|line| line.as_str().parse().ok()),
+            line: line_behind(&text[found.end()..]),
         })
     })
+}
+
+/// `:12` or `#L12`, as it stands behind a name.
+fn line_behind(rest: &str) -> Option<u32> {
+    let rest = rest.strip_prefix(':').or_else(|| rest.strip_prefix("#L"))?;
+    let end = rest
+        .find(|letter: char| !letter.is_ascii_digit())
+        .unwrap_or(rest.len());
+    rest.get(..end)?.parse().ok()
 }
 
 /// `[a.rs` of a link; a directory that is called `[id]` has both.

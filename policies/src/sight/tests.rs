@@ -169,6 +169,8 @@ fn a_run_that_works_shows_its_calls_its_words_and_nothing_it_waits_for() {
         left: Vec::new(),
         words: Some("Now I look.".into()),
         used: None,
+        flags: Vec::new(),
+        receipt: Vec::new(),
     };
     assert_eq!(sight, wanted);
 }

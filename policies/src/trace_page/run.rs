@@ -70,6 +70,14 @@ fn write_head(html: &mut Html, file: &str, trace: &Trace, verdict: &TraceVerdict
         }
         html.markup("</ul>\n");
     }
+    if let Some(ours) = ours.filter(|ours| !ours.flags.is_empty()) {
+        html.element("h2", "", "What the runtime did not see")
+            .markup("\n<ul>\n");
+        for flag in &ours.flags {
+            html.element("li", "", flag).markup("\n");
+        }
+        html.markup("</ul>\n");
+    }
 }
 
 fn ended_in_words(trace: &Trace) -> String {
@@ -173,4 +181,9 @@ fn write_answer(html: &mut Html, trace: &Trace) {
         false => html.element("pre", "", &trace.final_text),
     };
     html.markup("\n");
+    if let Some(receipt) = trace.ours.as_ref().and_then(|ours| ours.receipt.as_ref()) {
+        html.markup("<details><summary>Receipt: what the runtime saw</summary>")
+            .element("pre", "", &format!("{receipt:#}"))
+            .markup("</details>\n");
+    }
 }

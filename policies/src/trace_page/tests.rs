@@ -38,6 +38,8 @@ fn hostile() -> Trace {
         final_text: HOSTILE.into(),
         stopped_reason: HOSTILE.into(),
         ours: Some(TraceExtras {
+            flags: vec![HOSTILE.into()],
+            receipt: Some(serde_json::json!({HOSTILE: HOSTILE})),
             run_id: HOSTILE.into(),
             started_at: 1_000.0,
             state: HOSTILE.into(),

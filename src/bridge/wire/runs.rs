@@ -1,6 +1,6 @@
 //! Runs: asked for, cancelled, asked back about, delivered.
 
-use impresario_actors::gateways::{DeliveredChanges, DeliveredRun, DeliveryReceipt};
+use impresario_actors::gateways::{DeliveredChanges, DeliveredReceipt, DeliveredRun, DeliveryReceipt};
 use impresario_actors::messages::session::ListedSkill;
 use impresario_policies::domain::{
     FileChange, MessageId, MessageKind, PatchedFile, Reason, RunId, SessionId, TerminalState, WhatToRun,
@@ -210,6 +210,9 @@ pub struct DeliveryOffer {
     /// What it changed in a git worktree of its own.
     #[serde(default)]
     pub changes: Option<OfferedChanges>,
+    /// What the runtime saw of the work.
+    #[serde(default)]
+    pub receipt: Option<DeliveredReceipt>,
 }
 
 /// What a run changed in a git worktree of its own; the person's files are as they were.

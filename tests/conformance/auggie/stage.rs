@@ -9,6 +9,7 @@ use impresario::settings::{Settings, SettingsPlaces};
 use impresario::skills::{SpawnSettings, resolve};
 use impresario::wiring::{Outside, Ports, TreeSettings, grow};
 use impresario_actors::context::local::{HeavyWork, LocalContextEngine, SearchLimits};
+use impresario_actors::file_looks::DiskLooks;
 use impresario_actors::gateways::*;
 use impresario_actors::journal::{JournalAccess, RuntimeId, RuntimeIdentity, Store};
 use impresario_actors::messages::session::SkillOrder;
@@ -175,6 +176,7 @@ fn outside(world: &Rc<World>) -> Outside {
         clock: Rc::new(Clock(world.clone())),
         traces: Rc::new(FileShelf),
         worktrees: Rc::new(GitWorktrees::new(world.directory.path().join("worktrees"))),
+        files: Rc::new(DiskLooks::new(HeavyWork::Inline)),
         open_context: Rc::new(|_| {
             Rc::new(LocalContextEngine::new(
                 SearchLimits::default(),

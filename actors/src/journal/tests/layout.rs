@@ -3,12 +3,13 @@
 
 use super::samples::*;
 use impresario_policies::domain::{
-    AttemptNumber, Briefing, Budget, Caller, Cap, CutTool, DegradationSettings, GroupMember, HistorySettings,
+    AttemptNumber, Briefing, Budget, CallEvidence, CallTarget, Caller, Cap, CommandRun, CutTool,
+    DegradationSettings, FileChanged, FileSeen, FileState, Flag, GroupMember, HistorySettings,
     HistoryStrategy, HistoryTerms, Inherited, MiddleMode, ModelCall, ModelChoice, ModelNaming, ModelPool,
-    ModelUsage, ObservationSettings, OverflowSettings, Reason, ReasonCode, Replay, ResultTerms, Retrieval,
-    RetrievalEngine, RouteDecision, RoutePreference, RouteSettings, RouteSource, RoutingTerms, RunTerms,
-    ShortNewest, SkillModelPolicy, Step, Subtask, Surroundings, Tier, TierCeilings, TraceOutcome, TraceTerms,
-    TraceVerdict, Verdict, WhatToRun,
+    ModelUsage, NotHashed, ObservationSettings, OverflowSettings, Reason, ReasonCode, Replay, ResultTerms,
+    Retrieval, RetrievalEngine, RouteDecision, RoutePreference, RouteSettings, RouteSource, RoutingTerms,
+    RunTerms, ShortNewest, SkillModelPolicy, Step, Subtask, Surroundings, Tier, TierCeilings, ToolUse,
+    TraceOutcome, TraceTerms, TraceVerdict, Verdict, WhatToRun, Work,
 };
 use std::time::Duration;
 
@@ -79,7 +80,49 @@ fn everything() -> Vec<Step> {
             summary: "cargo test".into(),
             arguments: Some("{\"command\":\"cargo test\"}".into()),
             replay: Replay::Safe,
-            target: None,
+            target: Some(CallTarget::Runs {
+                command: "cargo test".into(),
+            }),
+        },
+        Step::ToolEnded {
+            attempt: AttemptNumber(2),
+            call: "1.0:call_0".into(),
+            is_error: true,
+            bytes: 9,
+            preview: "no".into(),
+            overflow: None,
+            evidence: Some(Box::new(CallEvidence {
+                exit_code: Some(101),
+                after: None,
+                named: vec!["src/a.rs".into()],
+                names_more: true,
+            })),
+        },
+        changes("1.1:call_1", FileState::Absent),
+        Step::ToolEnded {
+            attempt: AttemptNumber(2),
+            call: "1.1:call_1".into(),
+            is_error: false,
+            bytes: 9,
+            preview: "written".into(),
+            overflow: None,
+            evidence: Some(Box::new(CallEvidence {
+                after: Some(FileState::Hashed {
+                    sha256: "ab".into(),
+                    bytes: 2,
+                }),
+                ..CallEvidence::default()
+            })),
+        },
+        changes(
+            "1.2:call_2",
+            FileState::NotHashed {
+                why: NotHashed::TooLarge,
+            },
+        ),
+        Step::Answered {
+            answer: "All tests pass.".into(),
+            flags: flags(),
         },
         Step::ModelCalled {
             call: Box::new(ModelCall {
@@ -108,6 +151,71 @@ fn everything() -> Vec<Step> {
         },
     ]);
     steps
+}
+
+fn changes(call: &str, before: FileState) -> Step {
+    Step::ToolStarted {
+        attempt: AttemptNumber(2),
+        call: call.into(),
+        tool: "write".into(),
+        summary: "new.txt".into(),
+        arguments: None,
+        replay: Replay::Unsafe,
+        target: Some(CallTarget::Changes {
+            file: FileSeen {
+                path: "new.txt".into(),
+                state: before,
+            },
+        }),
+    }
+}
+
+fn flags() -> Vec<Flag> {
+    let claim = "All tests pass.".to_string();
+    vec![
+        Flag::NothingLookedAt,
+        Flag::CitedUnread {
+            path: "src/a.rs".into(),
+            line: Some(3),
+            missing: true,
+        },
+        Flag::TestsNotRun { claim: claim.clone() },
+        Flag::TestsFailed {
+            claim,
+            command: "cargo test".into(),
+            exit_code: 101,
+        },
+    ]
+}
+
+fn work() -> Work {
+    Work {
+        read: vec![FileSeen {
+            path: "a".into(),
+            state: FileState::Absent,
+        }],
+        changed: vec![FileChanged {
+            path: "b".into(),
+            before: FileState::Absent,
+            after: None,
+        }],
+        commands: vec![CommandRun {
+            command: "ls".into(),
+            exit_code: None,
+            cut_off: true,
+        }],
+        tools: vec![ToolUse {
+            tool: "bash".into(),
+            calls: 2,
+            failed: 1,
+            cut_off: 1,
+        }],
+        may_have_changed_more: true,
+        named: vec!["c".into()],
+        listed: vec!["d".into()],
+        named_more: true,
+        ..Work::default()
+    }
 }
 
 fn choice() -> ModelChoice {
@@ -206,6 +314,7 @@ fn terms() -> RunTerms {
         log_prompt_prefix: true,
         inherited: Some(Box::new(Inherited {
             verdict: Some(Verdict::default()),
+            work: Some(Box::new(work())),
             ..Inherited::default()
         })),
         surroundings: Surroundings {
@@ -213,6 +322,7 @@ fn terms() -> RunTerms {
             project_instructions: "Answer in French.".into(),
         },
         session_file: Some("/s/session.jsonl".into()),
+        must_look: true,
         ..RunTerms::default()
     }
 }
