@@ -22,8 +22,8 @@ use impresario_actors::cache_markers::CacheMarkers;
 use impresario_actors::cool_downs::CoolDowns;
 use impresario_actors::event_feed::EventFeed;
 use impresario_actors::gateways::{
-    AttemptRequest, ContextEngine, FileLooks, Host, LoginId, ModelClient, SubAgentRunner, TraceShelf, WallClock,
-    Worktrees, session_file,
+    AttemptRequest, ContextEngine, FileLooks, Host, LoginId, ModelClient, SubAgentRunner, TraceShelf,
+    WallClock, Worktrees, session_file,
 };
 use impresario_actors::host_port::HostPort;
 use impresario_actors::journal::{Journal, JournalAccess, RuntimeId};

@@ -8,8 +8,8 @@ use impresario::bridge::wire::{
 };
 use impresario::bridge::{Bridge, BridgeSettings, HostEvents, Refused};
 use impresario_actors::gateways::{
-    DeliveredRun, Delivery, DeliveryReceipt, Host, HostError, ModelClient, ModelError, ModelMessage,
-    ModelRequest, ModelRole, Progress, UnixMillis,
+    DeliveredReceipt, DeliveredRun, Delivery, DeliveryReceipt, Host, HostError, ModelClient, ModelError,
+    ModelMessage, ModelRequest, ModelRole, Progress, UnixMillis,
 };
 use impresario_actors::messages::session::ListedSkill;
 use impresario_policies::domain::{Reason, ReasonCode, RunId, SessionId, TerminalState, WhatToRun};
@@ -895,6 +895,9 @@ fn a_delivery_is_offered_for_its_session_and_answered_with_a_receipt() {
                     "model": "b/two", "left": ["On a/one, nobody answered."], "used": "100 tokens in, 10 out, $0.2500",
                 },
                 "sight": null,
+                "receipt": {
+                    "flags": ["It cites a.rs:3, which it did not look at."], "seen": "Seen by the runtime: no tool calls.",
+                },
             });
             assert_eq!(offer["params"], expected);
             host.say(json!({"jsonrpc": "2.0", "id": offer["id"], "result": {"receipt": "shown"}}));
@@ -924,7 +927,10 @@ fn a_delivery_is_offered_for_its_session_and_answered_with_a_receipt() {
                     }),
                     sight: None,
                     changes: None,
-                    receipt: None,
+                    receipt: Some(DeliveredReceipt {
+                        flags: vec!["It cites a.rs:3, which it did not look at.".into()],
+                        seen: Some("Seen by the runtime: no tool calls.".into()),
+                    }),
                 };
                 host.deliver(delivery).await
             }

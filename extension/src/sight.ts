@@ -45,9 +45,10 @@ export function runDrawing(sight: RunSight | undefined, text: string, isOpen: bo
       const isOver = sight.took !== null;
       const answer = isOver ? lines(withoutTitle(text), width, isOpen ? OPENED_LINES_MAX : FOLDED_LINES_MAX, paint) : [];
       const now = isOver ? [] : nowLines(sight, width, Date.now(), paint);
-      const flags = sight.flags.flatMap((flag) => paragraph(`! ${flag}`, width, "warning", paint));
+      // A session may hold what an earlier version left.
+      const flags = (sight.flags ?? []).flatMap((flag) => paragraph(`! ${flag}`, width, "warning", paint));
       if (!isOpen) return [head, ...now, ...flags, ...answer];
-      const receipt = sight.receipt.map((line) => paint.fg("dim", below(line, width)));
+      const receipt = (sight.receipt ?? []).map((line) => paint.fg("dim", below(line, width)));
       return [head, ...now, ...timeline(sight, width, Date.now(), paint), ...receipt, ...flags, ...answer];
     },
     invalidate: () => {},

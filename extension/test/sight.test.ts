@@ -26,6 +26,8 @@ const sight: RunSight = {
   left: ["On a/one, it was busy."],
   words: null,
   used: "12.3k in, 450 out · $0.012",
+  flags: [],
+  receipt: [],
 };
 
 function drawn(seen: RunSight | undefined, text: string, isOpen: boolean, width = 60): string[] {
@@ -81,4 +83,18 @@ test("a background run says what it used; one that a call draws counts in the st
     "  /skill:cancel cancels",
   ]);
   assert.equal(statusLine([run, { ...run, inCall: true }], BEGUN), "explore +1: 0 s, 2 tool calls");
+});
+
+test("what to check is drawn folded and opened, what was seen opened only", () => {
+  const flagged: RunSight = { ...sight, calls: [], calls_before: 0, left: [], flags: ["It cites a.rs:3, which it did not look at."], receipt: ["read     b.rs  sha256 ba78…"] };
+  const text = "Agent explore succeeded (run r1)\n\none";
+  const flag = "<warning>  ! It cites a.rs:3, which it did not look at.";
+  assert.deepEqual(drawn(flagged, text, false, 80).slice(1), [flag, "one"]);
+  assert.deepEqual(drawn(flagged, text, true, 80).slice(1), ["  read     b.rs  sha256 ba78…", flag, "one"]);
+});
+
+test("what an earlier version left in a session says nothing to check", () => {
+  const { flags, receipt, ...earlier } = sight;
+  assert.deepEqual([flags, receipt], [[], []]);
+  assert.deepEqual(drawn(earlier as RunSight, ANSWER, true, 80), drawn(sight, ANSWER, true, 80));
 });

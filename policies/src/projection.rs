@@ -20,7 +20,9 @@ pub use worktree::{KeptChanges, WorktreeProjection};
 
 use crate::budget::is_other_model;
 use crate::domain::{
-    AttemptEnding, AttemptNumber, Brief, CallEvidence, CallTarget, Caller, Flag, JudgedPass, ModelCall, ModelChoice, ModelFault, ModelUsage, PassedOver, Proof, Question, Reason, Replay, RunRequest, RunState, Step, TerminalState, Verdict,
+    AttemptEnding, AttemptNumber, Brief, CallEvidence, CallTarget, Caller, Flag, JudgedPass, ModelCall,
+    ModelChoice, ModelFault, ModelUsage, PassedOver, Proof, Question, Reason, Replay, RunRequest, RunState,
+    Step, TerminalState, Verdict,
 };
 
 /// One step as the journal holds it.

@@ -99,7 +99,7 @@ impl Place {
             .model(OfflineOr::new(Scripted(turns)));
         let runtime = builder.start().await.expect("started");
         let sub_agent = SubAgent::new(agent, "Mend it.").unjudged().chain(["house/a"]);
-        let outcome = run(&runtime, sub_agent.with_tool("write").with_tool("bash")).await;
+        let outcome = run(&runtime, sub_agent.tools(["read", "grep", "write", "bash"])).await;
         assert_eq!(outcome.state, TerminalState::Succeeded, "{:?}", outcome.reason);
         runtime.shutdown().await.expect("stopped");
         outcome.receipt()

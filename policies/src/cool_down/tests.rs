@@ -245,6 +245,7 @@ fn a_tool_that_hangs_is_not_its_models_fault() {
             summary: "sleep".into(),
             arguments: None,
             replay: Replay::Unsafe,
+            target: None,
         });
         let ended = Step::AttemptEnded {
             attempt,

@@ -100,7 +100,7 @@ fn read_case(block: &str) -> Labelled {
             }
             "ran" => {
                 case.work.tools.push(used("bash"));
-                case.work.commands = value.split("; ").map(command).collect();
+                case.work.commands = value.split(" ## ").map(command).collect();
             }
             "tools" => case
                 .work
@@ -375,7 +375,7 @@ fn a_receipt_is_said_in_one_line_and_in_full() {
     assert_eq!(
         receipt_lines(&receipt),
         [
-            "tools    2× read (1 failed), 3× edit (1 failed), 1× write (1 cut off), 2× bash (1 failed, 1 cut off)",
+            "tools    3× edit (1 failed) · 2× bash (1 failed, 1 cut off) · 2× read (1 failed) · 1× write (1 cut off)",
             "read     src/a.rs  sha256 aaaaaaaaaaaa…",
             "changed  src/a.rs  sha256 aaaaaaaaaaaa… → sha256 cccccccccccc…",
             "changed  new.rs  absent → nobody knows: it was cut off",

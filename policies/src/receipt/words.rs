@@ -1,9 +1,11 @@
 //! A receipt in words: one line for whoever gets the result, more for whoever wants to know.
 
 use super::Receipt;
+use crate::agents::name_order;
 use crate::domain::{CommandRun, FileState, Flag, NotHashed, ToolUse};
 use crate::figures::count_words;
 use crate::terminal_text::shown;
+use std::cmp::Reverse;
 
 /// So many names stand in one line.
 const NAMED_MAX: usize = 5;
@@ -115,8 +117,14 @@ pub fn receipt_lines(receipt: &Receipt) -> Vec<String> {
         lines.push(format!("with what run {run} did"));
     }
     if !work.tools.is_empty() {
-        let tools = work.tools.iter().map(tool_words).collect::<Vec<_>>();
-        lines.push(format!("tools    {}", tools.join(", ")));
+        let mut tools = work.tools.iter().collect::<Vec<_>>();
+        // The most used first, then by name, small letters before capitals.
+        tools.sort_by_cached_key(|of| {
+            let name = (name_order(&of.tool), Reverse(of.tool.clone()));
+            (Reverse(of.calls), name)
+        });
+        let tools = tools.into_iter().map(tool_words).collect::<Vec<_>>();
+        lines.push(format!("tools    {}", tools.join(" · ")));
     }
     for file in &work.read {
         lines.push(format!("read     {}  {}", file.path, state_words(&file.state)));

