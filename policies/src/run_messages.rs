@@ -290,6 +290,7 @@ mod tests {
         check_refused(&run_of([cancelled]), &message(1, "left"), "about to end");
         let answered = Step::Answered {
             answer: "so".to_string(),
+            flags: Vec::new(),
         };
         check_refused(&run_of([answered]), &message(1, "left"), "about to end");
     }

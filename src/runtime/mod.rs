@@ -58,7 +58,11 @@ pub use impresario_actors::models::ProviderModels;
 pub use impresario_actors::runners::embedded::{EmbeddedTool, ToolContext};
 pub use impresario_policies::agents::AgentDefinition;
 pub use impresario_policies::domain::{
-    AdmissionTerms, AttemptEnding, Budget, CallEvidence, CallTarget, Caller, Cap, CommandRun, CoolDownSettings, CutTool, FileChange, FileChanged, FileSeen, FileState, Flag, GroupId, GroupMember, Isolation, MessageId, MessageKind, ModelCall, ModelFault, NotHashed, OverflowSettings, Patch, PatchedFile, Proof, Reason, ReasonCode, Replay, Retrieval, RunId, RunMessage, RunRequest, RunState, SessionId, Step, Subtask, TerminalState, ToolUse, WhatToRun, Work, Worktree,
+    AdmissionTerms, AttemptEnding, Budget, CallEvidence, CallTarget, Caller, Cap, CommandRun,
+    CoolDownSettings, CutTool, FileChange, FileChanged, FileSeen, FileState, Flag, GroupId, GroupMember,
+    Isolation, MessageId, MessageKind, ModelCall, ModelFault, NotHashed, OverflowSettings, Patch,
+    PatchedFile, Proof, Reason, ReasonCode, Replay, Retrieval, RunId, RunMessage, RunRequest, RunState,
+    SessionId, Step, Subtask, TerminalState, ToolUse, WhatToRun, Work, Worktree,
 };
 pub use impresario_policies::group::{MemberProjection, MemberResult};
 pub use impresario_policies::parallel::{ParallelRefusal, WorkerResult};

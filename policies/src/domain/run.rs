@@ -1,7 +1,9 @@
 //! A run and the steps it takes. The journal holds these; everything else is a projection of them.
 
 use super::{
-    AttemptEnding, AttemptNumber, Brief, CallEvidence, CallTarget, Flag, MessageId, ModelCall, ModelChoice, ModelFault, ModelUsage, PassedOver, Patch, RunId, RunMessage, RunRequest, SessionId, TraceVerdict, Verdict, Worktree,
+    AttemptEnding, AttemptNumber, Brief, CallEvidence, CallTarget, Flag, MessageId, ModelCall, ModelChoice,
+    ModelFault, ModelUsage, PassedOver, Patch, RunId, RunMessage, RunRequest, SessionId, TraceVerdict,
+    Verdict, Worktree,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
