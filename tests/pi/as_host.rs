@@ -289,8 +289,10 @@ fn the_screen_shows_progress_and_the_answer_and_escape_cancels() {
         submit_and_see(&mut terminal, "/skill demo look around", "esc cancels");
         stage.wait_for_sub_agents(1);
         stage.server.open_gate("go");
-        let screen = terminal.wait_for_text(PATIENCE, ANSWER);
-        assert!(screen.contains("Skill demo succeeded"), "{screen}");
+        // What it says is on the screen while it says it; the result comes after.
+        terminal.wait_for(PATIENCE, |screen| {
+            screen.contains("Skill demo succeeded") && screen.contains(ANSWER)
+        });
         submit_and_see(&mut terminal, "/skill demo look again", "esc cancels");
         stage.wait_for_sub_agents(2);
         terminal.press(Key::Escape);
