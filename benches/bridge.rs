@@ -8,9 +8,9 @@
 //! meets both.
 
 use impresario::bridge::wire::{
-    Delegation, InputReading, MarkerPlan, MarkerSkeleton, ObservedEvent, ResumableRun, RunResume, RunResumed,
-    RunTell, RunTold, SessionEnd, SessionStart, SkillCancel, SkillRun, SkillSummary, TraceName,
-    TranscriptAsk, TranscriptPage, TypedInput,
+    ChainRun, ChainRunAccepted, ChainText, ChainTextAsk, Delegation, InputReading, MarkerPlan,
+    MarkerSkeleton, ObservedEvent, ResumableRun, RunResume, RunResumed, RunTell, RunTold, SessionEnd,
+    SessionStart, SkillCancel, SkillRun, SkillSummary, TraceName, TranscriptAsk, TranscriptPage, TypedInput,
 };
 use impresario::bridge::{Bridge, BridgeSettings, HostEvents, Refused};
 use impresario_actors::messages::session::ListedSkill;
@@ -192,6 +192,14 @@ fn be_bridge() {
 /// A runtime that does nothing: the bench measures the bridge.
 struct Nobody;
 
+fn nobody_is_here() -> Refused {
+    let reason = Reason {
+        code: ReasonCode::UnknownSkill,
+        message: "nobody is here".into(),
+    };
+    Refused { reason, hint: None }
+}
+
 #[async_trait::async_trait]
 impl HostEvents for Nobody {
     async fn session_started(&self, _: SessionStart) {}
@@ -201,11 +209,13 @@ impl HostEvents for Nobody {
         InputReading::Pass
     }
     async fn run_skill(&self, _: SkillRun) -> Result<RunId, Refused> {
-        let reason = Reason {
-            code: ReasonCode::UnknownSkill,
-            message: "nobody is here".into(),
-        };
-        Err(Refused { reason, hint: None })
+        Err(nobody_is_here())
+    }
+    async fn run_chain(&self, _: ChainRun) -> Result<ChainRunAccepted, Refused> {
+        Err(nobody_is_here())
+    }
+    async fn chain_text(&self, _: ChainTextAsk) -> Result<ChainText, Refused> {
+        Err(nobody_is_here())
     }
     async fn resumable(&self, _: &SessionId) -> Vec<ResumableRun> {
         Vec::new()

@@ -45,6 +45,7 @@
 
 mod agents;
 pub mod bridge;
+mod chain_files;
 pub mod chaos;
 pub mod cli;
 mod contained_file;
@@ -72,8 +73,9 @@ pub use keeper::keeper_main;
 #[cfg(target_os = "linux")]
 pub(crate) use keeper::own_keeper;
 pub use runtime::{
-    Acknowledgement, AgentDefinition, Group, GroupOutcome, Host, MessageFate, Outcome, Run, RunId, Runtime,
-    RuntimeBuilder, RuntimeError, SentMessage, SessionId, SubAgent, SubAgentGroup, Subtask, Unread,
+    Acknowledgement, AgentDefinition, Chain, ChainStep, Gate, Group, GroupOutcome, Host, MessageFate,
+    OnFailure, Outcome, Run, RunId, Runtime, RuntimeBuilder, RuntimeError, SentMessage, SessionId, SubAgent,
+    SubAgentGroup, Subtask, Unread,
 };
 
 /// Plays the keeper if this process was started as one. There is none on this system, and this returns at once.

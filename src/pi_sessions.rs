@@ -2,11 +2,13 @@
 
 use crate::agents::AgentFiles;
 use crate::bridge::wire::{
-    Delegation, InputReading, MarkerEdit, MarkerPlan, MarkerSkeleton, MarkerTtl, ModelStanding,
-    ObservedEvent, ResumableRun, RunResume, RunResumed, RunTell, RunTold, SessionEnd, SessionStart,
-    SkillCancel, SkillRun, SkillSummary, TraceName, TranscriptAsk, TranscriptPage, TypedInput,
+    ChainMember, ChainRun, ChainRunAccepted, ChainText, ChainTextAsk, Delegation, InputReading, MarkerEdit,
+    MarkerPlan, MarkerSkeleton, MarkerTtl, ModelStanding, ObservedEvent, ResumableRun, RunResume, RunResumed,
+    RunTell, RunTold, SessionEnd, SessionStart, SkillCancel, SkillRun, SkillSummary, TraceName,
+    TranscriptAsk, TranscriptPage, TypedInput,
 };
 use crate::bridge::{Bridge, BridgeError, BridgeSettings, HostEvents, PiHost, Refused, log_to_file};
+use crate::chain_files::{ChainAsked, ordered_chain};
 use crate::models::OfflineOr;
 use crate::pi_results::LeftResults;
 use crate::pi_sights::show_sights;
@@ -22,7 +24,9 @@ use impresario_actors::gateways::Host;
 use impresario_actors::journal::{RunFilter, RunSummary};
 use impresario_actors::messages::session::{ListedSkill, SkillOrder};
 use impresario_policies::cache_markers::{Lifetime, Marker, MarkerEdit as PlannedEdit, Section};
-use impresario_policies::domain::{Isolation, MessageKind, Reason, ReasonCode, RunId, RunState, SessionId};
+use impresario_policies::domain::{
+    GroupId, Isolation, MessageKind, Reason, ReasonCode, RunId, RunState, SessionId,
+};
 use impresario_policies::run_messages::{Addressed, address};
 use impresario_policies::run_request::RunMeans;
 use impresario_policies::settings::Configured;
@@ -173,6 +177,10 @@ impl PiSessions {
             .entry(request.to_string())
             .or_insert_with(|| self.runtime.new_run_id())
             .clone()
+    }
+
+    fn group_of(&self, text: &str) -> Result<GroupId, Refused> {
+        GroupId::try_from(text.to_string()).map_err(|error| broken(&error.to_string()))
     }
 
     async fn runs_of(&self, session: &SessionId) -> Vec<Run> {
@@ -341,6 +349,43 @@ impl HostEvents for PiSessions {
                 hint: Some("Try again; the runtime's log says more.".to_string()),
             }),
         }
+    }
+
+    async fn run_chain(&self, request: ChainRun) -> Result<ChainRunAccepted, Refused> {
+        let id = self.group_of(self.run_id_of(&request.request).as_str())?;
+        let order = self.order(&request.session, String::new(), String::new());
+        let skills = self.skills.clone();
+        let made = tokio::task::spawn_blocking(move || {
+            let asked = ChainAsked {
+                name: request.name.as_deref(),
+                steps: request.steps.as_deref(),
+                task: &request.task,
+            };
+            ordered_chain(&skills, &order, &asked)
+        });
+        let made = made.await.map_err(|error| broken(&error.to_string()))?;
+        let chain = made.map_err(|reason| Refused { reason, hint: None })?;
+        let group = self.runtime.chain_as(id, chain).await.map_err(not_chained)?;
+        let members = group.subtasks().iter().zip(group.runs());
+        let members = members.map(|(subtask, run)| ChainMember {
+            id: subtask.id.clone(),
+            task: subtask.goal.clone(),
+            run: run.id().clone(),
+        });
+        Ok(ChainRunAccepted {
+            group: group.id().to_string(),
+            members: members.collect(),
+        })
+    }
+
+    async fn chain_text(&self, asked: ChainTextAsk) -> Result<ChainText, Refused> {
+        let id = self.group_of(&asked.group)?;
+        let group = self.runtime.group(id).await.map_err(not_chained)?;
+        let outcome = group.outcome().await.map_err(not_chained)?;
+        Ok(ChainText {
+            state: outcome.state,
+            text: outcome.text,
+        })
     }
 
     async fn resumable(&self, session: &SessionId) -> Vec<ResumableRun> {
@@ -551,6 +596,24 @@ impl HostEvents for PiSessions {
             .map(|(file, skill, at_ms)| TraceName { file, skill, at_ms })
             .collect()
     }
+}
+
+fn broken(why: &str) -> Refused {
+    Refused {
+        reason: Reason {
+            code: ReasonCode::Internal,
+            message: format!("The chain could not be made: {why}"),
+        },
+        hint: None,
+    }
+}
+
+fn not_chained(error: RuntimeError) -> Refused {
+    let reason = match error {
+        RuntimeError::Refused(reason) => reason,
+        error => internal(&error),
+    };
+    Refused { reason, hint: None }
 }
 
 /// What a line asks for, as the host is told.

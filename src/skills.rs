@@ -1,6 +1,7 @@
 //! From the order of a skill to a complete request: finds the file, reads it, fills in the settings.
 
 use crate::agents::{AgentFiles, AgentPlaces};
+use crate::chain_files::ChainPlaces;
 use crate::project_files::{ProjectPlaces, project_instructions};
 use crate::settings::{Settings, SettingsPlaces};
 use crate::skill_files::find_skill;
@@ -94,6 +95,11 @@ impl SpawnSettings {
             settings: self.agents.clone(),
             tools_disabled: self.run.tools_disabled.clone(),
         }
+    }
+
+    /// Where chains for this workspace are looked for.
+    pub(crate) fn chain_places(&self, workspace: &Path, trusted: bool) -> ChainPlaces {
+        ChainPlaces::of(workspace, trusted, self.pis_directory(), self.home.clone())
     }
 
     /// What a sub-agent in this workspace is told of the project. Waits for files.

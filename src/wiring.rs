@@ -22,7 +22,7 @@ use impresario_actors::cache_markers::CacheMarkers;
 use impresario_actors::cool_downs::CoolDowns;
 use impresario_actors::event_feed::EventFeed;
 use impresario_actors::gateways::{
-    AttemptRequest, ContextEngine, FileLooks, Host, LoginId, ModelClient, SubAgentRunner, TraceShelf,
+    AttemptRequest, ContextEngine, FileLooks, Gates, Host, LoginId, ModelClient, SubAgentRunner, TraceShelf,
     WallClock, Worktrees, session_file,
 };
 use impresario_actors::host_port::HostPort;
@@ -93,6 +93,8 @@ pub struct Outside {
     pub files: Rc<dyn FileLooks>,
     /// Makes git worktrees for runs that work in one of their own.
     pub worktrees: Rc<dyn Worktrees>,
+    /// Runs the commands that say whether an answer counts.
+    pub gates: Rc<dyn Gates>,
     /// Makes requests of orders: files and settings.
     pub resolve: Resolve,
     /// The kind of host, and the session it has open now.
@@ -355,6 +357,7 @@ struct RunGrower {
 struct JournalPorts {
     commit: Port<Commit>,
     read: Port<ReadRun>,
+    list: Port<ReadRuns>,
     keep_overflow: Port<KeepOverflow>,
     fetch_overflow: Port<FetchOverflow>,
     list_overflow: Port<ListOverflow>,
@@ -367,6 +370,7 @@ impl RunGrower {
         let journal = JournalPorts {
             commit: places.journal.port(),
             read: places.journal.port(),
+            list: places.journal.port(),
             keep_overflow: places.journal.port(),
             fetch_overflow: places.journal.port(),
             list_overflow: places.journal.port(),
@@ -417,6 +421,7 @@ impl RunGrower {
         let ports = RunPorts {
             commit: self.journal.commit.clone(),
             read: self.journal.read.clone(),
+            list: self.journal.list.clone(),
             judge: self.judge.clone(),
             ask_user: self.ask_user.clone(),
             deliver: self.deliver.clone(),
@@ -471,6 +476,7 @@ impl RunGrower {
             runner: Rc::new(move |name| runners.get(name).cloned()),
             contain: self.outside.contain.clone(),
             worktrees: self.outside.worktrees.clone(),
+            gates: self.outside.gates.clone(),
             feed: self.feed.clone(),
             clock: self.outside.clock.clone(),
             host_is_here: Rc::new(move |run, request| {
@@ -615,9 +621,10 @@ fn environment_of(isolation: Isolation) -> BTreeMap<String, String> {
     numbered.chain([count]).collect()
 }
 
-/// The brief; for a member of a group its sub-task, which needs none.
+/// The brief; for a member of a group its sub-task, which needs none, or what the steps before made of it.
 fn user_prompt_of(seed: &AttemptSeed) -> String {
     match &seed.request.group {
+        Some(member) if member.chain.is_some() => seed.brief.user_goal.clone(),
         Some(member) => worker_prompt(&member.subtask),
         None => render_brief(&seed.brief),
     }

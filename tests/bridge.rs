@@ -2,9 +2,9 @@
 
 use async_trait::async_trait;
 use impresario::bridge::wire::{
-    self, Delegation, ErrorCode, InputReading, LINE_BYTES_MAX, MarkerEdit, MarkerPlan, MarkerSkeleton,
-    MarkerTtl, ObservedEvent, SessionEnd, SessionStart, SkillCancel, SkillRun, SkillSummary, TraceName,
-    TypedInput,
+    self, ChainRun, ChainRunAccepted, ChainText, ChainTextAsk, Delegation, ErrorCode, InputReading,
+    LINE_BYTES_MAX, MarkerEdit, MarkerPlan, MarkerSkeleton, MarkerTtl, ObservedEvent, SessionEnd,
+    SessionStart, SkillCancel, SkillRun, SkillSummary, TraceName, TypedInput,
 };
 use impresario::bridge::{Bridge, BridgeSettings, HostEvents, Refused};
 use impresario_actors::gateways::{
@@ -64,6 +64,21 @@ impl HostEvents for RecordingEvents {
             "mine" => InputReading::PickSkill,
             _ => InputReading::Pass,
         }
+    }
+
+    async fn run_chain(&self, request: ChainRun) -> Result<ChainRunAccepted, Refused> {
+        self.note(format!("chain {:?}: {}", request.name, request.task));
+        Ok(ChainRunAccepted {
+            group: run_id().to_string(),
+            members: Vec::new(),
+        })
+    }
+
+    async fn chain_text(&self, asked: ChainTextAsk) -> Result<ChainText, Refused> {
+        Ok(ChainText {
+            state: TerminalState::Succeeded,
+            text: asked.group,
+        })
     }
 
     async fn run_skill(&self, request: SkillRun) -> Result<RunId, Refused> {
@@ -337,7 +352,7 @@ fn check_example(example: &Value, asked: &mut String) {
         };
     }
     check_each!(
-        requests: Hello, Ping, TypedInput, SkillRun, RunsResumable, RunResume, RunTell, SkillCancel, QuestionAnswer, MarkerSkeleton, Completions, DelegationAsk, RunsRecent, TranscriptAsk, StatusAsk,
+        requests: Hello, Ping, TypedInput, SkillRun, ChainRun, ChainTextAsk, RunsResumable, RunResume, RunTell, SkillCancel, QuestionAnswer, MarkerSkeleton, Completions, DelegationAsk, RunsRecent, TranscriptAsk, StatusAsk,
             TraceReport, TraceView, TraceList, QuestionAsk, ModelRequest, ModelsCheck, DeliveryOffer, SessionHistory, SessionHasRun;
         notifications: RequestCancel, SessionStart, SessionEnd, ObservedEvents, DeliveryAcknowledged,
             UiProgress, UiSight, UiNotice

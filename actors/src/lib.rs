@@ -18,6 +18,7 @@ pub mod derived;
 pub mod event_feed;
 pub mod event_log;
 pub mod file_looks;
+pub mod gates;
 pub mod gateways;
 pub mod host_port;
 pub mod journal;

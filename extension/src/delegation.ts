@@ -18,6 +18,8 @@ const TASK_LINES = { folded: 2, opened: 12 };
 /** What became of a delegated run, as the tool tells it. */
 export interface DelegatedDetails {
   run: string;
+  /** Of a chain all its runs; `run` is the one that is shown. */
+  runs?: string[];
   /** Missing while it works. */
   state?: DeliveryOffer["state"];
   /** What there is to see of it; missing where nothing was heard yet. */
@@ -65,8 +67,48 @@ export class Delegation {
   #decide(session: HostSession, lesson: Lesson): void {
     if (this.#decided.has(session)) return;
     this.#decided.set(session, lesson);
-    for (const tool of lesson.tools) this.#offerTool(session, tool);
+    for (const tool of lesson.tools) {
+      if (tool.chain) this.#offerChain(session, tool);
+      else this.#offerTool(session, tool);
+    }
     if (lesson.tools.length > 0) markFailures(session, new Set(lesson.tools.map(({ tool }) => tool.name)));
+  }
+
+  #offerChain(session: HostSession, { tool }: DelegateTool): void {
+    session.pi.registerTool<never, DelegatedDetails>({
+      name: tool.name,
+      label: "Delegate to a chain",
+      description: tool.description,
+      parameters: tool.parameters as never,
+      executionMode: "parallel",
+      renderCall: (parameters, theme, context) => {
+        const given = parameters as Record<string, unknown>;
+        const title = `delegate to a chain ${typeof given["chain"] === "string" ? given["chain"] : ""}`.trimEnd();
+        const paint = (text: string) => theme.fg("toolTitle", theme.bold(text));
+        return titledText(title, typeof given["task"] === "string" ? given["task"] : "", paint, context?.expanded ? TASK_LINES.opened : TASK_LINES.folded);
+      },
+      renderResult: ({ content, details }, { expanded }, theme) => {
+        const text = content.map((block) => (block.type === "text" ? block.text : "")).join("\n");
+        return runDrawing(details?.sight, text, expanded, theme);
+      },
+      execute: async (_call, parameters, signal, update, ctx) => {
+        session.enter(ctx);
+        const given = parameters as Record<string, unknown>;
+        const steps = Array.isArray(given["steps"]) && given["steps"].length > 0 ? given["steps"] : undefined;
+        const wanted = {
+          name: typeof given["chain"] === "string" && given["chain"] !== "" ? given["chain"] : null,
+          steps: steps ? JSON.stringify({ on_failure: given["on_failure"] ?? "stop", steps }) : null,
+          task: typeof given["task"] === "string" ? given["task"] : "",
+        };
+        const { state, text, runs, sight } = await this.#impresario.chain(session, wanted, {
+          signal,
+          show: ({ run, doing, sight }, { number, of, id }) =>
+            update?.({ content: [{ type: "text", text: `${number} of ${of}, ${id}: ${doing}` }], details: detailsOf(run, sight) }),
+        });
+        const details = { ...detailsOf(runs[runs.length - 1] ?? "", sight), runs, state };
+        return { content: [{ type: "text", text }], details };
+      },
+    });
   }
 
   #offerTool(session: HostSession, { agent, task, sequential, tool }: DelegateTool): void {

@@ -146,7 +146,7 @@ function isRead(session: HostSession): boolean {
 }
 
 function branchHas(session: HostSession, run: string): boolean {
-  return session.read((ctx) => ctx.sessionManager.getBranch().some((entry) => runOf(entry) === run), false);
+  return session.read((ctx) => ctx.sessionManager.getBranch().some((entry) => runsOf(entry).includes(run)), false);
 }
 
 interface StoredEntry {
@@ -154,15 +154,15 @@ interface StoredEntry {
   customType?: string;
   details?: { run?: string };
   data?: { run?: string };
-  message?: { role: string; details?: { run?: string; state?: string } };
+  message?: { role: string; details?: { run?: string; runs?: string[]; state?: string } };
 }
 
-function runOf(entry: unknown): string | undefined {
+function runsOf(entry: unknown): string[] {
   const { type, customType, details, data, message } = entry as StoredEntry;
   // A call that only began its run brings no result: it says no state.
-  if (message?.role === "toolResult") return message.details?.state && message.details.run;
-  if (customType !== RESULT_TYPE) return undefined;
-  return type === "custom_message" ? details?.run : data?.run;
+  if (message?.role === "toolResult") return message.details?.state ? [...(message.details.runs ?? []), message.details.run ?? ""] : [];
+  if (customType !== RESULT_TYPE) return [];
+  return [(type === "custom_message" ? details?.run : data?.run) ?? ""];
 }
 
 /** What the model reads, and the person where nothing draws it more nicely. */

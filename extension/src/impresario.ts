@@ -38,6 +38,15 @@ interface Wanted {
   isolated: boolean;
 }
 
+/** What a chain said. */
+interface ChainResult {
+  group: string;
+  state: DeliveryOffer["state"];
+  text: string;
+  runs: string[];
+  sight: DeliveryOffer["sight"] | undefined;
+}
+
 export class Impresario {
   readonly runtime: RuntimeProcess;
   readonly progress = new ProgressView(() => this.#session);
@@ -155,7 +164,7 @@ export class Impresario {
       void accepting.then(() => this.#accepting.delete(accepting));
       const accepted = await asked;
       if (!accepted.ok) known();
-      if (!accepted.ok) throw new Error(refusal(name, accepted));
+      if (!accepted.ok) throw new Error(refusal(`Skill ${name}`, accepted));
       const { run } = accepted.result;
       this.progress.begin(run, name, task, { inCall: true });
       const result = new Promise<{ offer: DeliveryOffer; shown: ShownRun | undefined }>((settle, fail) => {
@@ -171,6 +180,51 @@ export class Impresario {
     }
   }
 
+  /** Runs a chain for a tool call of the main agent, and gives what it says when all of it is over. */
+  async chain(
+    session: HostSession,
+    wanted: { name: string | null; steps: string | null; task: string },
+    call: { signal: AbortSignal | undefined; show(run: ShownRun, step: { number: number; of: number; id: string }): void },
+  ): Promise<ChainResult> {
+    this.runtime.startIfIdle();
+    const release = this.runtime.hold();
+    try {
+      const connection = await this.runtime.ready(READY_MS);
+      if (!connection) throw new Error(this.runtime.offBecause ?? NOT_READY);
+      const asked = connection.ask("chain.run", { ...wanted, session: session.id, request: crypto.randomUUID() }, { holds: true });
+      let known = () => {};
+      const accepting = new Promise<void>((resolve) => (known = resolve));
+      this.#accepting.add(accepting);
+      void accepting.then(() => this.#accepting.delete(accepting));
+      const accepted = await asked;
+      if (!accepted.ok) known();
+      if (!accepted.ok) throw new Error(refusal("The chain", accepted));
+      const { group, members } = accepted.result;
+      const ends = members.map(({ run, id, task }, index) => {
+        this.progress.begin(run, id, task, { inCall: true });
+        const step = { number: index + 1, of: members.length, id };
+        return new Promise<{ offer: DeliveryOffer; shown: ShownRun | undefined }>((settle, fail) => {
+          this.#calls.set(run, { settle, fail, show: (shown) => call.show(shown, step) });
+        });
+      });
+      known();
+      // The last first: a step must not begin because the one before it was cancelled a moment ago.
+      const cancel = () => {
+        for (const { run } of [...members].reverse()) void this.runtime.connection?.ask("skill.cancel", { session: session.id, run, by: "escape" });
+      };
+      if (call.signal?.aborted) cancel();
+      call.signal?.addEventListener("abort", cancel, { once: true });
+      const results = await this.#leftBehind.tellInterrupted(session, Promise.all(ends));
+      const told = await this.runtime.connection?.ask("chain.text", { session: session.id, group }, { holds: true });
+      const text = told?.ok ? told.result.text : `The chain is over; what it says could not be read (${told ? wordsFor(told) : "the runtime stopped"}). \`impresario chain --resume ${group}\` prints it.`;
+      const state = told?.ok ? told.result.state : "failed";
+      const last = results[results.length - 1];
+      return { group, state, text, runs: members.map(({ run }) => run), sight: last?.offer.sight };
+    } finally {
+      release();
+    }
+  }
+
   /** Begins a run whose result comes as a message, like that of one that a person asked for; the run's id. */
   async delegateInBackground(session: HostSession, wanted: Wanted): Promise<string> {
     this.runtime.startIfIdle();
@@ -179,7 +233,7 @@ export class Impresario {
       const connection = await this.runtime.ready(READY_MS);
       if (!connection) throw new Error(this.runtime.offBecause ?? NOT_READY);
       const accepted = await connection.ask("skill.run", this.#delegated(session, wanted), { holds: true });
-      if (!accepted.ok) throw new Error(refusal(wanted.name, accepted));
+      if (!accepted.ok) throw new Error(refusal(`Skill ${wanted.name}`, accepted));
       this.progress.begin(accepted.result.run, wanted.name, wanted.task);
       return accepted.result.run;
     } finally {
@@ -457,9 +511,9 @@ export class Impresario {
 }
 
 /** What the main agent is told of a refusal: it can choose another name. */
-function refusal(name: string, failure: Failure): string {
+function refusal(what: string, failure: Failure): string {
   const { hint } = dataOf(failure);
-  return `Skill ${name} was not started: ${sentence(wordsFor(failure))}${hint ? ` ${hint}` : ""}`;
+  return `${what} was not started: ${sentence(wordsFor(failure))}${hint ? ` ${hint}` : ""}`;
 }
 
 function dataOf(failure: Failure): { code?: string; hint?: string | null } {

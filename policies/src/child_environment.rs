@@ -55,6 +55,14 @@ pub fn choose_engine_environment(
         .collect()
 }
 
+/// Chooses the variables the command of a gate starts with: what programs need to work, and no login of a provider.
+pub fn choose_gate_environment(ours: &BTreeMap<String, String>) -> BTreeMap<String, String> {
+    let chosen = ours.iter().filter(|(name, _)| is_for_every_program(name));
+    chosen
+        .map(|(name, value)| (name.clone(), value.clone()))
+        .collect()
+}
+
 fn is_for_every_program(name: &str) -> bool {
     NAMES.contains(&name) || PREFIXES.iter().any(|prefix| name.starts_with(prefix))
 }

@@ -103,6 +103,33 @@ pub fn delegate_tool_name(agent: &str) -> String {
     format!("{DELEGATE_TOOL}_{agent}")
 }
 
+/// The name of the tool that runs a chain, where no agent has it.
+pub const CHAIN_TOOL: &str = "delegate_chain";
+
+/// What it is good for.
+pub const CHAIN_DESCRIPTION: &str = "Run agents one after the other, each told what the one before it said, and get what \
+    the last one says. Use it when a later piece of work needs the result of an earlier one; for pieces that do not \
+    depend on each other ask the agents in one turn. Name a chain of the project, or give steps.";
+
+/// Its argument `chain`.
+pub const CHAIN_NAME: &str = "The name of a chain that the project or the user describes in a file.";
+
+/// Its argument `steps`.
+pub const CHAIN_STEPS: &str = "Instead of a name: the steps in order, at most 64. A step that has parallel instead of \
+    agent and task is several agents side by side.";
+
+/// Its argument `task`.
+pub const CHAIN_TASK: &str =
+    "What the whole chain is asked for; stands in the place of {task} in the tasks of its steps.";
+
+/// The argument `task` of a step.
+pub const CHAIN_STEP_TASK: &str = "What this step is asked for. {previous} stands for what the step before said, \
+    {steps.ID} for what an earlier one said; without either, what the step before said is put below.";
+
+/// Its argument `on_failure`.
+pub const CHAIN_ON_FAILURE: &str =
+    "stop (unless said): no further step begins. collect: the next one is told of it.";
+
 /// What the model is told of the tool that asks this agent.
 pub fn delegate_tool_description(agent: &AgentDefinition) -> String {
     let mut description = agent.description.trim().to_string();

@@ -1,4 +1,9 @@
-//! How are times, money and tokens written where a person reads many of them?
+//! How are times, money and tokens written where a person reads many of them, and how are times read?
+
+use std::time::Duration;
+
+/// The longest duration that can be asked for.
+const DURATION_MAX: Duration = Duration::from_secs(365 * 24 * 3600);
 
 /// A time as short as it stays telling: `<1ms`, `20ms`, `1.4s`, `2m 5s`, `3h 1m`.
 pub fn duration_words(ms: f64) -> String {
@@ -24,6 +29,34 @@ pub fn duration_words(ms: f64) -> String {
             format!("{hours}h {}m", minutes - hours * 60.0)
         }
     }
+}
+
+/// Reads `90s`, `5m`, `250ms`, `12h`, `30d`.
+pub fn read_duration(text: &str) -> Result<Duration, String> {
+    let say = || format!("expected a duration such as 90s, 250ms, 5m, 12h or 30d, got {text:?}");
+    let unit_at = text
+        .find(|letter: char| !letter.is_ascii_digit())
+        .ok_or_else(say)?;
+    let (count, unit) = text.split_at(unit_at);
+    let count = count.parse::<u64>().map_err(|_| say())?;
+    let milliseconds = match unit {
+        "ms" => 1,
+        "s" => 1_000,
+        "m" => 60_000,
+        "h" => 3_600_000,
+        "d" => 86_400_000,
+        _ => return Err(say()),
+    };
+    let duration = count
+        .checked_mul(milliseconds)
+        .map(Duration::from_millis)
+        .ok_or_else(say)?;
+    if duration.is_zero() || duration > DURATION_MAX {
+        return Err(format!(
+            "expected more than nothing and at most a year, got {text:?}"
+        ));
+    }
+    Ok(duration)
 }
 
 /// US dollars with as many decimals as tell something: `$0.012`, `$1.20`, `$140`.
@@ -81,6 +114,24 @@ fn rounded(value: f64, decimals: usize) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn durations_have_a_unit() {
+        assert_eq!(read_duration("90s"), Ok(Duration::from_secs(90)));
+        assert_eq!(read_duration("250ms"), Ok(Duration::from_millis(250)));
+        for wrong in [
+            "",
+            "90",
+            "s",
+            "1.5s",
+            "0s",
+            "-1s",
+            "99999999999999999999d",
+            "18446744073709551615d",
+        ] {
+            assert!(read_duration(wrong).is_err(), "{wrong}");
+        }
+    }
 
     #[test]
     fn one_call_is_one() {

@@ -5,6 +5,7 @@
 
 #![warn(missing_docs)]
 
+use crate::chain::chain_text;
 use crate::compat::trim;
 use crate::domain::{GroupMember, Reason, RunId, RunState, TerminalState};
 use crate::output_sanitizer::{SanitizerSettings, sanitize_output};
@@ -92,6 +93,9 @@ impl GroupProjection {
 
     /// What the group says, in the order of the caller whatever ended first. What has not ended is left out.
     pub fn synthesis(&self) -> String {
+        if self.members.iter().any(|member| member.member.chain.is_some()) {
+            return chain_text(&self.members);
+        }
         let results = self.members.iter().filter_map(|member| member.result.as_ref());
         let workers = results.map(|result| result.worker.clone()).collect::<Vec<_>>();
         synthesize(&workers)

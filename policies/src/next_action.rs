@@ -2,12 +2,14 @@
 //!
 //! The question is asked after every step and after every restart alike, so recovery is the normal flow.
 
+use crate::chain::{StepDecision, StepFacts, decide_step, total_time};
 use crate::compat::trim;
 use crate::domain::{
     AttemptEnding, AttemptNumber, Brief, Briefing, JudgedPass, ModelChoice, Reason, ReasonCode, Replay,
     RunRequest, TerminalState, Verdict, WhatToRun,
 };
 use crate::fallback::{FallbackDecision, FallbackFacts, FallbackSettings, StartFrom, decide_fallback};
+use crate::gate::{GateDecision, GateFacts, GateSettings, decide_gate};
 use crate::judge_loop::{DEFAULT_QUESTION, brief_with_goal};
 use crate::judge_models::{JudgeModelDecision, choose_judge_model};
 use crate::model_choice::{ChoiceDecision, choose_models};
@@ -25,6 +27,10 @@ pub struct ActionFacts {
     pub total_over: bool,
     /// The total clock of the run's group has run out.
     pub group_over: bool,
+    /// What is seen of the chain that the run belongs to; none before anybody looked.
+    pub chain: Option<StepFacts>,
+    /// The time of the gate's command that this incarnation drives.
+    pub live_gate: Option<u32>,
     /// Asking the user came to nothing.
     pub question_failed: Option<QuestionFailure>,
     /// A person must look, whatever else holds.
@@ -91,6 +97,8 @@ pub enum Action {
         /// The models it goes on; none keeps the chain of the request.
         choice: Option<Box<ModelChoice>>,
     },
+    /// Look how the earlier steps of the chain stand, and wait until the one before is over.
+    AwaitEarlierSteps,
     AwaitRoom,
     /// Make the git worktree that the run works in, or find the one that was made.
     PrepareWorktree,
@@ -113,6 +121,24 @@ pub enum Action {
     LetAttemptRun {
         /// Whether it has to stop, and as what.
         stop_as: Option<AttemptEnding>,
+    },
+    /// Keep the answer of the run that this one goes on with.
+    KeepAnswer {
+        answer: String,
+    },
+    /// Run the command that says whether the answer counts.
+    TryGate {
+        /// Which time, from 1.
+        number: u32,
+    },
+    /// That command goes on; stop it if the run must end.
+    LetGateRun {
+        /// Whether it has to stop.
+        stop: bool,
+    },
+    /// That command began in an earlier life: make sure nothing of it is left, and say that nobody knows.
+    SettleLostGate {
+        number: u32,
     },
     /// An attempt of an earlier life is open in the journal: make sure nothing of it is left, and say it was lost.
     SettleLostAttempt {
@@ -139,7 +165,12 @@ impl Action {
             Self::Judge { .. } => "judge",
             Self::Ask { .. } => "ask",
             Self::KeepBrief { .. } => "keep brief",
+            Self::AwaitEarlierSteps => "await earlier steps",
             Self::AwaitRoom => "await room",
+            Self::KeepAnswer { .. } => "keep answer",
+            Self::TryGate { .. } => "try gate",
+            Self::LetGateRun { .. } => "let gate run",
+            Self::SettleLostGate { .. } => "settle lost gate",
             Self::PrepareWorktree => "prepare worktree",
             Self::TakePatch { .. } => "take patch",
             Self::ClearWorktree => "clear worktree",
@@ -201,6 +232,9 @@ fn decide(run: &RunProjection, facts: &ActionFacts) -> Action {
     if let Some(open) = run.attempt_under_way() {
         return while_attempt_is_open(open, run, facts);
     }
+    if let Some(open) = run.gate_under_way() {
+        return while_gate_is_open(open.number, run, facts);
+    }
     if let Some((state, reason)) = settled_end(run) {
         return Action::End { state, reason };
     }
@@ -213,8 +247,9 @@ fn decide(run: &RunProjection, facts: &ActionFacts) -> Action {
     if facts.group_over {
         return group_over(request);
     }
-    if facts.total_over {
-        return total_over(request);
+    // What comes after the answer has a clock of its own.
+    if facts.total_over && run.answer.is_none() {
+        return total_over(run, request);
     }
     let Some(_) = &run.brief else {
         return towards_a_brief(run, request, facts);
@@ -231,7 +266,13 @@ fn decide(run: &RunProjection, facts: &ActionFacts) -> Action {
             },
         };
     }
-    towards_an_answer(run, request, facts)
+    match (&run.answer, run.inherited_answer()) {
+        (Some(_), _) => towards_the_gate(run, request),
+        (None, Some(answer)) if run.attempts.is_empty() => Action::KeepAnswer {
+            answer: answer.to_string(),
+        },
+        (None, _) => towards_an_answer(run, request, facts),
+    }
 }
 
 /// How a run ends whatever else holds, and why: its steps say so already.
@@ -240,8 +281,11 @@ pub(crate) fn settled_end(run: &RunProjection) -> Option<(TerminalState, Option<
     if let Some(kept) = kept {
         return Some((kept.state, kept.reason.clone()));
     }
-    if run.answer.is_some() {
+    if run.answer_counts() {
         return Some((TerminalState::Succeeded, None));
+    }
+    if let Some(closed) = closed_gate(run) {
+        return Some((TerminalState::Failed, Some(closed)));
     }
     let by = run.cancel_requested.as_ref()?;
     let reason = Reason {
@@ -249,6 +293,52 @@ pub(crate) fn settled_end(run: &RunProjection) -> Option<(TerminalState, Option<
         message: format!("Cancelled by {by}."),
     };
     Some((TerminalState::Cancelled, Some(reason)))
+}
+
+fn closed_gate(run: &RunProjection) -> Option<Reason> {
+    let request = &run.accepted.as_ref()?.request;
+    match gate_of(run, request)? {
+        GateDecision::Closed(reason) => Some(reason),
+        GateDecision::Open | GateDecision::Try { .. } | GateDecision::Park(_) => None,
+    }
+}
+
+fn gate_of(run: &RunProjection, request: &RunRequest) -> Option<GateDecision> {
+    let gate = request.terms.gate.as_ref()?;
+    let settings = GateSettings {
+        lost_in_a_row_max: request.persistence.lost_in_a_row_max,
+    };
+    Some(decide_gate(gate, &GateFacts { tried: &run.gates }, &settings))
+}
+
+/// There is an answer, and it is not settled whether it counts.
+fn towards_the_gate(run: &RunProjection, request: &RunRequest) -> Action {
+    match gate_of(run, request) {
+        Some(GateDecision::Try { number }) => Action::TryGate { number },
+        Some(GateDecision::Park(reason)) => Action::End {
+            state: TerminalState::Parked,
+            reason: Some(reason),
+        },
+        Some(GateDecision::Closed(reason)) => Action::End {
+            state: TerminalState::Failed,
+            reason: Some(reason),
+        },
+        Some(GateDecision::Open) | None => Action::End {
+            state: TerminalState::Succeeded,
+            reason: None,
+        },
+    }
+}
+
+fn while_gate_is_open(number: u32, run: &RunProjection, facts: &ActionFacts) -> Action {
+    if facts.live_gate != Some(number) {
+        return Action::SettleLostGate { number };
+    }
+    let stop = run.cancel_requested.is_some()
+        || run.park_requested.is_some()
+        || facts.must_park.is_some()
+        || facts.group_over;
+    Action::LetGateRun { stop }
 }
 
 /// The result first. That the host has it is written last, so that whoever recovers looks at the trace too.
@@ -270,8 +360,15 @@ fn after_the_end(run: &RunProjection, facts: &ActionFacts) -> Action {
 
 fn is_to_be_observed(run: &RunProjection) -> bool {
     let request = run.accepted.as_ref().map(|accepted| &accepted.request);
-    request
-        .is_some_and(|request| request.trace_directory.is_some() && request.terms.trace.observation.is_some())
+    let reason = run.ended.as_ref().and_then(|end| end.reason.as_ref());
+    leaves_trace(run, reason) && request.is_some_and(|request| request.terms.trace.observation.is_some())
+}
+
+/// Whether a run that ends because of `reason` leaves a trace: one that was never begun says nothing of its agent.
+pub fn leaves_trace(run: &RunProjection, reason: Option<&Reason>) -> bool {
+    let request = run.accepted.as_ref().map(|accepted| &accepted.request);
+    let not_begun = reason.is_some_and(|reason| reason.code == ReasonCode::StepNotBegun);
+    !not_begun && request.is_some_and(|request| request.trace_directory.is_some())
 }
 
 fn while_attempt_is_open(open: &AttemptProjection, run: &RunProjection, facts: &ActionFacts) -> Action {
@@ -295,6 +392,9 @@ fn towards_a_brief(run: &RunProjection, request: &RunRequest, facts: &ActionFact
         inherited.and_then(|earlier| Some((earlier.brief.as_ref()?, &earlier.verdict)))
     {
         return keep_brief(brief.clone(), verdict.clone(), request);
+    }
+    if let Some(action) = towards_a_brief_in_a_chain(request, facts) {
+        return action;
     }
     let Briefing::Judged {
         passes_max,
@@ -333,6 +433,29 @@ fn towards_a_brief(run: &RunProjection, request: &RunRequest, facts: &ActionFact
         };
     }
     unanswered(&question, QuestionFailure::NobodyThere, request)
+}
+
+/// What the steps before said is part of the brief, so it is on disk before the step begins.
+fn towards_a_brief_in_a_chain(request: &RunRequest, facts: &ActionFacts) -> Option<Action> {
+    let member = request.group.as_ref()?;
+    let place = member.chain.as_ref()?;
+    let Some(seen) = &facts.chain else {
+        return Some(Action::AwaitEarlierSteps);
+    };
+    Some(match decide_step(member, place, seen) {
+        StepDecision::Wait => Action::AwaitEarlierSteps,
+        StepDecision::Begin { prompt } => {
+            let brief = Brief {
+                user_goal: prompt,
+                ..Brief::default()
+            };
+            keep_brief(brief, None, request)
+        }
+        StepDecision::End { state, reason } => Action::End {
+            state,
+            reason: Some(reason),
+        },
+    })
 }
 
 /// One more pass, on the model that is to answer after those that did not.
@@ -599,8 +722,9 @@ fn fallback_settings(request: &RunRequest, chain: &[String], can_resume: bool) -
     }
 }
 
-fn total_over(request: &RunRequest) -> Action {
-    let seconds = request.clocks.total.as_secs();
+fn total_over(run: &RunProjection, request: &RunRequest) -> Action {
+    // It was admitted, or its clock would not run.
+    let seconds = total_time(run, request, 0).as_secs();
     let more = match asked_from(request) {
         AskedFrom::CommandLine => "Give it more with `--timeout`.",
         AskedFrom::Pi => "Give it more with the setting `impresario.totalTimeoutMs`.",
@@ -613,6 +737,15 @@ fn total_over(request: &RunRequest) -> Action {
 fn group_over(request: &RunRequest) -> Action {
     let total = request.group.as_ref().map(|member| member.total);
     let seconds = total.unwrap_or_default().as_secs_f64();
+    let of_chain = request
+        .group
+        .as_ref()
+        .is_some_and(|member| member.chain.is_some());
+    if of_chain {
+        let message =
+            format!("The total time of {seconds} s for the whole chain is over. Give it a longer timeout.");
+        return end(TerminalState::Failed, ReasonCode::TotalTimeout, &message);
+    }
     let more = match asked_from(request) {
         AskedFrom::CommandLine => "Give it more with `--timeout` or parallelSubagents.totalTimeoutMs.",
         AskedFrom::Pi => "Give it more with the setting `impresario.parallelSubagents.totalTimeoutMs`.",

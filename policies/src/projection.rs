@@ -9,11 +9,13 @@
 
 mod contradiction;
 mod fold;
+mod gate;
 mod messages;
 mod tool_calls;
 mod worktree;
 
 pub use contradiction::{Contradiction, Impossible};
+pub use gate::{GateFate, GateProjection};
 pub use messages::{MessageFate, MessageProjection};
 pub use tool_calls::ToolCalls;
 pub use worktree::{KeptChanges, WorktreeProjection};
@@ -80,6 +82,8 @@ pub struct RunProjection {
     pub answer: Option<String>,
     /// What in it is not borne out by what was seen.
     pub flags: Vec<Flag>,
+    /// The times that the command of its gate was run, in order.
+    pub gates: Vec<GateProjection>,
     /// Why the run has to stop for a person to decide, as it was said first.
     pub park_requested: Option<Reason>,
     /// Who asked for cancellation first.
@@ -292,6 +296,12 @@ impl RunProjection {
     pub fn is_isolated(&self) -> bool {
         let accepted = self.accepted.as_ref();
         accepted.is_some_and(|accepted| !accepted.request.terms.isolation.is_none())
+    }
+
+    /// What the run that it goes on with had answered, where only the gate was left.
+    pub fn inherited_answer(&self) -> Option<&str> {
+        let inherited = self.accepted.as_ref()?.request.terms.inherited.as_ref()?;
+        inherited.answer.as_deref()
     }
 
     /// The sequence the next step will have.

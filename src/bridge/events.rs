@@ -1,9 +1,9 @@
 //! What a host can tell the runtime. The runtime implements this; tests record it.
 
 use super::wire::{
-    Delegation, InputReading, MarkerPlan, MarkerSkeleton, ObservedEvent, ResumableRun, RunResume, RunResumed,
-    RunTell, RunTold, SessionEnd, SessionStart, SkillCancel, SkillRun, SkillSummary, TraceName,
-    TranscriptAsk, TranscriptPage, TypedInput,
+    ChainRun, ChainRunAccepted, ChainText, ChainTextAsk, Delegation, InputReading, MarkerPlan,
+    MarkerSkeleton, ObservedEvent, ResumableRun, RunResume, RunResumed, RunTell, RunTold, SessionEnd,
+    SessionStart, SkillCancel, SkillRun, SkillSummary, TraceName, TranscriptAsk, TranscriptPage, TypedInput,
 };
 use async_trait::async_trait;
 use impresario_actors::messages::session::ListedSkill;
@@ -36,6 +36,10 @@ pub trait HostEvents: Send + Sync {
     async fn input(&self, input: TypedInput) -> InputReading;
     /// A skill shall run. `request` is unique: the same one twice means one run.
     async fn run_skill(&self, request: SkillRun) -> Result<RunId, Refused>;
+    /// Runs a chain. Returns when all its runs are in the journal.
+    async fn run_chain(&self, request: ChainRun) -> Result<ChainRunAccepted, Refused>;
+    /// What a chain says, when nothing more happens to it.
+    async fn chain_text(&self, asked: ChainTextAsk) -> Result<ChainText, Refused>;
     /// The runs that a person can go on with.
     async fn resumable(&self, session: &SessionId) -> Vec<ResumableRun>;
     /// A run shall be gone on with. `request` is unique: the same one twice means one run.

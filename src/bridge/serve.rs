@@ -8,12 +8,13 @@ use super::host::{PiHost, RunBook};
 use super::live::{LiveBook, LiveRuns};
 use super::model::BridgedModel;
 use super::wire::{
-    Completions, DelegationAsk, DeliveryAcknowledged, Envelope, ErrorCode, ErrorObject, Hello, KNOWN_EVENTS,
-    LINE_BYTES_MAX, MarkerSkeleton, MessageId, Notification, ObservedEvents, PROTOCOL_VERSION,
-    PROTOCOL_VERSION_OLDEST, Ping, QuestionAnswer, QuestionAnswered, Request, RequestCancel, ResumableRuns,
-    RunResume, RunTell, RunsRecent, RunsResumable, SessionEnd, SessionStart, SkillCancel, SkillCancelled,
-    SkillNames, SkillRun, SkillRunAccepted, StatusAsk, StatusText, TraceList, TraceNames, TraceReport,
-    TraceText, TraceView, TranscriptAsk, TypedInput, Welcome, read_envelope,
+    ChainRun, ChainTextAsk, Completions, DelegationAsk, DeliveryAcknowledged, Envelope, ErrorCode,
+    ErrorObject, Hello, KNOWN_EVENTS, LINE_BYTES_MAX, MarkerSkeleton, MessageId, Notification,
+    ObservedEvents, PROTOCOL_VERSION, PROTOCOL_VERSION_OLDEST, Ping, QuestionAnswer, QuestionAnswered,
+    Request, RequestCancel, ResumableRuns, RunResume, RunTell, RunsRecent, RunsResumable, SessionEnd,
+    SessionStart, SkillCancel, SkillCancelled, SkillNames, SkillRun, SkillRunAccepted, StatusAsk, StatusText,
+    TraceList, TraceNames, TraceReport, TraceText, TraceView, TranscriptAsk, TypedInput, Welcome,
+    read_envelope,
 };
 use futures_util::FutureExt;
 use futures_util::future::{AbortHandle, Abortable, BoxFuture};
@@ -447,6 +448,17 @@ async fn answer_call(
         let run = events.run_skill(request).await.map_err(refusal)?;
         runs.remember(run.clone(), session);
         Ok(AnswerLine::done(id, &SkillRunAccepted { run }))
+    } else if method == <ChainRun as Request>::METHOD.name {
+        let request: ChainRun = parse(&params)?;
+        let session = request.session.clone();
+        let accepted = events.run_chain(request).await.map_err(refusal)?;
+        for member in &accepted.members {
+            runs.remember(member.run.clone(), session.clone());
+        }
+        Ok(AnswerLine::done(id, &accepted))
+    } else if method == <ChainTextAsk as Request>::METHOD.name {
+        let text = events.chain_text(parse(&params)?).await.map_err(refusal)?;
+        Ok(AnswerLine::done(id, &text))
     } else if method == <RunsResumable as Request>::METHOD.name {
         let RunsResumable { session } = parse(&params)?;
         let runs = events.resumable(&session).await;

@@ -263,8 +263,35 @@ fn check_effects(run: &mut OfRun<'_>, rows: &[&JournalRow], evidence: &Evidence)
             &format!("tool call {call} must not happen twice and happened {times} times"),
         );
     }
+    check_gates(run, rows);
     for cut in calls_cut_off(rows) {
         run.breach("P3", &format!("tool call {cut} was cut off and nobody says so"));
+    }
+}
+
+/// The command of a gate begins a second time only where it may, and whoever says how it went says it once. Success means
+/// that it opened.
+fn check_gates(run: &mut OfRun<'_>, rows: &[&JournalRow]) {
+    let accepted = of_kind(rows, "accepted").next();
+    let gate = accepted.map(|row| &row.step["request"]["terms"]["gate"]);
+    let Some(gate) = gate.filter(|gate| !gate.is_null()) else {
+        return;
+    };
+    let started = of_kind(rows, "gate_started").count();
+    let over = ["gate_ended", "gate_indeterminate"].map(|kind| of_kind(rows, kind).count());
+    let has_ended = of_kind(rows, "ended").next();
+    if gate["repeatable"] != true && started > 1 {
+        run.breach(
+            "P3",
+            &format!("a gate that may not run twice began {started} times"),
+        );
+    }
+    if has_ended.is_some() && started != over.iter().sum::<usize>() {
+        run.breach("P3", "a gate began, and nobody says what became of it");
+    }
+    let opened = of_kind(rows, "gate_ended").any(|row| row.step["ending"]["code"] == 0);
+    if has_ended.is_some_and(|end| text(&end.step, "state") == "succeeded") && !opened {
+        run.breach("P1", "it succeeded though its gate did not open");
     }
 }
 
@@ -305,6 +332,9 @@ fn check_nothing_is_left(run: &mut OfRun<'_>, rows: &[&JournalRow], evidence: &E
     let last = of_kind(rows, "attempt_ended").last();
     // The keeper of a lost attempt is gone with what it saw; a sweep has to do.
     let was_lost = last.is_some_and(|last| text(&last.step, "ending") == "lost");
+    // So is that of a gate that nobody saw end.
+    let gate = rows.iter().rev().find(|row| kind(row).starts_with("gate_"));
+    let was_lost = was_lost || gate.is_some_and(|gate| kind(gate) == "gate_indeterminate");
     let seen_empty = was_lost || proof.get("no_children").and_then(Value::as_bool) == Some(true);
     if left != Some(0) || !seen_empty {
         run.breach("P4", &format!("its end proves no emptiness: {proof}"));

@@ -78,8 +78,10 @@ fn is_under_way(rows: &[&JournalRow], attempt: u64, row: &JournalRow) -> bool {
 /// Whatever a tool did has its start in the journal.
 pub(super) fn check_effects_are_journaled(run: &mut OfRun<'_>, rows: &[&JournalRow], evidence: &Evidence) {
     // Who runs a tool knows the id that the model gave.
+    let gates = of_kind(rows, "gate_started").map(|_| GATE);
     let started = of_kind(rows, "tool_started")
         .map(|row| id_of(text(&row.step, "call")))
+        .chain(gates)
         .collect::<BTreeSet<_>>();
     let name = run.name().to_string();
     let of_run = evidence.effects.iter().filter(|effect| effect.run == name);
@@ -93,6 +95,9 @@ pub(super) fn check_effects_are_journaled(run: &mut OfRun<'_>, rows: &[&JournalR
         );
     }
 }
+
+/// How an effect of a gate's command is called.
+const GATE: &str = "gate";
 
 /// What the journal has of a call is what a model ordered, and what a model was told of ended.
 pub(super) fn check_against_models(run: &mut OfRun<'_>, rows: &[&JournalRow], models: &[ModelCallSeen]) {

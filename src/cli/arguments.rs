@@ -4,6 +4,7 @@ use super::exit::EXIT_CODES;
 use clap::{Args, Parser, Subcommand};
 use impresario_actors::context::local::{INDEXES_BYTES_MAX, INDEXES_MAX};
 use impresario_policies::domain::{Cap, Isolation};
+use impresario_policies::figures::read_duration;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -42,6 +43,8 @@ pub(super) enum Command {
     Skill(SkillArguments),
     /// Run several sub-agents side by side, and put what they say together
     Parallel(ParallelArguments),
+    /// Run sub-agents one after the other, each told what the one before it said, with gates between them
+    Chain(ChainArguments),
     /// List runs, show one, cancel, resume, prune
     Runs(RunsArguments),
     /// Tell a sub-agent something while it works
@@ -112,13 +115,13 @@ pub(super) struct HowArguments {
     #[arg(long)]
     pub(super) json: bool,
     /// From admission to the end [default: as set, else 300s]
-    #[arg(long, value_name = "DURATION", value_parser = duration)]
+    #[arg(long, value_name = "DURATION", value_parser = read_duration)]
     pub(super) timeout: Option<Duration>,
     /// Until the sub-agent's first sign of life [default: as set, else 60s]
-    #[arg(long, value_name = "DURATION", value_parser = duration)]
+    #[arg(long, value_name = "DURATION", value_parser = read_duration)]
     pub(super) startup_timeout: Option<Duration>,
     /// Between two signs of life; a running tool has a limit of its own [default: as set, else 60s]
-    #[arg(long, value_name = "DURATION", value_parser = duration)]
+    #[arg(long, value_name = "DURATION", value_parser = read_duration)]
     pub(super) inactivity_timeout: Option<Duration>,
     /// Take the task as it stands: no brief, no judge
     #[arg(long)]
@@ -355,13 +358,13 @@ pub(super) struct ParallelArguments {
     #[arg(long, value_name = "COUNT")]
     pub(super) max_output_chars: Option<u32>,
     /// For all of them together [default: as set, else 600s]
-    #[arg(long, value_name = "DURATION", value_parser = duration)]
+    #[arg(long, value_name = "DURATION", value_parser = read_duration)]
     pub(super) timeout: Option<Duration>,
     /// For each of them, from its admission to its end [default: as set, else 300s]
-    #[arg(long, value_name = "DURATION", value_parser = duration)]
+    #[arg(long, value_name = "DURATION", value_parser = read_duration)]
     pub(super) subtask_timeout: Option<Duration>,
     /// Between two signs of life of one; a running tool has a limit of its own [default: as set, else 60s]
-    #[arg(long, value_name = "DURATION", value_parser = duration)]
+    #[arg(long, value_name = "DURATION", value_parser = read_duration)]
     pub(super) inactivity_timeout: Option<Duration>,
     /// Go on with the parked sub-tasks of this group, and print all of it
     #[arg(long, value_name = "GROUP", conflicts_with = "file")]
@@ -383,6 +386,71 @@ impl ParallelArguments {
             // Single answers are not printed, whatever is printed of the group.
             json: true,
             timeout: self.subtask_timeout,
+            inactivity_timeout: self.inactivity_timeout,
+            budget: self.budget,
+            ..HowArguments::default()
+        }
+    }
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+A chain is a YAML file (docs/chains.md):
+  steps:
+    - id: find
+      agent: explore
+      task: Where is {task} decided?
+    - agent: general
+      task: \"Change it as asked: {task}. This is where it is: {previous}\"
+      gate: [cargo, test, --quiet]
+A name without a path is looked for in .pi/chains of a trusted workspace, then in ~/.pi/agent/chains. A gate is a program
+and its arguments, run where its sub-agent worked when that has answered; with another exit code than 0 the step has failed.
+
+Examples:
+  impresario chain fix.yaml --task \"the first wait before a retry\"
+  impresario chain release --json
+  impresario chain --resume 01kah3q8x5n2v7cd
+
+Exit codes:
+  0  every step succeeded
+  1  one failed, and none was cancelled or parked
+  2  usage: the command or the file could not be understood
+  3  cancelled
+  4  one is parked, and none was cancelled: `--resume` goes on")]
+pub(super) struct ChainArguments {
+    /// The chain: a YAML file, its name in .pi/chains, or `-` for stdin
+    #[arg(value_name = "FILE", required_unless_present = "resume")]
+    pub(super) file: Option<String>,
+    /// What it is asked for: stands in the place of {task}
+    #[arg(long, value_name = "TEXT")]
+    pub(super) task: Option<String>,
+    /// For all of it [default: as the file says, else 1h]
+    #[arg(long, value_name = "DURATION", value_parser = read_duration)]
+    pub(super) timeout: Option<Duration>,
+    /// At most so many of one step at a time, 1 to 16 [default: as the file says, else 3]
+    #[arg(long, value_name = "COUNT", value_parser = clap::value_parser!(u32).range(1..=16))]
+    pub(super) concurrency: Option<u32>,
+    /// Between two signs of life of one; a running tool has a limit of its own [default: as set, else 60s]
+    #[arg(long, value_name = "DURATION", value_parser = read_duration)]
+    pub(super) inactivity_timeout: Option<Duration>,
+    /// Go on with the parked steps of this chain, and print all of it
+    #[arg(long, value_name = "GROUP", conflicts_with_all = ["file", "task"])]
+    pub(super) resume: Option<String>,
+    /// Print events as JSON lines on stdout instead of the text; the first is `group_started`, the last `group_ended`
+    #[arg(long)]
+    pub(super) json: bool,
+    #[command(flatten)]
+    pub(super) budget: BudgetFlags,
+    #[command(flatten)]
+    pub(super) place: PlaceArguments,
+}
+
+impl ChainArguments {
+    /// What holds for each of its sub-agents.
+    pub(super) fn how(&self) -> HowArguments {
+        HowArguments {
+            place: self.place.clone(),
+            json: true,
             inactivity_timeout: self.inactivity_timeout,
             budget: self.budget,
             ..HowArguments::default()
@@ -516,7 +584,7 @@ Example:
     #[command(after_help = format!("Example:\n  impresario runs prune --older-than 12h --keep 10\n\n{EXIT_CODES}"))]
     Prune {
         /// How long ago: `30d`, `12h`
-        #[arg(long, default_value = "30d", value_name = "DURATION", value_parser = duration)]
+        #[arg(long, default_value = "30d", value_name = "DURATION", value_parser = read_duration)]
         older_than: Duration,
         /// The newest runs stay, whatever their age
         #[arg(long, default_value_t = 50, value_name = "COUNT")]
@@ -569,7 +637,7 @@ pub(super) struct AskArguments {
     /// What it is asked
     pub(super) question: String,
     /// How long the answer is waited for; the question stays
-    #[arg(long, default_value = "5m", value_name = "DURATION", value_parser = duration)]
+    #[arg(long, default_value = "5m", value_name = "DURATION", value_parser = read_duration)]
     pub(super) timeout: Duration,
     #[command(flatten)]
     pub(super) state: StateArguments,
@@ -813,58 +881,9 @@ fn isolation(text: &str) -> Result<Isolation, String> {
     }
 }
 
-/// The longest duration that can be asked for.
-const DURATION_MAX: Duration = Duration::from_secs(365 * 24 * 3600);
-
-/// Reads `90s`, `5m`, `250ms`, `12h`, `30d`.
-fn duration(text: &str) -> Result<Duration, String> {
-    let say = || format!("expected a duration such as 90s, 250ms, 5m, 12h or 30d, got {text:?}");
-    let unit_at = text
-        .find(|letter: char| !letter.is_ascii_digit())
-        .ok_or_else(say)?;
-    let (count, unit) = text.split_at(unit_at);
-    let count = count.parse::<u64>().map_err(|_| say())?;
-    let milliseconds = match unit {
-        "ms" => 1,
-        "s" => 1_000,
-        "m" => 60_000,
-        "h" => 3_600_000,
-        "d" => 86_400_000,
-        _ => return Err(say()),
-    };
-    let duration = count
-        .checked_mul(milliseconds)
-        .map(Duration::from_millis)
-        .ok_or_else(say)?;
-    if duration.is_zero() || duration > DURATION_MAX {
-        return Err(format!(
-            "expected more than nothing and at most a year, got {text:?}"
-        ));
-    }
-    Ok(duration)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn durations_have_a_unit() {
-        assert_eq!(duration("90s"), Ok(Duration::from_secs(90)));
-        assert_eq!(duration("250ms"), Ok(Duration::from_millis(250)));
-        for wrong in [
-            "",
-            "90",
-            "s",
-            "1.5s",
-            "0s",
-            "-1s",
-            "99999999999999999999d",
-            "18446744073709551615d",
-        ] {
-            assert!(duration(wrong).is_err(), "{wrong}");
-        }
-    }
 
     #[test]
     fn the_commands_hang_together() {

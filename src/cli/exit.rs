@@ -1,6 +1,7 @@
 //! Exit codes, and the sentence that goes with a failure.
 
 use super::output::say;
+use crate::chain_files::NoChain;
 use crate::runtime::{RuntimeError, StartError};
 use impresario_actors::journal::OpenError;
 use impresario_policies::domain::{Reason, ReasonCode, TerminalState};
@@ -77,8 +78,15 @@ impl From<RuntimeError> for Failure {
             RuntimeError::Refused(reason) => reason.into(),
             RuntimeError::MessageRefused(reason) => Self::failed(reason.message),
             RuntimeError::GroupRefused(refusal) => Self::usage(refusal.to_string()),
+            RuntimeError::ChainRefused(refusal) => Self::usage(refusal.to_string()),
             other => Self::failed(format!("failed to {other}")),
         }
+    }
+}
+
+impl From<NoChain> for Failure {
+    fn from(error: NoChain) -> Self {
+        Self::usage(error.to_string())
     }
 }
 

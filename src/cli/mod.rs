@@ -3,6 +3,7 @@
 mod agents;
 mod arguments;
 mod bridge;
+mod chain;
 mod config;
 mod costs;
 mod exit;
@@ -44,6 +45,7 @@ impl Cli {
                 Command::Run(arguments) => run::run_agent(arguments).await,
                 Command::Skill(arguments) => run::run_skill(arguments).await,
                 Command::Parallel(arguments) => parallel::execute(arguments).await,
+                Command::Chain(arguments) => chain::execute(arguments).await,
                 Command::Agents(arguments) => agents::list(&arguments),
                 Command::Runs(arguments) => runs::execute(arguments).await,
                 Command::Steer(arguments) => messages::steer(arguments).await,

@@ -21,6 +21,7 @@ use futures_util::FutureExt;
 use impresario_actors::context::local::LocalContextEngine;
 use impresario_actors::context::mcp::{EngineSettings, McpContextEngine};
 use impresario_actors::file_looks::DiskLooks;
+use impresario_actors::gates::{CommandGates, GateSettings};
 use impresario_actors::gateways::{
     Entropy, Host, ModelClient, SubAgentRunner, SystemEntropy, SystemWallClock, WallClock, free_memory_now,
 };
@@ -460,6 +461,11 @@ impl RuntimeBuilder {
 
     fn outside(self, directory: &Path, runtime: &RuntimeId, program: &ProgramThreads) -> Outside {
         let engines = self.engine_settings();
+        let gates = GateSettings {
+            keeper: engines.keeper.clone(),
+            containment: engines.containment,
+            environment: engines.environment.clone(),
+        };
         let indexes = cache_directory(self.state_directory.as_deref()).map(|cache| cache.join("search"));
         let pi = self.pi_settings(directory, runtime);
         let model = Rc::new(ProgramModel::new(self.model, program.clone()));
@@ -482,6 +488,7 @@ impl RuntimeBuilder {
             traces: Rc::new(FileShelf),
             worktrees: Rc::new(GitWorktrees::new(worktrees(directory))),
             files: Rc::new(DiskLooks::default()),
+            gates: Rc::new(CommandGates::new(gates)),
             open_context: open_context(engines.clone(), indexes),
             contain: Rc::new(|run, grace| contain(run, grace, None).boxed_local()),
             retrieval_is_ready: crate::preflight::checker(engines),

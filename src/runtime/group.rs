@@ -44,11 +44,20 @@ pub struct SubAgentGroup {
     total: Duration,
 }
 
-/// What every member is, its sub-task aside.
+/// What a member is, its sub-task aside.
 #[derive(Debug, Clone)]
-enum Like {
+pub(super) enum Like {
     SubAgent(Box<SubAgent>),
     Request(Box<RunRequest>),
+}
+
+impl Like {
+    pub(super) async fn into_request(self, runtime: &Runtime) -> Result<RunRequest, RuntimeError> {
+        match self {
+            Self::Request(request) => Ok(*request),
+            Self::SubAgent(sub_agent) => runtime.request_of(*sub_agent).await,
+        }
+    }
 }
 
 impl SubAgentGroup {
@@ -116,15 +125,16 @@ impl SubAgentGroup {
         self
     }
 
+    pub(super) fn new_id() -> GroupId {
+        GroupId::new(SystemWallClock.now().0, SystemEntropy.next())
+    }
+
     async fn into_requests(
         self,
         group: &GroupId,
         runtime: &Runtime,
     ) -> Result<Vec<RunRequest>, RuntimeError> {
-        let like = match self.like {
-            Like::Request(request) => *request,
-            Like::SubAgent(sub_agent) => runtime.request_of(*sub_agent).await?,
-        };
+        let like = self.like.into_request(runtime).await?;
         Ok(member_requests(
             &like,
             self.subtasks,
@@ -159,13 +169,14 @@ pub fn member_requests(
                 total,
                 subtask,
                 answer_units_max: units_max,
+                chain: None,
             }),
             ..like.clone()
         });
     Ok(requests.collect())
 }
 
-fn count(number: usize) -> u32 {
+pub(super) fn count(number: usize) -> u32 {
     u32::try_from(number).unwrap_or(u32::MAX)
 }
 
@@ -267,9 +278,18 @@ fn member_id(unix_ms: u64, chance: u64, place: u64) -> RunId {
 impl Runtime {
     /// Spawns sub-agents side by side. When this returns all of them are on disk, or none is.
     pub async fn parallel(&self, group: SubAgentGroup) -> Result<Group, RuntimeError> {
-        let id = GroupId::new(SystemWallClock.now().0, SystemEntropy.next());
+        let id = SubAgentGroup::new_id();
         let subtasks = group.subtasks.clone();
         let requests = group.into_requests(&id, self).await?;
+        self.start_group(id, subtasks, requests).await
+    }
+
+    pub(super) async fn start_group(
+        &self,
+        id: GroupId,
+        subtasks: Vec<Subtask>,
+        requests: Vec<RunRequest>,
+    ) -> Result<Group, RuntimeError> {
         let (begun, chance) = (SystemWallClock.now().0, SystemEntropy.next());
         let starts = (0..).zip(requests).map(|(place, request)| StartRun {
             run: member_id(begun, chance, place),

@@ -17,6 +17,7 @@
 //! ```
 
 mod builder;
+mod chain;
 mod events;
 mod group;
 mod hosts;
@@ -34,6 +35,7 @@ mod unread;
 mod wish;
 
 pub use builder::{RuntimeBuilder, StartError};
+pub use chain::{Chain, ChainStep};
 pub use events::{RunEvent, RunEvents};
 pub use group::{Group, GroupEvents, GroupOutcome, SubAgentGroup, member_requests};
 pub use message::SentMessage;
@@ -57,12 +59,13 @@ pub use impresario_actors::journal::{RunFilter, RunProgress, RunSummary, Runtime
 pub use impresario_actors::models::ProviderModels;
 pub use impresario_actors::runners::embedded::{EmbeddedTool, ToolContext};
 pub use impresario_policies::agents::AgentDefinition;
+pub use impresario_policies::chain::ChainRefusal;
 pub use impresario_policies::domain::{
     AdmissionTerms, AttemptEnding, Budget, CallEvidence, CallTarget, Caller, Cap, CommandRun,
-    CoolDownSettings, CutTool, FileChange, FileChanged, FileSeen, FileState, Flag, GroupId, GroupMember,
-    Isolation, MessageId, MessageKind, ModelCall, ModelFault, NotHashed, OverflowSettings, Patch,
-    PatchedFile, Proof, Reason, ReasonCode, Replay, Retrieval, RunId, RunMessage, RunRequest, RunState,
-    SessionId, Step, Subtask, TerminalState, ToolUse, WhatToRun, Work, Worktree,
+    CoolDownSettings, CutTool, FileChange, FileChanged, FileSeen, FileState, Flag, Gate, GateEnding, GroupId,
+    GroupMember, Isolation, MessageId, MessageKind, ModelCall, ModelFault, NotHashed, OnFailure,
+    OverflowSettings, Patch, PatchedFile, Proof, Reason, ReasonCode, Replay, Retrieval, RunId, RunMessage,
+    RunRequest, RunState, SessionId, Step, Subtask, TerminalState, ToolUse, WhatToRun, Work, Worktree,
 };
 pub use impresario_policies::group::{MemberProjection, MemberResult};
 pub use impresario_policies::parallel::{ParallelRefusal, WorkerResult};
@@ -141,6 +144,9 @@ pub enum RuntimeError {
     /// The group was not accepted. Nothing of it is in the journal.
     #[error("accept the group: {0}")]
     GroupRefused(#[from] ParallelRefusal),
+    /// A chain that cannot be run.
+    #[error("chain refused: {0}")]
+    ChainRefused(#[from] ChainRefusal),
 }
 
 impl Runtime {

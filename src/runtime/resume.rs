@@ -164,6 +164,7 @@ impl Runtime {
             brief: projection.brief.clone(),
             verdict: projection.verdict.clone(),
             work: Some(Box::new(work_of(projection))),
+            answer: projection.answer.clone(),
             worktree: match &projection.worktree {
                 Some(own) => Some(own.worktree.clone()),
                 // It was parked before it went on there.

@@ -300,6 +300,11 @@ impl SubAgent {
         self
     }
 
+    /// Somebody said how long it may take.
+    pub(super) fn has_own_time(&self) -> bool {
+        self.timeout.is_some()
+    }
+
     /// Files may have to be read for it.
     pub(super) fn reads_files(&self, defaults: &Defaults) -> bool {
         let places = self.agents.as_ref().unwrap_or(&defaults.agents);

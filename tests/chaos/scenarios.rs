@@ -115,6 +115,16 @@ pub const SCENARIOS: &[Scenario] = &[
         play: side_by_side_too_long,
     },
     Scenario {
+        name: "chain",
+        prepare: nothing,
+        play: chain,
+    },
+    Scenario {
+        name: "chain_with_a_gate_that_runs_once",
+        prepare: nothing,
+        play: chain_with_a_gate_that_runs_once,
+    },
+    Scenario {
         name: "disk_full_for_a_while",
         prepare: nothing,
         play: disk_full_for_a_while,
@@ -589,6 +599,7 @@ fn members(ids: &[u64], total: Duration, request: &RunRequest) -> Vec<StartRun> 
         total,
         subtask: Subtask::new(format!("t{id}"), "look"),
         answer_units_max: None,
+        chain: None,
     });
     let starts = ids.iter().zip(members).map(|(id, member)| StartRun {
         run: run_id(*id),
@@ -625,6 +636,45 @@ fn side_by_side(stage: &Stage) -> LocalBoxFuture<'_, ()> {
         *stage.world.script.borrow_mut() = vec![Act::Think(Duration::from_secs(5)), Act::Answer("in turn")];
         let runs = members(&[16, 17, 18], LONG, &request());
         stage.start_group(runs, &["succeeded"], Some("in turn")).await;
+    }
+    .boxed_local()
+}
+
+/// One step, then two side by side, then one; the first has this gate.
+fn chained(ids: [u64; 4], gate: Gate) -> Vec<StartRun> {
+    let mut runs = members(&ids, LONG, &request());
+    for (start, step) in runs.iter_mut().zip([0, 1, 1, 2]) {
+        if let Some(member) = &mut start.request.group {
+            member.chain = Some(ChainPlace {
+                step,
+                steps: 3,
+                on_failure: OnFailure::Stop,
+                own_time: true,
+                context: None,
+            });
+        }
+    }
+    if let Some(first) = runs.first_mut() {
+        first.request.terms.gate = Some(gate);
+    }
+    runs
+}
+
+fn chain(stage: &Stage) -> LocalBoxFuture<'_, ()> {
+    async move {
+        *stage.world.script.borrow_mut() = vec![Act::Think(Duration::from_secs(5)), Act::Answer("in turn")];
+        let runs = chained([31, 32, 33, 34], Gate::command(["check"]).repeatable());
+        stage.start_group(runs, &["succeeded"], Some("in turn")).await;
+    }
+    .boxed_local()
+}
+
+/// Cut off, it waits for a person, and with it everything behind it.
+fn chain_with_a_gate_that_runs_once(stage: &Stage) -> LocalBoxFuture<'_, ()> {
+    async move {
+        *stage.world.script.borrow_mut() = vec![Act::Answer("in turn")];
+        let runs = chained([35, 36, 37, 38], Gate::command(["deploy"]));
+        stage.start_group(runs, &["succeeded", "parked"], None).await;
     }
     .boxed_local()
 }

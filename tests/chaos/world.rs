@@ -100,6 +100,33 @@ impl SimulatedTrees {
 /// Makes worktrees of nothing, as slowly as git does, and finds those that an earlier life made.
 struct Trees(Rc<World>);
 
+/// Commands that take a while and open their gates.
+struct GateKeeper(Rc<World>, SimulatedDisk);
+
+#[async_trait(?Send)]
+impl Gates for GateKeeper {
+    async fn run(&self, ask: GateAsk) -> GateReport {
+        sleep(Duration::from_millis(40)).await;
+        let number = self.1.look(|store| store.steps(&ask.run, 0));
+        let number = number
+            .iter()
+            .filter(|row| matches!(row.step, Step::GateStarted { .. }))
+            .count();
+        self.0.effects.borrow_mut().push(EffectSeen {
+            run: ask.run.to_string(),
+            call: "gate".into(),
+            replay_safe: ask.gate.repeatable,
+            announced: number > 0,
+        });
+        sleep(Duration::from_millis(40)).await;
+        GateReport {
+            ending: Some(GateEnding::Exited { code: 0 }),
+            output: "well".into(),
+            proof: Proof::NOTHING_STARTED,
+        }
+    }
+}
+
 #[async_trait(?Send)]
 impl Worktrees for Trees {
     async fn prepare(&self, ask: WorktreeAsk) -> Result<Worktree, WorktreeError> {
@@ -761,6 +788,7 @@ async fn perform_play(scenario: &Scenario, plan: Plan, seed: u64) -> Outcome {
         traces: Rc::new(Shelf),
         worktrees: Rc::new(Trees(world.clone())),
         files: Rc::new(DiskLooks::new(HeavyWork::Inline)),
+        gates: Rc::new(GateKeeper(world.clone(), disk.clone())),
         open_context: Rc::new(|_| {
             Rc::new(LocalContextEngine::new(
                 SearchLimits::default(),

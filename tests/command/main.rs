@@ -7,6 +7,7 @@ mod place;
 mod victim;
 
 mod agents;
+mod chain_command;
 mod command_line;
 mod memory_server;
 mod parallel_command;

@@ -224,7 +224,7 @@ impl Place {
         self.configure(json!({ "parallelSubagents": parallel }));
     }
 
-    fn traces(&self) -> usize {
+    pub fn traces(&self) -> usize {
         let entries = fs::read_dir(self.workspace().join(".pi/traces"));
         let is_trace = |entry: &fs::DirEntry| entry.path().extension().is_some_and(|ending| ending == "json");
         entries.map_or(0, |entries| entries.flatten().filter(is_trace).count())

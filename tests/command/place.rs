@@ -149,7 +149,7 @@ impl Place {
         let mut command = self.program(PROGRAM, arguments);
         let takes_what_is_there = matches!(
             arguments,
-            ["run" | "skill" | "parallel", ..] | ["trace", "report" | "view", ..]
+            ["run" | "skill" | "parallel" | "chain", ..] | ["trace", "report" | "view", ..]
         );
         if takes_what_is_there {
             command.arg("--trust");

@@ -581,6 +581,7 @@ fn what_is_set_about_history_answers_budgets_and_logs_is_in_the_request() {
         surroundings: terms.surroundings.clone(),
         session_file: None,
         isolation: terms.isolation,
+        gate: None,
         inherited: None,
     };
     assert_eq!(terms, expected);

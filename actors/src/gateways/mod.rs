@@ -5,6 +5,7 @@
 mod clock;
 mod context;
 mod files;
+mod gates;
 mod host;
 mod login;
 mod memory;
@@ -18,6 +19,7 @@ pub use context::{
     ContextEngine, PASSAGES_MAX, RetrievalError, RetrievalRequest, RetrievalResult, Retrieved,
 };
 pub use files::FileLooks;
+pub use gates::{GateAsk, GateReport, Gates};
 pub use host::{
     ChatMessage, ChatRole, DeliveredChanges, DeliveredReceipt, DeliveredRun, Delivery, DeliveryReceipt,
     Glimpse, Host, HostError, Progress,

@@ -115,6 +115,9 @@ impl RunSummary {
             | Step::MessageDelivered { .. }
             | Step::MessageAnswered { .. }
             | Step::AttemptEnded { .. }
+            | Step::GateStarted { .. }
+            | Step::GateEnded { .. }
+            | Step::GateIndeterminate { .. }
             | Step::ParkRequested { .. }
             | Step::CancelRequested { .. }
             | Step::Observed { .. }

@@ -9,6 +9,7 @@ use crate::messages::run::{
 use crate::messages::session::{AskUser, DeliverResult, JudgeTask, Judgement};
 use crate::supervision::Context;
 use impresario_policies::budget::Allowance;
+use impresario_policies::chain::total_time;
 use impresario_policies::domain::{
     AttemptEnding, AttemptNumber, Brief, Briefing, Containment, Proof, Reason, Replay, RunMessage,
     RunRequest, SessionId, Step, TerminalState, WhatToRun,
@@ -16,7 +17,9 @@ use impresario_policies::domain::{
 use impresario_policies::fallback::{StartFrom, describe_next_attempt, models_left, why_it_was_left};
 use impresario_policies::interruption::{Interruption, describe_interruption};
 use impresario_policies::judge_models::describe_next_try;
-use impresario_policies::next_action::{Action, DeliveryState, QuestionFailure, decide_next_action};
+use impresario_policies::next_action::{
+    Action, DeliveryState, QuestionFailure, decide_next_action, leaves_trace,
+};
 use impresario_policies::receipt::{Receipt, flag_words, receipt_line};
 use impresario_policies::session_retention::keeps_session;
 use impresario_policies::sight::{LiveFacts, see_run};
@@ -76,7 +79,15 @@ impl Run {
                 let briefed = Step::Briefed { brief, verdict };
                 self.record([briefed].into_iter().chain(routed).collect(), ctx);
             }
+            Action::AwaitEarlierSteps => self.await_earlier_steps(ctx),
             Action::AwaitRoom => self.await_room(ctx),
+            Action::KeepAnswer { answer } => {
+                let flags = self.flag(&answer, None);
+                self.record(vec![Step::Answered { answer, flags }], ctx);
+            }
+            Action::TryGate { number } => self.try_gate(number, ctx),
+            Action::LetGateRun { stop } => self.let_gate_run(stop),
+            Action::SettleLostGate { number } => self.settle_lost_gate(number, ctx),
             Action::PrepareWorktree => self.prepare_worktree(ctx),
             Action::TakePatch { state, reason } => self.take_patch(state, reason, ctx),
             Action::ClearWorktree => self.clear_worktree(ctx),
@@ -252,14 +263,9 @@ impl Run {
 
     /// The clock of a group runs from acceptance, so waiting for room counts.
     pub(super) fn set_group_clock(&mut self, ctx: &mut Context<Self>) {
-        let Some(accepted) = &self.projection.accepted else {
+        let Some(left) = self.left_of_group() else {
             return;
         };
-        let Some(member) = &accepted.request.group else {
-            return;
-        };
-        let spent = self.tools.clock.now().0.saturating_sub(accepted.at_ms);
-        let left = member.total.saturating_sub(Duration::from_millis(spent));
         self.facts.group_over = left.is_zero();
         ctx.notify_after(left, GroupClockDue);
     }
@@ -270,7 +276,8 @@ impl Run {
         let spent = self.projection.attempts.first().map_or(0, |first| {
             self.tools.clock.now().0.saturating_sub(first.started_at_ms)
         });
-        let left = request.clocks.total.saturating_sub(Duration::from_millis(spent));
+        let total = total_time(&self.projection, request, self.tools.clock.now().0);
+        let left = total.saturating_sub(Duration::from_millis(spent));
         ctx.notify_after(left, TotalClockDue);
         if self.projection.admitted_in != Some(self.generation) {
             self.record(vec![Step::Admitted], ctx);
@@ -419,8 +426,10 @@ impl Run {
             .request()
             .map_or(Duration::from_secs(2), |request| request.clocks.grace);
         let programs = self.request().is_some_and(|request| {
-            // Git carries the mark of its run.
-            request.retrieval.is_a_program() || !request.terms.isolation.is_none()
+            // Git and gates carry the mark of their run.
+            request.retrieval.is_a_program()
+                || !request.terms.isolation.is_none()
+                || request.terms.gate.is_some()
         });
         let contain = programs.then(|| self.tools.contain.clone());
         let run = self.id.clone();
@@ -439,14 +448,8 @@ impl Run {
     pub(super) fn end(&mut self, state: TerminalState, reason: Option<Reason>, ctx: &mut Context<Self>) {
         let contain = self.contain();
         // The recorder reads the whole run, which one that leaves no trace is spared.
-        let is_traced = self
-            .request()
-            .is_some_and(|request| request.trace_directory.is_some());
-        let trace = is_traced.then(|| self.ports.trace.clone());
-        let of_last = match self.projection.latest_attempt() {
-            Some(last) => last.ended.as_ref().map(|ended| ended.proof.clone()),
-            None => Some(Proof::NOTHING_STARTED),
-        };
+        let trace = leaves_trace(&self.projection, reason.as_ref()).then(|| self.ports.trace.clone());
+        let of_last = self.proof_of_last();
         let write_trace = WriteTrace {
             state,
             reason: reason.clone(),

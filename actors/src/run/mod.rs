@@ -5,6 +5,8 @@
 //! [`decide_next_action`](impresario_policies::next_action::decide_next_action) from the journal's steps alone, so an incarnation that begins in the middle goes on from there.
 
 mod actions;
+mod chain;
+mod gate;
 mod models;
 mod telling;
 mod unwritable;
@@ -12,10 +14,10 @@ mod worktree;
 mod writing;
 
 use crate::event_feed::EventFeed;
-use crate::gateways::{Login, LoginId, SubAgentRunner, WallClock, Worktrees};
+use crate::gateways::{Gates, Login, LoginId, SubAgentRunner, WallClock, Worktrees};
 use crate::journal::Row;
 use crate::messages::cool_downs::{AskForModel, GivenModel, ModelHeard};
-use crate::messages::journal::{Commit, ReadRun};
+use crate::messages::journal::{Commit, ReadRun, ReadRuns};
 use crate::messages::run::{
     AskForRoom, AttemptOver, CancelReply, CancelRun, GroupClockDue, MoveDue, ObserveRun, ParkRun,
     RecordRefused, RecordSteps, RunClosed, StopAttempt, TellAttempt, TellReply, TellRun, TotalClockDue,
@@ -36,7 +38,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::oneshot;
-use tokio_util::sync::DropGuard;
+use tokio_util::sync::{CancellationToken, DropGuard};
 use unwritable::{GivenUp, Trouble};
 
 /// What the run asks of others takes at most so long; longer means that somebody is stuck.
@@ -47,6 +49,8 @@ const ASK: Duration = Duration::from_secs(30);
 pub struct RunPorts {
     pub commit: Port<Commit>,
     pub read: Port<ReadRun>,
+    /// Finds the other members of its group.
+    pub list: Port<ReadRuns>,
     pub judge: Port<JudgeTask>,
     pub ask_user: Port<AskUser>,
     pub deliver: Port<DeliverResult>,
@@ -111,6 +115,8 @@ pub struct RunTools {
     pub contain: Contain,
     /// Makes git worktrees, and patches of them.
     pub worktrees: Rc<dyn Worktrees>,
+    /// Runs commands of gates.
+    pub gates: Rc<dyn Gates>,
     /// Where durable steps are announced.
     pub feed: EventFeed,
     /// For the `at` of steps.
@@ -146,6 +152,8 @@ pub struct Run {
     stop_sent: Option<AttemptEnding>,
     /// What the attempt under way runs on, as it was given.
     given: Option<GivenModel>,
+    /// Stops the command of the gate.
+    stop_gate: Option<CancellationToken>,
     /// A pass of the judge is wanted; dropped, its calls of the model are given up.
     judging: Option<DropGuard>,
     loaded: bool,
@@ -234,6 +242,7 @@ impl Run {
             accepting: BTreeSet::new(),
             stop_sent: None,
             given: None,
+            stop_gate: None,
             judging: None,
             loaded: false,
             busy: None,
@@ -392,6 +401,7 @@ impl Handles<CancelRun> for Run {
         self.record_and_answer(vec![Step::CancelRequested { by: message.by }], done, ctx);
         // What is under way hears of it while the disk is busy; what it says of its end is written after the wish.
         self.let_attempt_run(Some(AttemptEnding::Cancelled));
+        self.let_gate_run(true);
         Answer::then(durable, |run: &mut Self, _, ctx| {
             run.interrupt(ctx);
             CancelReply::Cancelling

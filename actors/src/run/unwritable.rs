@@ -110,6 +110,7 @@ impl Run {
         write.refuse(&refused);
         self.writes.drain(..).for_each(|write| write.refuse(&refused));
         self.let_attempt_run(Some(AttemptEnding::Cancelled));
+        self.let_gate_run(true);
         match (&self.stop_attempt, self.facts.live_attempt) {
             (Some(_), Some(_)) => {}
             // It was to begin once its start was on disk, or is over already.

@@ -18,6 +18,54 @@ export type CallSight = {
   took: string | null,
 };
 
+/** One run of a chain. */
+export type ChainMember = {
+  /** Its name in the chain. */
+  id: string,
+  /** What it is asked for, as it is written. */
+  task: string,
+  /** The run. */
+  run: RunId,
+};
+
+/** Run a chain: one that a file describes, or the steps that are given. */
+export type ChainRun = {
+  /** From which session. */
+  session: SessionId,
+  /** Unique; the same request sent twice means one chain. */
+  request: string,
+  /** The chain that a file describes. */
+  name: string | null,
+  /** Else its steps: the text of a chain without gates. */
+  steps: string | null,
+  /** What it is asked for; empty where its steps say everything. */
+  task: string,
+};
+
+/** The chain is accepted: all its runs are in the journal. */
+export type ChainRunAccepted = {
+  /** Its id. */
+  group: string,
+  /** Its runs, in the order of the steps. */
+  members: Array<ChainMember>,
+};
+
+/** The answer to [`ChainTextAsk`]. */
+export type ChainText = {
+  /** How it ended: as its worst step. */
+  state: TerminalState,
+  /** What its last step said, or what each step did. */
+  text: string,
+};
+
+/** What did a chain say? Answered when nothing more happens to it. */
+export type ChainTextAsk = {
+  /** From which session. */
+  session: SessionId,
+  /** The chain's id. */
+  group: string,
+};
+
 /** A line of the host's conversation. */
 export type ChatMessage = {
   /** Who. */
@@ -43,6 +91,8 @@ export type DelegateTool = {
   agent: string | null,
   /** The argument that says what is wanted. */
   task: string,
+  /** It runs a chain: a call of it is a `chain.run`. */
+  chain: boolean,
   /** Calls of it in one turn run one after the other. */
   sequential: boolean,
   /** The tool. */
@@ -453,7 +503,7 @@ export type Reason = {
 };
 
 /** The codes a [`Reason`] can carry. */
-export type ReasonCode = "busy" | "needs_clarification" | "unknown_agent" | "unknown_skill" | "broken_skill" | "disallowed_provider" | "unknown_model" | "start_up_timeout" | "inactivity_timeout" | "total_timeout" | "unavailable" | "rate_limited" | "authentication" | "context_overflow" | "refused" | "retrieval_unavailable" | "spawn_failed" | "protocol_error" | "crashed" | "empty_answer" | "too_many_calls" | "too_many_processes" | "over_budget" | "cancelled" | "tool_indeterminate" | "no_progress" | "host_gone" | "runtime_gone" | "not_resumable" | "journal_unwritable" | "journal_damaged" | "worktree_unavailable" | "message_refused" | "id_taken" | "internal";
+export type ReasonCode = "busy" | "needs_clarification" | "unknown_agent" | "unknown_skill" | "broken_skill" | "disallowed_provider" | "unknown_model" | "start_up_timeout" | "inactivity_timeout" | "total_timeout" | "unavailable" | "rate_limited" | "authentication" | "context_overflow" | "refused" | "retrieval_unavailable" | "spawn_failed" | "protocol_error" | "crashed" | "empty_answer" | "malformed_answer" | "too_many_calls" | "too_many_processes" | "over_budget" | "cancelled" | "tool_indeterminate" | "no_progress" | "host_gone" | "runtime_gone" | "not_resumable" | "journal_unwritable" | "journal_damaged" | "worktree_unavailable" | "message_refused" | "gate_closed" | "gate_indeterminate" | "step_not_begun" | "id_taken" | "internal";
 
 /** Nobody waits for this request any more; no answer is needed. */
 export type RequestCancel = {
@@ -895,6 +945,8 @@ export const METHODS = {
   "ping": { deadlineMs: 5000, unanswered: "fails" },
   "input": { deadlineMs: 5000, unanswered: "told" },
   "skill.run": { deadlineMs: 30000, unanswered: "told" },
+  "chain.run": { deadlineMs: 30000, unanswered: "told" },
+  "chain.text": { deadlineMs: 10000, unanswered: "told" },
   "runs.resumable": { deadlineMs: 5000, unanswered: "open" },
   "run.resume": { deadlineMs: 60000, unanswered: "told" },
   "run.tell": { deadlineMs: 20000, unanswered: "told" },
@@ -923,6 +975,8 @@ export interface HostRequests {
   "ping": { params: Ping; result: Pong };
   "input": { params: TypedInput; result: InputReading };
   "skill.run": { params: SkillRun; result: SkillRunAccepted };
+  "chain.run": { params: ChainRun; result: ChainRunAccepted };
+  "chain.text": { params: ChainTextAsk; result: ChainText };
   "runs.resumable": { params: RunsResumable; result: ResumableRuns };
   "run.resume": { params: RunResume; result: RunResumed };
   "run.tell": { params: RunTell; result: RunTold };

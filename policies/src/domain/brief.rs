@@ -82,6 +82,9 @@ pub struct Inherited {
     /// What it did, where its nested session goes on.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub work: Option<Box<Work>>,
+    /// Its answer, where only the gate was left: the work is not done again.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub answer: Option<String>,
 }
 
 /// How demanding the work looks, and how sure the judge is.

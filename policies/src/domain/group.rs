@@ -1,4 +1,4 @@
-//! Runs side by side: what makes several runs one group.
+//! Runs side by side, and one after the other: what makes several runs one group.
 
 use super::{RunId, RunIdError};
 use serde::{Deserialize, Serialize};
@@ -54,6 +54,36 @@ pub struct GroupMember {
     pub subtask: Subtask,
     /// What the group shows of the answer is cut to so many units; none for no limit.
     pub answer_units_max: Option<usize>,
+    /// The group is a chain, and this is its place there; none where all work side by side.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub chain: Option<ChainPlace>,
+}
+
+/// A run's place in a chain. Members of one step work side by side, those of the next one when all of them are over.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ChainPlace {
+    /// Which step, from 0.
+    pub step: u32,
+    /// How many steps there are.
+    pub steps: u32,
+    /// What a failure of the step before means.
+    pub on_failure: OnFailure,
+    /// The run has a total time of its own; else it shares what is left of the chain's with the steps after it.
+    pub own_time: bool,
+    /// What stands below its task, whatever the step before says.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub context: Option<String>,
+}
+
+/// What becomes of a chain when one of its steps fails.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum OnFailure {
+    /// No further step begins.
+    #[default]
+    Stop,
+    /// The next step is told of it and begins.
+    Collect,
 }
 
 /// One of several tasks.

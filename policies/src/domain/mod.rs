@@ -7,6 +7,7 @@ mod budget;
 mod ending;
 mod evidence;
 mod family;
+mod gate;
 mod group;
 mod id;
 mod manner;
@@ -29,7 +30,8 @@ pub use evidence::{
     CallEvidence, CallTarget, CommandRun, FileChanged, FileSeen, FileState, Flag, NotHashed, ToolUse, Work,
 };
 pub use family::ModelFamily;
-pub use group::{GroupId, GroupMember, Subtask};
+pub use gate::{Gate, GateEnding};
+pub use group::{ChainPlace, GroupId, GroupMember, OnFailure, Subtask};
 pub use id::{AttemptNumber, MessageId, MessageIdError, RunId, RunIdError, SessionId};
 pub use manner::{ExecutionMode, PromptMode, ReasoningEffort};
 pub use request::{Briefing, Clocks, CoolDownSettings, CutTool, PassedOver, Persistence, RunRequest};

@@ -1,9 +1,9 @@
 //! A run and the steps it takes. The journal holds these; everything else is a projection of them.
 
 use super::{
-    AttemptEnding, AttemptNumber, Brief, CallEvidence, CallTarget, Flag, MessageId, ModelCall, ModelChoice,
-    ModelFault, ModelUsage, PassedOver, Patch, RunId, RunMessage, RunRequest, SessionId, TraceVerdict,
-    Verdict, Worktree,
+    AttemptEnding, AttemptNumber, Brief, CallEvidence, CallTarget, Flag, GateEnding, MessageId, ModelCall,
+    ModelChoice, ModelFault, ModelUsage, PassedOver, Patch, RunId, RunMessage, RunRequest, SessionId,
+    TraceVerdict, Verdict, Worktree,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -167,6 +167,12 @@ pub enum ReasonCode {
     WorktreeUnavailable,
     /// A message to a run was not taken.
     MessageRefused,
+    /// The command that decides whether the answer counts said no.
+    GateClosed,
+    /// That command was cut off, and nobody knows what it did.
+    GateIndeterminate,
+    /// The step of the chain before this one did not succeed.
+    StepNotBegun,
     /// Something else was accepted under this id before.
     IdTaken,
     /// Something of ours broke; the message says where.
@@ -487,6 +493,31 @@ pub enum Step {
         /// What in it is not borne out by what was seen.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         flags: Vec<Flag>,
+    },
+    /// The command of the gate begins; committed before it is started.
+    GateStarted {
+        /// Which time, from 1.
+        gate: u32,
+        /// What is run, in one redacted line.
+        command: String,
+    },
+    /// The command of the gate ended, and its processes are gone.
+    GateEnded {
+        /// Which time.
+        gate: u32,
+        /// How.
+        ending: GateEnding,
+        /// The end of what it printed, redacted.
+        output: String,
+        /// What was observed of its processes.
+        proof: Proof,
+    },
+    /// The command of the gate was cut off, and nobody knows what it did. Its processes are gone.
+    GateIndeterminate {
+        /// Which time.
+        gate: u32,
+        /// What was observed of its processes.
+        proof: Proof,
     },
     /// The run has to stop for a person to decide, whatever it is doing.
     ParkRequested {

@@ -3,8 +3,8 @@
 //! Every group has the default that holds where nobody said anything, so that a request of an older journal is read.
 
 use super::{
-    Budget, Inherited, Isolation, ModelFamily, PromptMode, ReasoningEffort, RouteDecision, RouteSettings,
-    RunId, Tier,
+    Budget, Gate, Inherited, Isolation, ModelFamily, PromptMode, ReasoningEffort, RouteDecision,
+    RouteSettings, RunId, Tier,
 };
 
 use serde::{Deserialize, Serialize};
@@ -61,6 +61,9 @@ pub struct RunTerms {
     /// What it answers is about the workspace: an answer without a look at it is not to be relied on.
     #[serde(skip_serializing_if = "is_default")]
     pub must_look: bool,
+    /// What decides whether its answer counts; none: it does.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub gate: Option<Gate>,
 }
 
 fn is_default<T: Default + PartialEq>(value: &T) -> bool {

@@ -22,6 +22,7 @@ fn member(place: u32, answer_units_max: Option<usize>) -> GroupMember {
         total: Duration::from_secs(600),
         subtask: Subtask::new(format!("t{place}"), format!("goal {place}")),
         answer_units_max,
+        chain: None,
     }
 }
 

@@ -2,7 +2,9 @@ use super::*;
 use crate::domain::*;
 use crate::domain::{DegradationSettings, ObservationSettings, RouteDecision, RouteSource};
 
+use crate::chain::{EarlierEnd, EarlierMember};
 use crate::judge_loop::unjudged_verdict;
+use crate::parallel::WorkerResult;
 use crate::projection::RecordedStep;
 
 fn request() -> RunRequest {
@@ -1044,4 +1046,232 @@ fn without_a_worktree_nothing_is_tried_and_the_reason_is_told() {
         reason: Some(reason),
     };
     assert_eq!(decide_isolated(vec![], &facts), ended);
+}
+
+fn gated(gate: Gate) -> Step {
+    let Step::Accepted { mut request } = accepted() else {
+        unreachable!("it is an acceptance");
+    };
+    request.briefing = Briefing::Direct;
+    request.terms.gate = Some(gate);
+    Step::Accepted { request }
+}
+
+/// A run with this gate that has answered, and what was heard of the gate.
+fn answered_at(gate: Gate, heard: Vec<Step>) -> Vec<Step> {
+    let answered = vec![
+        gated(gate),
+        briefed(),
+        Step::Admitted,
+        started(1),
+        ended(1, AttemptEnding::Answered),
+        Step::Answered {
+            answer: "done".into(),
+            flags: Vec::new(),
+        },
+    ];
+    [answered, heard].concat()
+}
+
+fn gate_started(gate: u32) -> Step {
+    Step::GateStarted {
+        gate,
+        command: "check".into(),
+    }
+}
+
+fn gate_ended(code: i32) -> Step {
+    Step::GateEnded {
+        gate: 1,
+        ending: GateEnding::Exited { code },
+        output: String::new(),
+        proof: nothing_left(),
+    }
+}
+
+fn gate_lost(gate: u32) -> Step {
+    Step::GateIndeterminate {
+        gate,
+        proof: nothing_left(),
+    }
+}
+
+#[test]
+fn an_answer_counts_when_its_gate_is_open() {
+    let at = |heard| answered_at(Gate::command(["check"]), heard);
+    check(at(vec![]), with_room(), Action::TryGate { number: 1 });
+    check(at(vec![]), ActionFacts::default(), Action::AwaitRoom);
+    let ends = |heard| code_of(at(heard), with_room());
+    assert_eq!(
+        ends(vec![gate_started(1), gate_ended(0)]),
+        (TerminalState::Succeeded, None)
+    );
+    assert_eq!(
+        ends(vec![gate_started(1), gate_ended(1)]),
+        (TerminalState::Failed, Some(ReasonCode::GateClosed))
+    );
+    let late = ActionFacts {
+        total_over: true,
+        ..with_room()
+    };
+    check(at(vec![]), late, Action::TryGate { number: 1 });
+}
+
+#[test]
+fn a_gate_that_began_in_an_earlier_life_is_settled_and_begins_again_only_where_it_may() {
+    let open = answered_at(Gate::command(["check"]), vec![gate_started(1)]);
+    check(open.clone(), with_room(), Action::SettleLostGate { number: 1 });
+    let lost = vec![gate_started(1), gate_lost(1)];
+    assert_eq!(
+        code_of(answered_at(Gate::command(["check"]), lost.clone()), with_room()),
+        (TerminalState::Parked, Some(ReasonCode::GateIndeterminate))
+    );
+    let again = answered_at(Gate::command(["check"]).repeatable(), lost);
+    check(again, with_room(), Action::TryGate { number: 2 });
+    let live = ActionFacts {
+        live_gate: Some(1),
+        ..with_room()
+    };
+    check(open.clone(), live.clone(), Action::LetGateRun { stop: false });
+    let cancel = Step::CancelRequested {
+        by: "somebody".into(),
+    };
+    let cancelled = [open.clone(), vec![cancel.clone()]].concat();
+    check(cancelled.clone(), live.clone(), Action::LetGateRun { stop: true });
+    let stopped = [cancelled, vec![gate_lost(1)]].concat();
+    assert_eq!(code_of(stopped, with_room()).0, TerminalState::Cancelled);
+    let over = ActionFacts {
+        group_over: true,
+        ..live
+    };
+    check(open, over, Action::LetGateRun { stop: true });
+}
+
+fn second_in_chain() -> Step {
+    let Step::Accepted { mut request } = accepted() else {
+        unreachable!("it is an acceptance");
+    };
+    request.briefing = Briefing::Direct;
+    request.group = Some(GroupMember {
+        group: GroupId::new(1, 1),
+        place: 1,
+        members: 2,
+        concurrency: 1,
+        total: Duration::from_secs(60),
+        subtask: Subtask::new("second", "go on"),
+        answer_units_max: None,
+        chain: Some(ChainPlace {
+            step: 1,
+            steps: 2,
+            on_failure: OnFailure::Stop,
+            own_time: false,
+            context: None,
+        }),
+    });
+    Step::Accepted { request }
+}
+
+#[test]
+fn a_step_of_a_chain_waits_and_its_brief_says_what_the_step_before_said() {
+    check(
+        vec![second_in_chain()],
+        ActionFacts::default(),
+        Action::AwaitEarlierSteps,
+    );
+    let seen = |state| ActionFacts {
+        chain: Some(StepFacts {
+            earlier: vec![EarlierMember {
+                step: 0,
+                id: "first".into(),
+                state: RunState::from(state),
+                ended: Some(EarlierEnd {
+                    state,
+                    reason: None,
+                    worker: WorkerResult {
+                        id: "first".into(),
+                        goal: String::new(),
+                        text: "found".into(),
+                        truncated: false,
+                        stopped_reason: "completed".into(),
+                        error: None,
+                    },
+                }),
+            }],
+            left: Duration::from_secs(30),
+        }),
+        ..ActionFacts::default()
+    };
+    let Action::KeepBrief { brief, .. } =
+        decide_next_action(&run_of(vec![second_in_chain()]), &seen(TerminalState::Succeeded))
+    else {
+        panic!("it begins");
+    };
+    assert_eq!(
+        brief.user_goal,
+        "go on\n\n## Previous step output (from first)\nfound"
+    );
+    for state in [
+        TerminalState::Failed,
+        TerminalState::Cancelled,
+        TerminalState::Parked,
+    ] {
+        assert_eq!(
+            code_of(vec![second_in_chain()], seen(state)),
+            (state, Some(ReasonCode::StepNotBegun))
+        );
+    }
+}
+
+#[test]
+fn a_step_that_was_not_begun_leaves_no_trace() {
+    let ended = |code| {
+        vec![
+            second_in_chain(),
+            Step::Ended {
+                state: TerminalState::Failed,
+                reason: Some(Reason {
+                    code,
+                    message: String::new(),
+                }),
+                proof: nothing_left(),
+            },
+        ]
+    };
+    let traced = |code| {
+        let mut run = run_of(ended(code));
+        if let Some(accepted) = &mut run.accepted {
+            accepted.request.trace_directory = Some("traces".into());
+        }
+        leaves_trace(&run, run.ended.as_ref().and_then(|end| end.reason.as_ref()))
+    };
+    assert!(traced(ReasonCode::Crashed) && !traced(ReasonCode::StepNotBegun));
+}
+
+#[test]
+fn who_goes_on_with_a_run_that_stood_at_its_gate_keeps_its_answer() {
+    let Step::Accepted { mut request } = gated(Gate::command(["check"])) else {
+        unreachable!("it is an acceptance");
+    };
+    request.terms.inherited = Some(Box::new(Inherited {
+        brief: Some(goal()),
+        answer: Some("done".into()),
+        ..Inherited::default()
+    }));
+    let mut steps = vec![Step::Accepted { request }, briefed(), Step::Admitted];
+    let answer = || "done".to_string();
+    check(
+        steps.clone(),
+        with_room(),
+        Action::KeepAnswer { answer: answer() },
+    );
+    steps.push(Step::Answered {
+        answer: answer(),
+        flags: Vec::new(),
+    });
+    let run = run_of(steps);
+    assert_eq!(run.contradictions, []);
+    assert_eq!(
+        decide_next_action(&run, &with_room()),
+        Action::TryGate { number: 1 }
+    );
 }

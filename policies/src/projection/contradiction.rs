@@ -104,6 +104,24 @@ pub enum Impossible {
     AnsweredWithoutAttempt,
     /// The answer was there before.
     AnsweredTwice,
+    /// The command of the gate was run before there was an answer.
+    GateBeforeAnswer,
+    /// It was run while it was under way.
+    GatesOverlap,
+    /// Its number does not follow.
+    GateOutOfOrder {
+        /// The number that should have come.
+        expected: u32,
+    },
+    /// It is not under way.
+    GateNotInFlight {
+        /// Which time.
+        gate: u32,
+    },
+    /// The end, while the command of the gate is under way.
+    EndedDuringGate,
+    /// Success, though the gate did not open.
+    SucceededAtClosedGate,
     /// The end, while an attempt is under way.
     EndedDuringAttempt,
     /// Success without an answer.
@@ -165,6 +183,12 @@ impl fmt::Display for Impossible {
             Self::MessageNotToBeAnswered => f.write_str("no answer to this message is waited for"),
             Self::AnsweredWithoutAttempt => f.write_str("an answer without any attempt"),
             Self::AnsweredTwice => f.write_str("answered a second time"),
+            Self::GateBeforeAnswer => f.write_str("the gate was tried before there was an answer"),
+            Self::GatesOverlap => f.write_str("the gate was tried while it was being tried"),
+            Self::GateOutOfOrder { expected } => write!(f, "gate {expected} should have come here"),
+            Self::GateNotInFlight { gate } => write!(f, "gate {gate} is not under way"),
+            Self::EndedDuringGate => f.write_str("the run ended while its gate was being tried"),
+            Self::SucceededAtClosedGate => f.write_str("success, though the gate did not open"),
             Self::EndedDuringAttempt => f.write_str("the run ended while an attempt was under way"),
             Self::SucceededWithoutAnswer => f.write_str("success without an answer"),
             Self::EndedWithoutReason => f.write_str("the run did not succeed and gives no reason"),

@@ -1,8 +1,9 @@
 //! How one step changes a projection.
 
 use super::{
-    Acceptance, AttemptEnd, AttemptProjection, Contradiction, FailedPass, Impossible, KeptChanges,
-    ModelsConsidered, RecordedStep, RunEnd, RunProjection, ToolCallProjection, ToolCalls, ToolFate,
+    Acceptance, AttemptEnd, AttemptProjection, Contradiction, FailedPass, GateFate, GateProjection,
+    Impossible, KeptChanges, ModelsConsidered, RecordedStep, RunEnd, RunProjection, ToolCallProjection,
+    ToolCalls, ToolFate,
 };
 use crate::domain::{
     AttemptNumber, CallEvidence, Flag, JudgedPass, ModelChoice, Question, Step, TerminalState,
@@ -175,6 +176,29 @@ impl RunProjection {
                 self.end_attempt(*attempt, end);
             }
             Step::Answered { answer, flags } => self.answer(answer, flags),
+            Step::GateStarted { gate, command } => self.start_gate(GateProjection {
+                number: *gate,
+                command: command.clone(),
+                begun_at_ms: recorded.at_ms,
+                fate: GateFate::InFlight,
+            }),
+            Step::GateEnded {
+                gate,
+                ending,
+                output,
+                proof,
+            } => {
+                let fate = GateFate::Ended {
+                    ending: ending.clone(),
+                    output: output.clone(),
+                    proof: proof.clone(),
+                };
+                self.settle_gate(*gate, fate);
+            }
+            Step::GateIndeterminate { gate, proof } => {
+                let fate = GateFate::Indeterminate { proof: proof.clone() };
+                self.settle_gate(*gate, fate);
+            }
             Step::ParkRequested { reason } => {
                 self.park_requested.get_or_insert_with(|| reason.clone());
             }
@@ -354,7 +378,8 @@ impl RunProjection {
     }
 
     fn answer(&mut self, answer: &str, flags: &[Flag]) {
-        self.check(!self.attempts.is_empty(), Impossible::AnsweredWithoutAttempt);
+        let is_known = !self.attempts.is_empty() || self.inherited_answer().is_some();
+        self.check(is_known, Impossible::AnsweredWithoutAttempt);
         if self.answer.is_some() {
             return self.object(Impossible::AnsweredTwice);
         }
@@ -371,6 +396,11 @@ impl RunProjection {
         self.check(
             !succeeded || self.answer.is_some(),
             Impossible::SucceededWithoutAnswer,
+        );
+        self.check(self.gate_under_way().is_none(), Impossible::EndedDuringGate);
+        self.check(
+            !succeeded || self.answer.is_none() || self.answer_counts(),
+            Impossible::SucceededAtClosedGate,
         );
         self.check(succeeded || end.reason.is_some(), Impossible::EndedWithoutReason);
         self.ended = Some(end);

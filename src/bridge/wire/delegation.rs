@@ -3,6 +3,7 @@
 use impresario_actors::gateways::ToolDefinition;
 use impresario_policies::agents::AgentDefinition;
 use impresario_policies::delegation_block::{
+    CHAIN_DESCRIPTION, CHAIN_NAME, CHAIN_ON_FAILURE, CHAIN_STEP_TASK, CHAIN_STEPS, CHAIN_TASK, CHAIN_TOOL,
     DELEGATE_BACKGROUND, DELEGATE_CONTEXT, DELEGATE_DESCRIPTION, DELEGATE_ISOLATION, DELEGATE_SKILL,
     DELEGATE_TASK, DELEGATE_TOOL, DELEGATION_SECTION, context_label, delegate_argument,
     delegate_tool_description, delegate_tool_name, delegation_block,
@@ -38,6 +39,8 @@ pub struct DelegateTool {
     pub agent: Option<String>,
     /// The argument that says what is wanted.
     pub task: String,
+    /// It runs a chain: a call of it is a `chain.run`.
+    pub chain: bool,
     /// Calls of it in one turn run one after the other.
     pub sequential: bool,
     /// The tool.
@@ -51,7 +54,11 @@ impl Delegation {
         Self {
             section: DELEGATION_SECTION.into(),
             block: delegation_block(teaches_skills, agents),
-            tools: skills.into_iter().chain(agents.iter().map(agent_tool)).collect(),
+            tools: skills
+                .into_iter()
+                .chain(agents.iter().map(agent_tool))
+                .chain(chain_tool(agents))
+                .collect(),
         }
     }
 }
@@ -79,10 +86,44 @@ fn skill_tool() -> DelegateTool {
     let (name, about) = (DELEGATE_TOOL.into(), DELEGATE_DESCRIPTION.into());
     DelegateTool {
         agent: None,
+        chain: false,
         task: "task".into(),
         sequential: false,
         tool: tool(name, about, properties, &["skill", "task"]),
     }
+}
+
+/// None where there is nobody to ask, or where an agent has its name.
+fn chain_tool(agents: &[AgentDefinition]) -> Option<DelegateTool> {
+    let taken = agents
+        .iter()
+        .any(|agent| delegate_tool_name(agent.name()) == CHAIN_TOOL);
+    if agents.is_empty() || taken {
+        return None;
+    }
+    let names = agents.iter().map(AgentDefinition::name).collect::<Vec<_>>();
+    let one = json!({
+        "id": text("Its name in the chain, where a later step names it."),
+        "agent": { "type": "string", "enum": names },
+        "task": text(CHAIN_STEP_TASK),
+        "context": text(DELEGATE_CONTEXT),
+    });
+    let branch = json!({ "type": "object", "properties": one.clone(), "required": ["agent", "task"] });
+    let mut step = one;
+    step["parallel"] = json!({ "type": "array", "items": branch });
+    let properties = json!({
+        "chain": text(CHAIN_NAME),
+        "steps": { "type": "array", "items": { "type": "object", "properties": step }, "description": CHAIN_STEPS },
+        "task": text(CHAIN_TASK),
+        "on_failure": { "type": "string", "enum": ["stop", "collect"], "description": CHAIN_ON_FAILURE },
+    });
+    Some(DelegateTool {
+        agent: None,
+        chain: true,
+        task: "task".into(),
+        sequential: false,
+        tool: tool(CHAIN_TOOL.into(), CHAIN_DESCRIPTION.into(), properties, &[]),
+    })
 }
 
 fn agent_tool(agent: &AgentDefinition) -> DelegateTool {
@@ -98,6 +139,7 @@ fn agent_tool(agent: &AgentDefinition) -> DelegateTool {
     properties["background"] = json!({ "type": "boolean", "description": DELEGATE_BACKGROUND });
     DelegateTool {
         agent: Some(agent.name().into()),
+        chain: false,
         task: wanted.name.into(),
         sequential: agent.execution_mode == ExecutionMode::Sequential,
         tool: tool(

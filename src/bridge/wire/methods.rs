@@ -143,6 +143,8 @@ messages! {
     SessionEnd, "session.end" from Host;
     TypedInput => InputReading, "input" from Host, 5_000 ms, Told;
     SkillRun => SkillRunAccepted, "skill.run" from Host, 30_000 ms, Told;
+    ChainRun => ChainRunAccepted, "chain.run" from Host, 30_000 ms, Told;
+    ChainTextAsk => ChainText, "chain.text" from Host, 10_000 ms, Told;
     RunsResumable => ResumableRuns, "runs.resumable" from Host, 5_000 ms, Open;
     RunResume => RunResumed, "run.resume" from Host, 60_000 ms, Told;
     RunTell => RunTold, "run.tell" from Host, 20_000 ms, Told;

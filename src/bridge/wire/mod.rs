@@ -4,6 +4,7 @@
 //! sides may be of different age as long as their protocol versions overlap.
 
 mod artefacts;
+mod chains;
 mod delegation;
 mod envelope;
 mod look;
@@ -16,6 +17,7 @@ mod traces;
 mod ui;
 
 pub use artefacts::{json_schema, typescript};
+pub use chains::{ChainMember, ChainRun, ChainRunAccepted, ChainText, ChainTextAsk};
 pub use delegation::{DelegateTool, Delegation, DelegationAsk};
 pub use envelope::{Envelope, ErrorCode, ErrorObject, MessageId, read_envelope};
 pub use impresario_actors::gateways::{ModelError, ModelReply, ModelRequest};

@@ -30,24 +30,30 @@ pub(super) async fn execute(arguments: ParallelArguments) -> Result<ExitCode, Fa
         Some(group) => resume(group, &how, &workspace).await?,
         None => begin(&arguments, &how, &workspace).await?,
     };
+    finish(begun, arguments.json, "parallel").await
+}
+
+/// A group under way, and the runtime that drives it.
+pub(super) struct Begun {
+    pub(super) runtime: Runtime,
+    pub(super) group: Group,
+}
+
+/// Follows a group to its end and says what it says. `command` is what goes on with it.
+pub(super) async fn finish(begun: Begun, json: bool, command: &str) -> Result<ExitCode, Failure> {
     let Begun { runtime, group } = begun;
-    let outcome = watch(&group, arguments.json).await;
+    let outcome = watch(&group, json).await;
     runtime.shutdown().await?;
     let outcome = outcome?;
-    match arguments.json {
+    match json {
         // A reader that went away is no failure.
         true => drop(print_json(&ended_line(&outcome))),
         false => {
             let _ = print(&outcome.text);
-            say_how_it_ended(&outcome);
+            say_how_it_ended(&outcome, command);
         }
     }
     Ok(code_of(outcome.state))
-}
-
-struct Begun {
-    runtime: Runtime,
-    group: Group,
 }
 
 async fn begin(
@@ -68,7 +74,7 @@ async fn begin(
     }
 }
 
-async fn resume(group: &str, how: &HowArguments, workspace: &Workspace) -> Result<Begun, Failure> {
+pub(super) async fn resume(group: &str, how: &HowArguments, workspace: &Workspace) -> Result<Begun, Failure> {
     let id = GroupId::try_from(group.to_string()).map_err(|_| unknown_group(group))?;
     let settings = how.settings(workspace)?;
     let runtime = how.start(&workspace.directory, &settings).await?;
@@ -93,7 +99,7 @@ async fn resume(group: &str, how: &HowArguments, workspace: &Workspace) -> Resul
 fn unknown_group(group: &str) -> Failure {
     let group = group.chars().take(40).collect::<String>();
     Failure::usage(format!(
-        "there is no group called {group:?}; `impresario parallel` says its name when it begins"
+        "there is no group called {group:?}; `impresario parallel` and `impresario chain` say its name when it begins"
     ))
 }
 
@@ -146,6 +152,12 @@ fn order(skill: &str, workspace: &Workspace) -> SkillOrder {
 }
 
 fn subtasks_of(file: Option<&Path>) -> Result<Vec<Subtask>, Failure> {
+    let (shown, text) = read_file_or_stdin(file, "sub-tasks")?;
+    read_subtasks(&text).map_err(|error| Failure::usage(format!("{shown}: {error}")))
+}
+
+/// The text of a file, and how it is called.
+pub(super) fn read_file_or_stdin(file: Option<&Path>, what: &str) -> Result<(String, String), Failure> {
     let from_stdin = || -> std::io::Result<Box<dyn Read>> { Ok(Box::new(std::io::stdin().lock())) };
     let (shown, opened) = match file {
         None => ("stdin".to_string(), from_stdin()),
@@ -157,15 +169,15 @@ fn subtasks_of(file: Option<&Path>) -> Result<Vec<Subtask>, Failure> {
     };
     let mut bytes = Vec::new();
     let read = opened.and_then(|file| file.take(FILE_BYTES_MAX + 1).read_to_end(&mut bytes));
-    read.map_err(|error| Failure::usage(format!("failed to read the sub-tasks from {shown}: {error}")))?;
+    read.map_err(|error| Failure::usage(format!("failed to read the {what} from {shown}: {error}")))?;
     if bytes.len() as u64 > FILE_BYTES_MAX {
         return Err(Failure::usage(format!(
-            "{shown}: expected at most {FILE_BYTES_MAX} bytes of sub-tasks"
+            "{shown}: expected at most {FILE_BYTES_MAX} bytes of {what}"
         )));
     }
     let text =
         String::from_utf8(bytes).map_err(|_| Failure::usage(format!("{shown}: expected UTF-8 text")))?;
-    read_subtasks(&text).map_err(|error| Failure::usage(format!("{shown}: {error}")))
+    Ok((shown, text))
 }
 
 /// Follows a group to its end. The first Ctrl-C cancels all of it, the second one ends us at once.
@@ -205,7 +217,7 @@ async fn print_events(group: &Group) {
     }
 }
 
-fn say_how_it_ended(outcome: &GroupOutcome) {
+fn say_how_it_ended(outcome: &GroupOutcome, command: &str) {
     for member in &outcome.members {
         let Some(result) = &member.result else { continue };
         if result.state == TerminalState::Succeeded {
@@ -222,7 +234,7 @@ fn say_how_it_ended(outcome: &GroupOutcome) {
     }
     if outcome.state == TerminalState::Parked {
         say(&format!(
-            "`impresario parallel --resume {}` goes on with what is parked",
+            "`impresario {command} --resume {}` goes on with what is parked",
             outcome.group
         ));
     }

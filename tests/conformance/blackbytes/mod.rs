@@ -1,6 +1,7 @@
 //! The functions of pi-blackbytes 2.20.1.
 
 mod agents;
+mod chain;
 mod differences;
 mod fallback;
 mod figures;
@@ -24,6 +25,8 @@ pub fn functions() -> Vec<Function> {
         ("agent_snapshot", agents::agent_snapshot, agents::snapshot_covered),
         ("bound_return", texts::bound_return, Json::clone),
         ("builtin_agents", agents::builtin_agents, agents::builtin_covered),
+        ("chain_budget", chain::chain_budget, Json::clone),
+        ("chain_prompt", chain::chain_prompt, Json::clone),
         ("enabled_set", agents::enabled_set, agents::enabled_covered),
         (
             "failure_stderr_class",
@@ -95,4 +98,8 @@ fn texts(value: &Json, key: &str) -> Vec<String> {
         .filter_map(Json::as_str)
         .map(str::to_string)
         .collect()
+}
+
+fn optional(value: &Json, key: &str) -> Option<String> {
+    value.get(key).and_then(Json::as_str).map(str::to_string)
 }

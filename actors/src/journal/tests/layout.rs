@@ -3,13 +3,14 @@
 
 use super::samples::*;
 use impresario_policies::domain::{
-    AttemptNumber, Briefing, Budget, CallEvidence, CallTarget, Caller, Cap, CommandRun, CutTool,
-    DegradationSettings, FileChanged, FileSeen, FileState, Flag, GroupMember, HistorySettings,
-    HistoryStrategy, HistoryTerms, Inherited, MiddleMode, ModelCall, ModelChoice, ModelNaming, ModelPool,
-    ModelUsage, NotHashed, ObservationSettings, OverflowSettings, Reason, ReasonCode, Replay, ResultTerms,
-    Retrieval, RetrievalEngine, RouteDecision, RoutePreference, RouteSettings, RouteSource, RoutingTerms,
-    RunTerms, ShortNewest, SkillModelPolicy, Step, Subtask, Surroundings, Tier, TierCeilings, ToolUse,
-    TraceOutcome, TraceTerms, TraceVerdict, Verdict, WhatToRun, Work,
+    AttemptNumber, Briefing, Budget, CallEvidence, CallTarget, Caller, Cap, ChainPlace, CommandRun, CutTool,
+    DegradationSettings, FileChanged, FileSeen, FileState, Flag, Gate, GateEnding, GroupMember,
+    HistorySettings, HistoryStrategy, HistoryTerms, Inherited, MiddleMode, ModelCall, ModelChoice,
+    ModelNaming, ModelPool, ModelUsage, NotHashed, ObservationSettings, OnFailure, OverflowSettings, Reason,
+    ReasonCode, Replay, ResultTerms, Retrieval, RetrievalEngine, RouteDecision, RoutePreference,
+    RouteSettings, RouteSource, RoutingTerms, RunTerms, ShortNewest, SkillModelPolicy, Step, Subtask,
+    Surroundings, Tier, TierCeilings, ToolUse, TraceOutcome, TraceTerms, TraceVerdict, Verdict, WhatToRun,
+    Work,
 };
 use std::time::Duration;
 
@@ -42,6 +43,13 @@ fn everything() -> Vec<Step> {
             output_units_max: Some(8_000),
         },
         answer_units_max: Some(4_000),
+        chain: Some(ChainPlace {
+            step: 1,
+            steps: 2,
+            on_failure: OnFailure::Collect,
+            own_time: true,
+            context: Some("be quick".into()),
+        }),
     });
     request.retrieval = Retrieval {
         engine: RetrievalEngine::Mcp {
@@ -132,6 +140,20 @@ fn everything() -> Vec<Step> {
                 used: None,
                 reserved: ModelUsage::default(),
             }),
+        },
+        Step::GateStarted {
+            gate: 1,
+            command: "cargo test".into(),
+        },
+        Step::GateEnded {
+            gate: 1,
+            ending: GateEnding::Exited { code: 101 },
+            output: "one failed".into(),
+            proof: proof(),
+        },
+        Step::GateIndeterminate {
+            gate: 2,
+            proof: proof(),
         },
         Step::ParkRequested {
             reason: reason.clone(),
@@ -315,6 +337,7 @@ fn terms() -> RunTerms {
         inherited: Some(Box::new(Inherited {
             verdict: Some(Verdict::default()),
             work: Some(Box::new(work())),
+            answer: Some("as before".into()),
             ..Inherited::default()
         })),
         surroundings: Surroundings {
@@ -323,6 +346,7 @@ fn terms() -> RunTerms {
         },
         session_file: Some("/s/session.jsonl".into()),
         must_look: true,
+        gate: Some(Gate::command(["cargo", "test"]).repeatable()),
         ..RunTerms::default()
     }
 }

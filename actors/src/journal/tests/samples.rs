@@ -69,6 +69,7 @@ pub fn accepted_in(number: u64) -> Step {
         total: std::time::Duration::from_secs(1),
         subtask: Default::default(),
         answer_units_max: None,
+        chain: None,
     });
     Step::Accepted { request }
 }
