@@ -183,9 +183,8 @@ async fn cancel(runtime: &Runtime, run: RunId) -> Result<Done, Failure> {
 async fn tell(runtime: &Runtime, run: RunId, kind: MessageKind, text: String) -> Result<Done, Failure> {
     let told = runtime
         .run(run.clone())
-        .tell(kind, text, "`impresario top`".to_string())
-        .await;
-    let said = match (told, kind) {
+        .tell(kind, text, "`impresario top`".to_string());
+    let said = match (told.await, kind) {
         (Ok(message), MessageKind::Steer) => format!("{run} is told ({})", message.id()),
         (Ok(message), MessageKind::Ask) => match message.answer().await {
             Ok(Some(answer)) => format!(
