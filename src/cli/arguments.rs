@@ -233,8 +233,7 @@ pub(super) struct AgentsArguments {
 
 #[derive(Debug, Args)]
 #[command(after_help = format!("\
-On a terminal: arrows select a run, `t` reads its transcript, `s` tells its sub-agent something, `a` asks it something,
-`c` cancels it when you confirm, `q` quits. Elsewhere it
+On a terminal: arrows select a run, `t` reads its transcript, `c` cancels it when you confirm, `q` quits. Elsewhere it
 is printed once. It reads the journal, so tokens and costs are those that are written there.
 
 Examples:
@@ -553,18 +552,6 @@ Example:
         /// Go on until the run is over
         #[arg(long)]
         follow: bool,
-    },
-    /// Follow a run that another process drives, to its end
-    #[command(after_help = format!("\
-It tells what happened so far and what happens, and prints the answer. Ctrl-C leaves the run alone.
-
-Example:
-  impresario runs attach 01kah3q
-
-{EXIT_CODES}"))]
-    Attach {
-        /// Its id, or as much of the beginning as makes it the only one
-        run: String,
     },
     /// Cancel a run that another process drives
     #[command(after_help = format!("Example:\n  impresario runs cancel 01kah3q\n\n{EXIT_CODES}"))]

@@ -4,11 +4,10 @@ use super::arguments::{AskArguments, SteerArguments};
 use super::exit::Failure;
 use super::output::{print, say};
 use super::runs::{find, open};
-use crate::runtime::{MessageFate, MessageKind, RunId, Runtime, SentMessage, refuse_sub_agents};
+use crate::runtime::{MessageFate, MessageKind, RunId, Runtime, SentMessage};
 use std::process::ExitCode;
 
 pub(super) async fn steer(arguments: SteerArguments) -> Result<ExitCode, Failure> {
-    refuse_sub_agents()?;
     let runtime = open(&arguments.state, false).await?;
     let told = steer_in(&runtime, &arguments).await;
     runtime.shutdown().await?;
@@ -29,7 +28,6 @@ async fn steer_in(runtime: &Runtime, arguments: &SteerArguments) -> Result<ExitC
 }
 
 pub(super) async fn ask(arguments: AskArguments) -> Result<ExitCode, Failure> {
-    refuse_sub_agents()?;
     let runtime = open(&arguments.state, false).await?;
     let answered = ask_in(&runtime, &arguments).await;
     runtime.shutdown().await?;

@@ -1,18 +1,17 @@
 //! `runs`: what is in the journal, and what can still be done about it.
 
 use super::arguments::{RunsAction, RunsArguments, StateArguments};
-use super::exit::{Failure, code_of};
-use super::output::{print, print_json, say};
+use super::exit::Failure;
+use super::output::{print, print_json};
 use super::run::{existing_workspace, watch};
 use super::terminal::TerminalHost;
-use super::wire::{EventLine, RunLine, TranscriptLine, json_line};
-use crate::runtime::{Runtime, RuntimeError, refuse_sub_agents};
+use super::wire::{RunLine, TranscriptLine, json_line};
+use crate::runtime::{Runtime, RuntimeError};
 use crate::status::below_home;
 use impresario_actors::gateways::{SystemWallClock, UnixMillis, WallClock};
 use impresario_actors::journal::{Retention, RunFilter, RunProgress, RunSummary};
 use impresario_policies::domain::{Cap, RunId, RunState};
 use impresario_policies::fallback::models_left;
-use impresario_policies::progress::describe_step;
 use impresario_policies::projection::RunProjection;
 use impresario_policies::receipt::{Receipt, flag_words, receipt_lines};
 use impresario_policies::resumption::{Reader, advise};
@@ -33,9 +32,6 @@ const FOLLOWED_EVERY: Duration = Duration::from_millis(500);
 const LOOKED_EVERY: Duration = Duration::from_millis(100);
 
 pub(super) async fn execute(arguments: RunsArguments) -> Result<ExitCode, Failure> {
-    if waits_for_a_run(arguments.action.as_ref()) {
-        refuse_sub_agents()?;
-    }
     let runtime = open(&arguments.state, arguments.json).await?;
     let done = match &arguments.action {
         None => list(&runtime, &arguments).await,
@@ -43,7 +39,6 @@ pub(super) async fn execute(arguments: RunsArguments) -> Result<ExitCode, Failur
         Some(RunsAction::Transcript { run, follow }) => {
             transcript(&runtime, run, *follow, arguments.json).await
         }
-        Some(RunsAction::Attach { run }) => attach(&runtime, run, arguments.json).await,
         Some(RunsAction::Cancel { run }) => cancel(&runtime, run).await,
         Some(RunsAction::Resume { run, budget }) => {
             return resume(runtime, run, budget.over(Cap::NONE), arguments.json).await;
@@ -228,42 +223,6 @@ async fn transcript(runtime: &Runtime, prefix: &str, follow: bool, json: bool) -
         printed = written.lines;
         tokio::time::sleep(FOLLOWED_EVERY).await;
     }
-}
-
-fn waits_for_a_run(action: Option<&RunsAction>) -> bool {
-    matches!(
-        action,
-        Some(RunsAction::Attach { .. } | RunsAction::Transcript { follow: true, .. })
-    )
-}
-
-/// What happens is told as it happens, from the beginning on; whoever leaves changes nothing.
-async fn attach(runtime: &Runtime, prefix: &str, json: bool) -> Result<ExitCode, Failure> {
-    let run = find(runtime, prefix).await?.run;
-    let mut events = runtime.run(run.clone()).events();
-    let mut story = RunProjection::default();
-    while let Some(event) = events.next().await {
-        story.add(&event);
-        if json {
-            if print_json(&json_line(&EventLine::of(&run, &event))).is_err() {
-                return Ok(ExitCode::SUCCESS);
-            }
-        } else if let Some(doing) = describe_step(&event.step) {
-            say(&doing);
-        }
-    }
-    let Some(end) = &story.ended else {
-        return Err(Failure::failed(format!(
-            "nobody drives run {run} any more: `impresario runs resume {run}` goes on with it"
-        )));
-    };
-    if let (false, Some(answer)) = (json, story.answer_or_partial()) {
-        let _ = print(answer.trim_end());
-    }
-    if let Some(reason) = &end.reason {
-        say(&format!("{}: {}", end.state.word(), reason.message));
-    }
-    Ok(code_of(end.state))
 }
 
 /// An empty line is one too.

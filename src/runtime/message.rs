@@ -1,6 +1,5 @@
 //! Telling a run something while it is under way, here or in another process, and learning what became of it.
 
-use super::builder::enclosing_run;
 use super::run::Run;
 use super::{Runtime, RuntimeError, wish};
 use impresario_actors::gateways::{Entropy, SystemEntropy};
@@ -114,22 +113,9 @@ impl Run {
     }
 }
 
-/// A sub-agent that is asked for something by its own sub-agent, or by itself, waits for the tool that asks: both would
-/// wait until a clock of theirs runs out. And whoever tells a run something speaks to it as the user.
-pub(crate) fn refuse_sub_agents() -> Result<(), RuntimeError> {
-    match enclosing_run() {
-        None => Ok(()),
-        Some(within) => Err(refused(format!(
-            "This was called by the sub-agent of run {within}. Sub-agents do not tell or ask runs anything, and do not wait for \
-             them: a run that waits for its sub-agent would be waited for by it. Do the work without."
-        ))),
-    }
-}
-
 impl Runtime {
     /// Returns when the message is in the journal.
     async fn tell(&self, run: &RunId, message: RunMessage) -> Result<(), RuntimeError> {
-        refuse_sub_agents()?;
         let tell = TellRun {
             run: run.clone(),
             message: message.clone(),

@@ -39,7 +39,6 @@ pub use chain::{Chain, ChainStep};
 pub use events::{RunEvent, RunEvents};
 pub use group::{Group, GroupEvents, GroupOutcome, SubAgentGroup, member_requests};
 pub use message::SentMessage;
-pub(crate) use message::refuse_sub_agents;
 pub use resume::Resumable;
 pub use run::{Outcome, Run, RunError};
 pub use state_directory::{StateDirectoryError, state_directory};

@@ -1,12 +1,9 @@
 //! A sub-agent in real Pi of both versions that is told and asked something while it works.
 
-use crate::host::{
-    ANSWER, MAIN_ANSWER, PATIENCE, Stage, answer, brief_rule, count, is_notice, is_result, prompt, talk,
-    verdict,
-};
-use impresario_model_server::{Rule, Script, Turn};
+use crate::host::{ANSWER, PATIENCE, Stage, is_notice, is_result, prompt, talk};
+use impresario_model_server::Turn;
 use impresario_test_support::json_lines::JsonLines;
-use impresario_test_support::limited::{self, End};
+use impresario_test_support::limited;
 use impresario_test_support::waiting::until;
 use rustix::process::{Signal, kill_process};
 use serde_json::{Value, json};
@@ -28,18 +25,6 @@ impl Stage {
     fn messages(&self, run: &str) -> Vec<Value> {
         let shown = self.impresario(&["runs", "show", run, "--json"]).records();
         shown[0]["messages"].as_array().expect("a list").clone()
-    }
-
-    /// How many runs have a question in the journal.
-    fn asked(&self) -> usize {
-        let runs = self.runs().into_iter();
-        let asked = runs.filter(|run| {
-            let run = run["run"].as_str().expect("an id");
-            self.impresario(&["trace", run, "--json"])
-                .stdout
-                .contains("question_asked")
-        });
-        asked.count()
     }
 
     fn fates(&self, run: &str) -> Vec<String> {
@@ -92,9 +77,6 @@ fn another_process_steers_and_asks_a_sub_agent_at_work() {
         prompt(&mut pi, "/skill demo look around");
         stage.wait_for_sub_agents(1);
         let run = stage.only_run();
-        let mut attach = stage.sandbox.command(&stage.binary);
-        attach.args(["runs", "attach", &run]);
-        let attached = thread::spawn(move || limited::run(&mut attach, "", PATIENCE));
         let steered = stage.impresario(&["steer", &run, TOLD]);
         assert!(steered.stdout.starts_with("queued m"), "{steered:?}");
         assert_eq!(stage.fates(&run), ["queued"]);
@@ -113,84 +95,10 @@ fn another_process_steers_and_asks_a_sub_agent_at_work() {
         assert_eq!(stage.told_in_call(3, ASKED), 1);
         stage.ends_with_answer(pi);
         assert_eq!(stage.fates(&run), ["delivered", "answered"]);
-        let seen = attached.join().expect("no panic");
-        assert_eq!((seen.end, seen.stdout.trim_end()), (End::Exited(0), ANSWER));
-        assert!(seen.stderr.contains("was told message m"), "{}", seen.stderr);
         let late = stage.impresario(&["steer", &run, TOLD]);
         assert!(late.stderr.contains("ended already: succeeded"), "{late:?}");
         let shown = stage.impresario(&["runs", "show", &run]).stdout;
         assert!(shown.contains("it said: Half way."), "{shown}");
-    }
-}
-
-/// It would wait for the tool in which it asks.
-#[test]
-fn a_sub_agent_that_asks_its_own_run_is_told_that_nobody_would_answer() {
-    let asks = || {
-        let command = format!(
-            "{0} ask $IMPRESARIO_RUN 'how far?'; {0} runs attach $IMPRESARIO_RUN",
-            env!("CARGO_BIN_EXE_impresario")
-        );
-        [
-            Turn::tool("bash", json!({ "command": command })),
-            Turn::text(ANSWER),
-        ]
-    };
-    for stage in Stage::both("control: a cycle of waits", asks) {
-        let mut pi = stage.rpc();
-        prompt(&mut pi, "/skill demo look around");
-        let result = pi.wait_for(PATIENCE, is_result);
-        assert!(result.to_string().contains(ANSWER), "{result}");
-        let run = stage.only_run();
-        assert_eq!(
-            stage.told_in_call(2, &format!("called by the sub-agent of run {run}")),
-            2
-        );
-        assert_eq!(stage.messages(&run), Vec::<Value>::new());
-        talk(&mut pi, "Thank you.");
-        stage.wait_for_states(&["succeeded"]);
-        stage.end(pi);
-    }
-}
-
-#[test]
-fn two_sub_agents_that_ask_at_the_same_time_are_answered_one_after_the_other() {
-    let script = || {
-        let both = Turn::tool("delegate", json!({"skill": "demo", "task": "the first"}))
-            .and_tool("delegate", json!({"skill": "demo", "task": "the second"}));
-        let main = Rule::new("main agent").last_user_contains("please").turn(both);
-        let answered = Rule::new("judge who knows")
-            .system_contains("# Impresario: judge")
-            .user_contains("because of");
-        let judge = Rule::new("judge").system_contains("# Impresario: judge");
-        let asks = Turn::text(&verdict(Some("Why?")).to_string());
-        let sub_agent = Rule::new("sub-agent").user_contains("User Goal: ");
-        Script::new()
-            .rule(brief_rule())
-            .rule(answered.turn(Turn::text(&verdict(None).to_string())).repeat())
-            .rule(judge.turn(asks).repeat())
-            .rule(sub_agent.turn(Turn::text(ANSWER)).repeat())
-            .rule(main.turn(Turn::text(MAIN_ANSWER)))
-    };
-    for stage in Stage::both_with("control: two questions", script) {
-        let mut pi = stage.ready_rpc();
-        prompt(&mut pi, "Now, please.");
-        let is_question = |record: &Value| record["method"] == "input";
-        let (first_at, first) = pi.wait_for_behind(0, PATIENCE, is_question);
-        until(|| stage.asked() == 2, || "they do not both ask".to_string());
-        // What the runtime says now stands behind both questions.
-        prompt(&mut pi, "/skill:trace-view nothing.json");
-        pi.wait_for_behind(first_at, PATIENCE, |record| {
-            is_notice(record, "\"nothing.json\" not found")
-        });
-        assert_eq!(count(&pi, is_question), 1, "one at a time");
-        answer(&mut pi, &first, "because of one");
-        let (_, second) = pi.wait_for_behind(first_at, PATIENCE, is_question);
-        answer(&mut pi, &second, "because of two");
-        pi.wait_for(PATIENCE, |record| record["type"] == "agent_end");
-        stage.wait_for_states(&["succeeded"; 2]);
-        assert_eq!(count(&pi, is_question), 2);
-        stage.end(pi);
     }
 }
 

@@ -1,7 +1,6 @@
 //! How `top` looks.
 
 use super::state::{Mode, Reading, TopState};
-use impresario_policies::domain::MessageKind;
 use impresario_policies::terminal_text::shown;
 use ratatui::Frame;
 use ratatui::layout::{Constraint, Layout, Rect};
@@ -9,7 +8,7 @@ use ratatui::style::{Modifier, Style};
 use ratatui::text::Line;
 use ratatui::widgets::{List, ListState, Paragraph};
 
-const KEYS: &str = "↑↓ select · t transcript · s steer · a ask · c cancel · q quit";
+const KEYS: &str = "↑↓ select · t transcript · c cancel · q quit";
 const KEYS_OF_TRANSCRIPT: &str = "↑↓ PgUp PgDn Home End scroll · q back";
 
 /// Lines of a page on a screen of so many rows.
@@ -22,7 +21,7 @@ pub(super) fn draw(frame: &mut Frame<'_>, state: &TopState) {
     let [title, body, footer] = Layout::vertical(rows).areas(frame.area());
     match &state.mode {
         Mode::Transcript(reading) => draw_transcript(frame, reading, [title, body, footer]),
-        Mode::List | Mode::Confirm(_) | Mode::Write { .. } => draw_list(frame, state, [title, body, footer]),
+        Mode::List | Mode::Confirm(_) => draw_list(frame, state, [title, body, footer]),
     }
 }
 
@@ -30,12 +29,7 @@ fn draw_list(frame: &mut Frame<'_>, state: &TopState, [title, body, footer]: [Re
     let runs = state.lines.iter().filter(|line| line.run.is_some()).count();
     bold(frame, &format!("impresario top · {runs} under way"), title);
     if runs == 0 {
-        let nothing = if state.looked {
-            "Nothing runs."
-        } else {
-            "Looking …"
-        };
-        frame.render_widget(Paragraph::new(nothing), body);
+        frame.render_widget(Paragraph::new("Nothing runs."), body);
     } else {
         let items = state
             .lines
@@ -49,17 +43,6 @@ fn draw_list(frame: &mut Frame<'_>, state: &TopState, [title, body, footer]: [Re
         frame.render_stateful_widget(list, body, &mut ListState::default().with_selected(selected));
     }
     let below = match &state.mode {
-        Mode::Write { run, kind, text } => {
-            let verb = match kind {
-                MessageKind::Steer => "Tell",
-                MessageKind::Ask => "Ask",
-            };
-            written(
-                &format!("{verb} {run} (Enter sends, Esc does not): "),
-                text,
-                footer.width,
-            )
-        }
         Mode::Confirm(run) => format!("Cancel run {run}? y cancels it, any other key does not"),
         _ if !state.note.is_empty() => state.note.clone(),
         _ => KEYS.to_string(),
@@ -86,13 +69,6 @@ fn draw_transcript(frame: &mut Frame<'_>, reading: &Reading, [title, body, foote
         &format!("{seen}/{all}{follows} · {KEYS_OF_TRANSCRIPT}"),
         footer,
     );
-}
-
-/// The end of what is written stays in sight.
-fn written(before: &str, text: &str, width: u16) -> String {
-    let room = usize::from(width).saturating_sub(before.chars().count() + 1);
-    let left_out = text.chars().count().saturating_sub(room);
-    format!("{before}{}▏", text.chars().skip(left_out).collect::<String>())
 }
 
 fn bold(frame: &mut Frame<'_>, text: &str, area: Rect) {

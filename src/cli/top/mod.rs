@@ -4,37 +4,30 @@ mod draw;
 mod state;
 
 use self::draw::{draw, page_rows};
-use self::state::{Key, TopState, Wanted};
+use self::state::{Key, Mode, TopState, Wanted};
 use super::arguments::TopArguments;
 use super::exit::Failure;
 use super::output::{print, print_json, prints_to_terminal, say};
 use super::runs::open;
 use super::wire::{SeenRunLine, json_line};
-use crate::runtime::{MessageKind, Runtime, RuntimeError};
+use crate::runtime::Runtime;
 use crate::status::below_home;
-use futures_util::FutureExt;
-use futures_util::future::LocalBoxFuture;
-use futures_util::stream::{FuturesUnordered, StreamExt};
 use impresario_actors::gateways::{SystemWallClock, WallClock};
 use impresario_actors::journal::{RunFilter, RunSummary};
 use impresario_policies::domain::{RunId, RunState};
 use impresario_policies::overview::{InLine, SeenRun, before_in_line, overview};
 use impresario_policies::projection::RunProjection;
 use impresario_policies::sight::{LiveFacts, see_run};
-use impresario_policies::transcript::Transcript;
 use ratatui::DefaultTerminal;
 use ratatui::crossterm::event::{self, Event, KeyCode, KeyEventKind, KeyModifiers};
 use std::collections::{BTreeMap, BTreeSet};
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
-use tokio::sync::mpsc;
 
 /// How often the journal is looked at.
 const LOOKED_EVERY: Duration = Duration::from_secs(1);
-/// How long a key is waited for before it is looked whether anybody wants one.
+/// How long a key is waited for before it is looked whether something else is due.
 const KEY_WITHIN: Duration = Duration::from_millis(100);
-/// So many keys may be pressed ahead of the screen.
-const KEYS_AHEAD_MAX: usize = 64;
 /// So many runs are shown, the newest.
 const RUNS_MAX: usize = 200;
 
@@ -48,7 +41,7 @@ pub(super) async fn execute(arguments: TopArguments) -> Result<ExitCode, Failure
         }
         print_once(&runtime, &mut book, arguments.json).await
     } else {
-        watch(&runtime).await
+        watch(&runtime, &mut book).await
     };
     runtime.shutdown().await?;
     told
@@ -73,90 +66,56 @@ async fn print_once(runtime: &Runtime, book: &mut Book, json: bool) -> Result<Ex
 }
 
 /// Until somebody quits. The terminal is given back whatever happens.
-async fn watch(runtime: &Runtime) -> Result<ExitCode, Failure> {
+async fn watch(runtime: &Runtime, book: &mut Book) -> Result<ExitCode, Failure> {
     let terminal = ratatui::try_init();
     let mut terminal =
         terminal.map_err(|error| Failure::failed(format!("draw on this terminal: {error}")))?;
-    let watched = watch_on(&mut terminal, runtime).await;
+    let watched = watch_on(&mut terminal, runtime, book).await;
     ratatui::restore();
     watched?;
     Ok(ExitCode::SUCCESS)
 }
 
-/// What was done beside the screen: keys are answered at once, however long the journal takes.
-enum Done {
-    Looked(Book, Vec<SeenRun>),
-    /// The conversation of a run; `opens` where somebody asked for it.
-    Page {
-        run: RunId,
-        page: Transcript,
-        opens: bool,
-    },
-    Note(String),
-}
-
-type Work<'a> = FuturesUnordered<LocalBoxFuture<'a, Result<Done, Failure>>>;
-
-async fn watch_on(terminal: &mut DefaultTerminal, runtime: &Runtime) -> Result<(), Failure> {
+async fn watch_on(terminal: &mut DefaultTerminal, runtime: &Runtime, book: &mut Book) -> Result<(), Failure> {
     let mut state = TopState::default();
     let mut wished = BTreeSet::new();
-    let mut keys = keys();
-    let mut work = Work::new();
-    work.push(look(runtime, Book::default(), Instant::now()).boxed_local());
+    let mut looked: Option<Instant> = None;
     loop {
+        if looked.is_none_or(|looked| looked.elapsed() >= LOOKED_EVERY) {
+            look(runtime, book, &mut state, &mut wished).await?;
+            looked = Some(Instant::now());
+        }
         let drawn = terminal.draw(|frame| draw(frame, &state));
         let rows = drawn
             .map_err(|error| Failure::failed(format!("draw on this terminal: {error}")))?
             .area
             .height;
-        tokio::select! {
-            biased;
-            key = keys.recv() => {
-                let Some(key) = key else { return Ok(()) };
-                let key = key.map_err(|error| Failure::failed(format!("read keys: {error}")))?;
-                // None where the terminal has another size.
-                let Some(key) = key else { continue };
-                match state.press(key, page_rows(rows)) {
-                    Wanted::Nothing => {}
-                    Wanted::Quit => return Ok(()),
-                    Wanted::Cancel(run) => {
-                        wished.insert(run.clone());
-                        work.push(cancel(runtime, run).boxed_local());
-                    }
-                    Wanted::Tell { run, kind, text } => work.push(tell(runtime, run, kind, text).boxed_local()),
-                    Wanted::Read(run) => work.push(read(runtime, run, true).boxed_local()),
-                }
+        let Some(key) = next_key().await? else { continue };
+        match state.press(key, page_rows(rows)) {
+            Wanted::Nothing => {}
+            Wanted::Quit => return Ok(()),
+            Wanted::Cancel(run) => {
+                state.note = cancel(runtime, &run).await;
+                wished.insert(run);
+                looked = None;
             }
-            Some(done) = work.next() => match done? {
-                Done::Looked(book, runs) => {
-                    take_back(runtime, &mut wished, &runs);
-                    state.show(overview(&runs, SystemWallClock.now().0));
-                    if let Some(run) = state.reads_on() {
-                        work.push(read(runtime, run, false).boxed_local());
-                    }
-                    work.push(look(runtime, book, Instant::now() + LOOKED_EVERY).boxed_local());
-                }
-                Done::Page { run, page, opens } => state.read(run, page, opens),
-                Done::Note(note) => state.note = note,
-            },
+            Wanted::Read(run) => {
+                let page = runtime.transcript(&run, String::new()).await?;
+                state.read(run, page);
+            }
         }
     }
 }
 
-/// Looks what runs, when it is time.
-async fn look(runtime: &Runtime, mut book: Book, at: Instant) -> Result<Done, Failure> {
-    tokio::time::sleep_until(at.into()).await;
+/// What runs now, and more of what is read.
+async fn look(
+    runtime: &Runtime,
+    book: &mut Book,
+    state: &mut TopState,
+    wished: &mut BTreeSet<RunId>,
+) -> Result<(), Failure> {
     let runs = book.look(runtime).await?;
-    Ok(Done::Looked(book, runs))
-}
-
-async fn read(runtime: &Runtime, run: RunId, opens: bool) -> Result<Done, Failure> {
-    let page = runtime.transcript(&run, String::new()).await?;
-    Ok(Done::Page { run, page, opens })
-}
-
-/// A wish that came too late would be one for ever.
-fn take_back(runtime: &Runtime, wished: &mut BTreeSet<RunId>, runs: &[SeenRun]) {
+    // A wish that came too late would be one for ever.
     wished.retain(|wish| {
         let runs_still = runs.iter().any(|run| run.run == *wish);
         if !runs_still {
@@ -164,71 +123,41 @@ fn take_back(runtime: &Runtime, wished: &mut BTreeSet<RunId>, runs: &[SeenRun]) 
         }
         runs_still
     });
+    state.show(overview(&runs, SystemWallClock.now().0));
+    if let Mode::Transcript(reading) = &state.mode
+        && !reading.page.is_over
+    {
+        let run = reading.run.clone();
+        let page = runtime.transcript(&run, String::new()).await?;
+        state.read(run, page);
+    }
+    Ok(())
 }
 
 /// By the process that drives it, wherever that is.
-async fn cancel(runtime: &Runtime, run: RunId) -> Result<Done, Failure> {
-    let cancelled = runtime.run(run.clone()).cancel("`impresario top`").await;
-    Ok(Done::Note(match cancelled {
+async fn cancel(runtime: &Runtime, run: &RunId) -> String {
+    match runtime.run(run.clone()).cancel("`impresario top`").await {
         Ok(true) => format!("cancelling {run}"),
-        Ok(false) => match runtime.wish_cancelled(&run) {
+        Ok(false) => match runtime.wish_cancelled(run) {
             Ok(()) => format!("cancelling {run}: the process that drives it is told"),
             Err(error) => format!("the process that drives {run} could not be told: {error}"),
         },
         Err(error) => format!("{run} is not cancelled: failed to {error}"),
-    }))
-}
-
-/// The same; what it says to a question is shown when it comes.
-async fn tell(runtime: &Runtime, run: RunId, kind: MessageKind, text: String) -> Result<Done, Failure> {
-    let told = runtime
-        .run(run.clone())
-        .tell(kind, text, "`impresario top`".to_string());
-    let said = match (told.await, kind) {
-        (Ok(message), MessageKind::Steer) => format!("{run} is told ({})", message.id()),
-        (Ok(message), MessageKind::Ask) => match message.answer().await {
-            Ok(Some(answer)) => format!(
-                "{run}: {}",
-                answer.split_whitespace().collect::<Vec<_>>().join(" ")
-            ),
-            Ok(None) => format!("{run} ended without a word to your question"),
-            Err(error) => format!("the answer of {run} is not heard: failed to {error}"),
-        },
-        (Err(RuntimeError::MessageRefused(reason)), _) => reason.message,
-        (Err(error), _) => format!("{run} is not told: failed to {error}"),
-    };
-    Ok(Done::Note(said))
-}
-
-/// The keys that mean something, as they are pressed; none for what only wants the screen drawn again. Waiting for them is
-/// a thread's work.
-fn keys() -> mpsc::Receiver<std::io::Result<Option<Key>>> {
-    let (pressed, keys) = mpsc::channel(KEYS_AHEAD_MAX);
-    tokio::task::spawn_blocking(move || {
-        while !pressed.is_closed() {
-            let key = match event::poll(KEY_WITHIN) {
-                Ok(true) => event::read().map(what_it_means),
-                Ok(false) => continue,
-                Err(error) => Err(error),
-            };
-            let broke = key.is_err();
-            let unheard = key
-                .transpose()
-                .is_some_and(|key| pressed.blocking_send(key).is_err());
-            if broke || unheard {
-                return;
-            }
-        }
-    });
-    keys
-}
-
-/// None where it means nothing at all.
-fn what_it_means(event: Event) -> Option<Option<Key>> {
-    match event {
-        Event::Resize(..) => Some(None),
-        event => key_of(event).map(Some),
     }
+}
+
+/// The next key that means something, if one comes soon. The runtime lives on threads of its own meanwhile.
+async fn next_key() -> Result<Option<Key>, Failure> {
+    let read = tokio::task::spawn_blocking(|| match event::poll(KEY_WITHIN) {
+        Ok(true) => event::read().map(Some),
+        Ok(false) => Ok(None),
+        Err(error) => Err(error),
+    });
+    let read = read
+        .await
+        .map_err(|error| Failure::failed(format!("read keys: {error}")))?;
+    let read = read.map_err(|error| Failure::failed(format!("read keys: {error}")))?;
+    Ok(read.and_then(key_of))
 }
 
 fn key_of(event: Event) -> Option<Key> {
@@ -237,9 +166,7 @@ fn key_of(event: Event) -> Option<Key> {
         return None;
     }
     Some(match key.code {
-        KeyCode::Char('c') if key.modifiers.contains(KeyModifiers::CONTROL) => Key::Interrupt,
-        KeyCode::Enter => Key::Enter,
-        KeyCode::Backspace => Key::Backspace,
+        KeyCode::Char('c') if key.modifiers.contains(KeyModifiers::CONTROL) => Key::Letter('q'),
         KeyCode::Char(letter) => Key::Letter(letter),
         KeyCode::Up => Key::Up,
         KeyCode::Down => Key::Down,

@@ -1,8 +1,7 @@
 //! What `top` shows and what a key does to it; nothing is drawn or done here.
 
-use impresario_policies::domain::{MessageKind, RunId};
+use impresario_policies::domain::RunId;
 use impresario_policies::overview::OverviewLine;
-use impresario_policies::run_messages::MESSAGE_CHARACTERS_MAX;
 use impresario_policies::transcript::Transcript;
 
 /// A key that means something.
@@ -15,10 +14,6 @@ pub(super) enum Key {
     Home,
     End,
     Escape,
-    Enter,
-    Backspace,
-    /// Ctrl-C.
-    Interrupt,
     Letter(char),
 }
 
@@ -29,11 +24,6 @@ pub(super) enum Wanted {
     Quit,
     Cancel(RunId),
     Read(RunId),
-    Tell {
-        run: RunId,
-        kind: MessageKind,
-        text: String,
-    },
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -42,12 +32,6 @@ pub(super) enum Mode {
     List,
     /// Asks whether this run shall be cancelled.
     Confirm(RunId),
-    /// A message to this run is being written.
-    Write {
-        run: RunId,
-        kind: MessageKind,
-        text: String,
-    },
     Transcript(Reading),
 }
 
@@ -67,15 +51,12 @@ pub(super) struct TopState {
     pub(super) selected: Option<RunId>,
     pub(super) mode: Mode,
     pub(super) note: String,
-    /// It is known what runs.
-    pub(super) looked: bool,
 }
 
 impl TopState {
     /// What runs now. The selected run stays selected; one that is over gives way to its neighbour.
     pub(super) fn show(&mut self, lines: Vec<OverviewLine>) {
         let place = self.place();
-        self.looked = true;
         self.lines = lines;
         let runs = self.runs();
         let is_there = self
@@ -86,26 +67,17 @@ impl TopState {
             let near = place.unwrap_or(0).min(runs.len().saturating_sub(1));
             self.selected = runs.get(near).map(|run| (*run).clone());
         }
-        if let Mode::Confirm(run) | Mode::Write { run, .. } = &self.mode
+        if let Mode::Confirm(run) = &self.mode
             && !self.runs().contains(&run)
         {
             self.mode = Mode::List;
         }
     }
 
-    /// The run whose transcript is read and not over.
-    pub(super) fn reads_on(&self) -> Option<RunId> {
-        match &self.mode {
-            Mode::Transcript(reading) if !reading.page.is_over => Some(reading.run.clone()),
-            _ => None,
-        }
-    }
-
-    /// More of the transcript that is read, or the first of it where it `opens`. What comes after it was closed is dropped.
-    pub(super) fn read(&mut self, run: RunId, page: Transcript, opens: bool) {
+    /// More of the transcript that is read, or the first of it.
+    pub(super) fn read(&mut self, run: RunId, page: Transcript) {
         match &mut self.mode {
             Mode::Transcript(reading) if reading.run == run => reading.page = page,
-            _ if !opens => {}
             _ => {
                 self.mode = Mode::Transcript(Reading {
                     run,
@@ -130,23 +102,7 @@ impl TopState {
                     _ => Wanted::Nothing,
                 }
             }
-            Mode::Write { run, kind, text } => {
-                let (run, kind) = (run.clone(), *kind);
-                match key {
-                    Key::Letter(letter) if text.chars().count() < MESSAGE_CHARACTERS_MAX => text.push(letter),
-                    Key::Backspace => drop(text.pop()),
-                    Key::Escape | Key::Interrupt => self.mode = Mode::List,
-                    Key::Enter if text.trim().is_empty() => {}
-                    Key::Enter => {
-                        let text = std::mem::take(text);
-                        self.mode = Mode::List;
-                        return Wanted::Tell { run, kind, text };
-                    }
-                    _ => {}
-                }
-                Wanted::Nothing
-            }
-            Mode::Transcript(_) if matches!(key, Key::Escape | Key::Interrupt | Key::Letter('q')) => {
+            Mode::Transcript(_) if matches!(key, Key::Escape | Key::Letter('q')) => {
                 self.mode = Mode::List;
                 Wanted::Nothing
             }
@@ -159,9 +115,7 @@ impl TopState {
 
     fn press_in_list(&mut self, key: Key, rows: usize) -> Wanted {
         match (key, &self.selected) {
-            (Key::Letter('q') | Key::Escape | Key::Interrupt, _) => return Wanted::Quit,
-            (Key::Letter('s'), Some(run)) => self.mode = writing(run, MessageKind::Steer),
-            (Key::Letter('a'), Some(run)) => self.mode = writing(run, MessageKind::Ask),
+            (Key::Letter('q') | Key::Escape, _) => return Wanted::Quit,
             (Key::Letter('c'), Some(run)) => self.mode = Mode::Confirm(run.clone()),
             (Key::Letter('t'), Some(run)) => return Wanted::Read(run.clone()),
             (Key::Up, _) => self.select(|place| place.saturating_sub(1)),
@@ -170,7 +124,7 @@ impl TopState {
             (Key::PageDown, _) => self.select(|place| place + rows),
             (Key::Home, _) => self.select(|_| 0),
             (Key::End, _) => self.select(|_| usize::MAX),
-            (Key::Letter(_) | Key::Enter | Key::Backspace, _) => {}
+            (Key::Letter(_), _) => {}
         }
         Wanted::Nothing
     }
@@ -192,14 +146,6 @@ impl TopState {
     }
 }
 
-fn writing(run: &RunId, kind: MessageKind) -> Mode {
-    Mode::Write {
-        run: run.clone(),
-        kind,
-        text: String::new(),
-    }
-}
-
 impl Reading {
     /// Where it begins on a screen of so many rows.
     pub(super) fn top_of(&self, rows: usize) -> usize {
@@ -216,7 +162,7 @@ impl Reading {
             Key::PageDown | Key::Letter(' ') => top + rows,
             Key::Home | Key::Letter('g') => 0,
             Key::End | Key::Letter('G') => last,
-            Key::Escape | Key::Enter | Key::Backspace | Key::Interrupt | Key::Letter(_) => return,
+            Key::Escape | Key::Letter(_) => return,
         }
         .min(last);
         self.follows = self.top == last && !self.page.is_over;
@@ -291,38 +237,6 @@ mod tests {
     }
 
     #[test]
-    fn a_message_is_written_and_sent_with_enter_and_not_with_escape() {
-        let mut state = TopState::default();
-        state.show(lines([1]));
-        let mut type_keys = |keys: &[Key]| {
-            let wanted = keys.iter().map(|key| state.press(*key, 10));
-            wanted.last().expect("a key")
-        };
-        let written = [
-            Key::Letter('s'),
-            Key::Enter,
-            Key::Letter('q'),
-            Key::Letter('x'),
-            Key::Backspace,
-        ];
-        assert_eq!(type_keys(&written), Wanted::Nothing);
-        let sent = Wanted::Tell {
-            run: run(1),
-            kind: MessageKind::Steer,
-            text: "q".into(),
-        };
-        assert_eq!(type_keys(&[Key::Enter]), sent);
-        assert_eq!(
-            type_keys(&[Key::Letter('a'), Key::Letter('?'), Key::Escape]),
-            Wanted::Nothing
-        );
-        assert_eq!(state.mode, Mode::List);
-        state.press(Key::Letter('a'), 10);
-        state.show(lines([2]));
-        assert_eq!(state.mode, Mode::List, "it is over already");
-    }
-
-    #[test]
     fn a_transcript_follows_until_somebody_scrolls_up() {
         let mut state = TopState::default();
         state.show(lines([1]));
@@ -331,21 +245,19 @@ mod tests {
             Mode::Transcript(reading) => reading.top_of(10),
             other => panic!("{other:?}"),
         };
-        state.read(run(1), page(30, false), true);
+        state.read(run(1), page(30, false));
         assert_eq!(top(&state), 20);
-        state.read(run(1), page(35, false), true);
+        state.read(run(1), page(35, false));
         assert_eq!(top(&state), 25);
         state.press(Key::Up, 10);
-        state.read(run(1), page(40, false), true);
+        state.read(run(1), page(40, false));
         assert_eq!(top(&state), 24);
         state.press(Key::End, 10);
-        state.read(run(1), page(50, true), true);
+        state.read(run(1), page(50, true));
         assert_eq!(top(&state), 40);
         state.press(Key::Home, 10);
         assert_eq!(top(&state), 0);
         state.press(Key::Escape, 10);
         assert_eq!(state.mode, Mode::List);
-        state.read(run(1), page(50, true), false);
-        assert_eq!(state.mode, Mode::List, "what comes late opens nothing");
     }
 }
