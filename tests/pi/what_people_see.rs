@@ -277,6 +277,8 @@ fn everything_that_runs_is_seen_from_another_terminal_and_can_be_cancelled_there
         let Some(stage) = Stage::set_with(version, "top", delegating(turn, turns)) else {
             return;
         };
+        // Its sub-agent is silent for as long as this takes.
+        stage.configure(json!({"inactivityTimeoutMs": 600_000}));
         stage.sandbox.write_work_file("present.md", "here\n");
         let mut pi = stage.ready_terminal();
         submit_and_see(&mut pi, "Now, please.", crate::host::MAIN_ANSWER);
