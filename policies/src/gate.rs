@@ -4,6 +4,7 @@
 //! our own initiative only where somebody declared that it may.
 
 use crate::domain::{Gate, GateEnding, Reason, ReasonCode};
+use crate::fallback::full_stop_after;
 use crate::projection::{GateFate, GateProjection};
 use crate::redact::redact;
 
@@ -96,10 +97,13 @@ fn closed(gate: &Gate, ending: &GateEnding, output: &str) -> Reason {
     };
     let last = output.lines().rev().find(|line| !line.trim().is_empty());
     let last = last.map(|line| line.trim().chars().take(LINE_CHARS_MAX).collect::<String>());
-    let said = last.map_or_else(String::new, |line| format!(": {line}"));
+    let said = match last {
+        Some(line) => format!("{how}: {line}"),
+        None => how,
+    };
     Reason {
         code: ReasonCode::GateClosed,
-        message: format!("The gate `{}` {how}{said}", gate_words(gate)),
+        message: format!("The gate `{}` {said}{}", gate_words(gate), full_stop_after(&said)),
     }
 }
 
@@ -189,7 +193,7 @@ mod tests {
         };
         assert_eq!(
             reason.message,
-            "The gate `check \"a b\"` ended with exit code 101: error: one failed"
+            "The gate `check \"a b\"` ended with exit code 101: error: one failed."
         );
     }
 
