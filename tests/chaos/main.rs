@@ -14,6 +14,8 @@ mod world;
 use impresario::chaos::{BoundaryKey, Plan, audit};
 use scenarios::SCENARIOS;
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use world::{Outcome, Scenario, play};
 
 /// Seeds a scenario in CI; many thousands over all scenarios take seconds.
@@ -64,7 +66,7 @@ fn complaint(name: &str, outcome: &Outcome, replay: &str) -> Option<String> {
     ))
 }
 
-fn assert_none(complaints: Vec<String>, played: usize) {
+fn assert_none(complaints: Vec<String>, played: u64) {
     let shown = complaints.iter().take(5).cloned().collect::<Vec<_>>().join("\n");
     assert!(
         complaints.is_empty(),
@@ -80,7 +82,7 @@ fn unharmed_scenarios_keep_every_promise() {
         assert!(outcome.record.boundaries > 0 && outcome.record.kills.is_empty());
         complaint(scenario.name, &outcome, "watch")
     });
-    assert_none(complaints.collect(), SCENARIOS.len());
+    assert_none(complaints.collect(), SCENARIOS.len() as u64);
 }
 
 /// Where somebody was killed, out of all the places there are.
@@ -122,11 +124,19 @@ impl Coverage {
 /// Boundaries that nothing in these scenarios reaches, and why.
 const UNREACHABLE: &[BoundaryKey] = &[];
 
-#[test]
-fn kills_at_every_boundary_of_the_registry_break_no_promise() {
-    let (mut complaints, mut played) = (Vec::new(), 0);
-    let mut coverage = Coverage::default();
-    for scenario in SCENARIOS {
+/// What came of all the kills in a scenario.
+#[derive(Default)]
+struct Toll {
+    complaints: Vec<String>,
+    single_kills: u64,
+    seeded_runs: u64,
+    seeded_kills: u64,
+    coverage: Coverage,
+}
+
+impl Toll {
+    fn of(scenario: &Scenario) -> Self {
+        let mut toll = Self::default();
         let boundaries = play(scenario, Plan::Watch, SEED).record.boundaries;
         for place in 1..=boundaries {
             let outcome = play(scenario, Plan::At(vec![place]), SEED);
@@ -136,40 +146,75 @@ fn kills_at_every_boundary_of_the_registry_break_no_promise() {
                 "{}: the fault was not injected",
                 scenario.name
             );
-            complaints.extend(complaint(scenario.name, &outcome, &format!("at:{place}")));
-            coverage.add(&outcome);
-            played += 1;
+            toll.add(scenario, &outcome, &format!("at:{place}"));
+            toll.single_kills += 1;
         }
-    }
-    println!("{played} single kills");
-    // Supervisors hear of restarts only when somebody was killed before: those boundaries need a second kill.
-    let mut kills = 0;
-    for scenario in SCENARIOS {
+        // Supervisors hear of restarts only when somebody was killed before: those boundaries need a second kill.
         for seed in 1..=seeds() {
             for (how, plan) in [("seed", seeded(seed)), ("storm", storm(seed))] {
                 let outcome = play(scenario, plan, seed);
-                kills += outcome.record.kills.len();
-                complaints.extend(complaint(scenario.name, &outcome, &format!("{how}:{seed}")));
-                coverage.add(&outcome);
-                played += 1;
+                toll.seeded_kills += outcome.record.kills.len() as u64;
+                toll.add(scenario, &outcome, &format!("{how}:{seed}"));
+                toll.seeded_runs += 1;
             }
         }
+        toll
     }
+
+    fn add(&mut self, scenario: &Scenario, outcome: &Outcome, how: &str) {
+        self.complaints.extend(complaint(scenario.name, outcome, how));
+        self.coverage.add(outcome);
+    }
+
+    fn and(mut self, other: Self) -> Self {
+        self.complaints.extend(other.complaints);
+        self.single_kills += other.single_kills;
+        self.seeded_runs += other.seeded_runs;
+        self.seeded_kills += other.seeded_kills;
+        for (boundary, times) in other.coverage.killed {
+            *self.coverage.killed.entry(boundary).or_default() += times;
+        }
+        self.coverage.known.extend(other.coverage.known);
+        self
+    }
+}
+
+/// Each scenario has one thread and one clock; as many at a time as there are processors.
+fn toll_of_all() -> Toll {
+    let (next, tolls) = (AtomicUsize::new(0), Mutex::new(Vec::new()));
+    std::thread::scope(|scope| {
+        for _ in 0..std::thread::available_parallelism().map_or(1, usize::from) {
+            scope.spawn(|| {
+                while let Some(scenario) = SCENARIOS.get(next.fetch_add(1, Ordering::Relaxed)) {
+                    let toll = Toll::of(scenario);
+                    tolls.lock().expect("nobody panicked").push(toll);
+                }
+            });
+        }
+    });
+    let tolls = tolls.into_inner().expect("nobody panicked");
+    tolls.into_iter().fold(Toll::default(), Toll::and)
+}
+
+#[test]
+fn kills_at_every_boundary_of_the_registry_break_no_promise() {
+    let toll = toll_of_all();
+    println!("{} single kills", toll.single_kills);
     println!(
-        "{} seeded runs with {kills} kills",
-        2 * SCENARIOS.len() as u64 * seeds()
+        "{} seeded runs with {} kills",
+        toll.seeded_runs, toll.seeded_kills
     );
-    coverage.print();
-    assert!(kills as u64 > seeds(), "only {kills} kills");
-    assert_none(complaints, played);
+    toll.coverage.print();
+    assert!(toll.seeded_kills > seeds(), "only {} kills", toll.seeded_kills);
+    assert_none(toll.complaints, toll.single_kills + toll.seeded_runs);
     assert!(
-        coverage.missing().is_empty(),
+        toll.coverage.missing().is_empty(),
         "nobody was ever killed at {:?}",
-        coverage.missing()
+        toll.coverage.missing()
     );
     let reached = UNREACHABLE
         .iter()
-        .filter(|boundary| coverage.killed.contains_key(*boundary));
+        .filter(|boundary| toll.coverage.killed.contains_key(*boundary));
     assert_eq!(reached.count(), 0, "what is called unreachable was reached");
 }
 

@@ -9,7 +9,7 @@ use impresario_actors::gateways::UnixMillis;
 use impresario_actors::journal::{Retention, RunFilter};
 use impresario_actors::messages::journal::{Prune, ReadRuns};
 use impresario_actors::messages::run::{
-    AdoptDue, AwaitRun, Awaited, CancelRun, ParkRuns, StartGroup, StartRun,
+    AdoptDue, AwaitRun, Awaited, CancelRun, ParkRuns, StartGroup, StartRun, TellReply, TellRun,
 };
 use impresario_actors::messages::session::{PlanMarkers, ShowNotice, StartSkill};
 use impresario_policies::cache_markers::{Lifetime, Marker, Section};
@@ -73,6 +73,11 @@ pub const SCENARIOS: &[Scenario] = &[
         name: "cancelled",
         prepare: nothing,
         play: cancelled,
+    },
+    Scenario {
+        name: "told",
+        prepare: nothing,
+        play: told,
     },
     Scenario {
         name: "two_wait_for_room",
@@ -406,6 +411,42 @@ fn cancelled(stage: &Stage) -> LocalBoxFuture<'_, ()> {
             stage.unanswered.borrow_mut().push(format!("CancelRun {error}"));
         }
         stage.wait_for(run_id(7)).await;
+    }
+    .boxed_local()
+}
+
+/// What is taken stands in the journal as delivered, whoever is killed in between.
+fn told(stage: &Stage) -> LocalBoxFuture<'_, ()> {
+    async move {
+        *stage.world.script.borrow_mut() = vec![
+            Act::Say("half"),
+            Act::Think(Duration::from_secs(50)),
+            Act::Answer("as told"),
+        ];
+        stage
+            .start(run_id(10_001), patient(), &["succeeded"], Some("as told"))
+            .await;
+        sleep(Duration::from_secs(1)).await;
+        let tell = TellRun {
+            run: run_id(10_001),
+            message: RunMessage {
+                id: MessageId::new(1),
+                kind: MessageKind::Steer,
+                text: "look at the lock".into(),
+                by: "the user".into(),
+            },
+        };
+        loop {
+            match stage.ports.tell.ask_again(tell.clone(), LONG).await {
+                Ok(TellReply::NotYet) => sleep(Duration::from_millis(100)).await,
+                Ok(TellReply::Taken | TellReply::Refused(_) | TellReply::NotUnderWay) => break,
+                Err(error) => {
+                    stage.unanswered.borrow_mut().push(format!("TellRun {error}"));
+                    break;
+                }
+            }
+        }
+        stage.wait_for(run_id(10_001)).await;
     }
     .boxed_local()
 }

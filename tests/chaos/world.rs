@@ -285,6 +285,8 @@ struct NestedAttempt {
     world: Rc<World>,
     run: RunId,
     pid: u32,
+    /// Its script alone holds the events open: when it is gone, that is seen.
+    events: tokio::sync::mpsc::WeakSender<RunnerEvent>,
     task: tokio::task::JoinHandle<()>,
 }
 
@@ -315,8 +317,16 @@ impl AttemptHandle for NestedAttempt {
         self.task.abort();
     }
 
-    /// Its script hears nothing.
-    fn tell(&self, _: RunMessage) {}
+    fn tell(&self, message: RunMessage) {
+        let events = self.events.clone();
+        tokio::task::spawn_local(async move {
+            sleep(Duration::from_millis(3)).await;
+            if let Some(events) = events.upgrade() {
+                let told = RunnerEvent::Told { message: message.id };
+                let _ = events.send(told).await;
+            }
+        });
+    }
 
     async fn stop(&mut self, _: Duration) -> Proof {
         self.task.abort();
@@ -360,11 +370,13 @@ impl SubAgentRunner for Nested {
         sleep(Duration::from_millis(10)).await;
         let pid = self.world.spawn_process(&request.run);
         let (world, disk, run) = (self.world.clone(), self.disk.clone(), request.run.clone());
+        let open = events.downgrade();
         let task = tokio::task::spawn_local(perform(world, disk, request, events, gate));
         Ok(Box::new(NestedAttempt {
             world: self.world.clone(),
             run,
             pid,
+            events: open,
             task,
         }))
     }
@@ -389,6 +401,10 @@ async fn perform(
     };
     sleep(Duration::from_millis(5)).await;
     say(RunnerEvent::Active).await;
+    for message in &request.messages {
+        let message = message.id.clone();
+        say(RunnerEvent::Told { message }).await;
+    }
     let asked = CallAsked {
         model: request.model.clone(),
         bytes: 4_000,
