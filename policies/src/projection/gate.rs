@@ -60,13 +60,11 @@ impl RunProjection {
 
     /// There is an answer, and nothing more has to be asked whether it counts.
     pub fn answer_counts(&self) -> bool {
-        let gate = self
-            .accepted
-            .as_ref()
-            .map(|accepted| &accepted.request.terms.gate);
+        let accepted = self.accepted.as_ref();
+        let gate = accepted.and_then(|accepted| accepted.request.terms.gate.as_ref());
         let open =
             |gate: &GateProjection| matches!(&gate.fate, GateFate::Ended { ending, .. } if ending.is_open());
-        self.answer.is_some() && (matches!(gate, Some(None)) || self.latest_gate().is_some_and(open))
+        self.answer.is_some() && (gate.is_none() || self.latest_gate().is_some_and(open))
     }
 
     pub(super) fn start_gate(&mut self, gate: GateProjection) {
