@@ -8,7 +8,7 @@ use super::terminal::TerminalHost;
 use super::wire::{RunLine, TranscriptLine, json_line};
 use crate::runtime::{Runtime, RuntimeError};
 use crate::status::below_home;
-use impresario_actors::gateways::{SystemWallClock, UnixMillis, WallClock};
+use impresario_actors::gateways::{Host, SystemWallClock, UnixMillis, WallClock};
 use impresario_actors::journal::{Retention, RunFilter, RunProgress, RunSummary};
 use impresario_policies::domain::{Cap, RunId, RunState};
 use impresario_policies::fallback::models_left;
@@ -51,8 +51,15 @@ pub(super) async fn execute(arguments: RunsArguments) -> Result<ExitCode, Failur
 
 /// Opening it parks what a killed command left behind, so that a list is never older than the truth.
 pub(super) async fn open(state: &StateArguments, json: bool) -> Result<Runtime, Failure> {
-    let builder = state.builder().host("cli", TerminalHost::new(json));
-    let runtime = builder.start().await?;
+    open_for(state, TerminalHost::new(json)).await
+}
+
+/// As [`open`], for a host that shows things in its own way.
+pub(super) async fn open_for(
+    state: &StateArguments,
+    host: impl Host + Send + Sync + 'static,
+) -> Result<Runtime, Failure> {
+    let runtime = state.builder().host("cli", host).start().await?;
     runtime.adopt().await?;
     settle(&runtime).await?;
     Ok(runtime)

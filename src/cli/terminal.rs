@@ -7,10 +7,12 @@ use impresario_policies::domain::{RunId, TerminalState};
 use impresario_policies::terminal_text::shown;
 use indicatif::{ProgressBar, ProgressStyle};
 use std::io::BufRead;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 /// A line of progress has at most so many characters.
 const LINE_CHARACTERS_MAX: usize = 160;
+const TURNS_EVERY: Duration = Duration::from_millis(120);
 
 impl Drop for TerminalHost {
     fn drop(&mut self) {
@@ -24,6 +26,7 @@ pub(super) struct TerminalHost {
     started: Instant,
     /// Draws on a terminal; elsewhere every line of progress is printed.
     spinner: Option<ProgressBar>,
+    turns: AtomicBool,
     /// Events go to stdout, so the answer does not.
     json: bool,
 }
@@ -34,6 +37,7 @@ impl TerminalHost {
         Self {
             started: Instant::now(),
             spinner,
+            turns: AtomicBool::new(false),
             json,
         }
     }
@@ -41,7 +45,13 @@ impl TerminalHost {
     fn say(&self, line: &str) {
         let line = one_line(line);
         match &self.spinner {
-            Some(spinner) => spinner.set_message(line),
+            Some(spinner) => {
+                spinner.set_message(line);
+                // Turns from the first line on: a command that has nothing to report leaves the terminal alone.
+                if !self.turns.swap(true, Ordering::Relaxed) {
+                    spinner.enable_steady_tick(TURNS_EVERY);
+                }
+            }
             None => {
                 let elapsed = self.started.elapsed().as_secs_f64();
                 say_plainly(&format!("[{elapsed:6.1}s] {line}"));
@@ -52,10 +62,7 @@ impl TerminalHost {
 
 fn spinner() -> ProgressBar {
     let style = ProgressStyle::with_template("{spinner} {elapsed} {wide_msg}");
-    let spinner =
-        ProgressBar::new_spinner().with_style(style.unwrap_or_else(|_| ProgressStyle::default_spinner()));
-    spinner.enable_steady_tick(Duration::from_millis(120));
-    spinner
+    ProgressBar::new_spinner().with_style(style.unwrap_or_else(|_| ProgressStyle::default_spinner()))
 }
 
 fn one_line(text: &str) -> String {

@@ -320,7 +320,12 @@ fn everything_that_runs_is_seen_from_another_terminal_and_can_be_cancelled_there
         top.type_text("c");
         top.wait_for_text(PATIENCE, &format!("Cancel run {id}?"));
         top.type_text("y");
-        top.wait_for_text(PATIENCE, "Nothing runs.");
+        let screen = top.wait_for_text(PATIENCE, "Nothing runs.");
+        // The marks of a spinner: progress is for who waits for a run, and nothing but `top` draws on its screen.
+        assert!(
+            !screen.chars().any(|drawn| ('\u{2800}'..='\u{28ff}').contains(&drawn)),
+            "{screen}"
+        );
         top.type_text("q");
         assert_eq!(
             top.wait_for_end(PATIENCE),

@@ -1,14 +1,16 @@
 //! `top`: everything that runs now, in all sessions of this user, from the journal; on a terminal with keys.
 
 mod draw;
+mod onlooker;
 mod state;
 
 use self::draw::{draw, page_rows};
+use self::onlooker::Onlooker;
 use self::state::{Key, Mode, TopState, Wanted};
 use super::arguments::TopArguments;
 use super::exit::Failure;
 use super::output::{print, print_json, prints_to_terminal, say};
-use super::runs::open;
+use super::runs::open_for;
 use super::wire::{SeenRunLine, json_line};
 use crate::runtime::Runtime;
 use crate::status::below_home;
@@ -32,13 +34,13 @@ const KEY_WITHIN: Duration = Duration::from_millis(100);
 const RUNS_MAX: usize = 200;
 
 pub(super) async fn execute(arguments: TopArguments) -> Result<ExitCode, Failure> {
-    let runtime = open(&arguments.state, arguments.json).await?;
-    let mut book = Book::default();
     let is_terminal = prints_to_terminal();
+    if !is_terminal && !(arguments.once || arguments.json) {
+        say("this is no terminal: what runs now is printed once");
+    }
+    let runtime = open_for(&arguments.state, Onlooker).await?;
+    let mut book = Book::default();
     let told = if arguments.once || arguments.json || !is_terminal {
-        if !(arguments.once || arguments.json) {
-            say("this is no terminal: what runs now is printed once");
-        }
         print_once(&runtime, &mut book, arguments.json).await
     } else {
         watch(&runtime, &mut book).await
