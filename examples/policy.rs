@@ -14,6 +14,7 @@ fn main() {
     let settings = FallbackSettings {
         chain: vec!["first/large".to_string(), "second/large".to_string()],
         tries_per_model_max: 2,
+        unreached_tries_max: 4,
         wait_first: Duration::from_secs(2),
         wait_max: Duration::from_secs(60),
         lost_in_a_row_max: 5,

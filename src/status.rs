@@ -172,7 +172,7 @@ pub(crate) async fn see(runtime: &Runtime, run: &RunSummary) -> Result<RunSight,
 fn run_line(run: &RunSummary, sight: &RunSight, now_ms: u64) -> String {
     let since = duration_words(now_ms.saturating_sub(sight.begun_ms) as f64);
     let doing = match &sight.waits {
-        Some(waits) => format!("waits for {}", waits.what_for),
+        Some(waits) => waits.words.clone(),
         None => {
             let calls = sight.calls.len() + sight.calls_before as usize;
             format!("works, {}", count_words(calls, "call"))

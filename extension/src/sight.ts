@@ -79,16 +79,16 @@ function nowLines(sight: RunSight, width: number, nowMs: number, paint: Paint): 
 
 /** What it does now, or waits for, in one line. */
 export function doingNow(sight: RunSight, nowMs: number): string | undefined {
-  if (sight.waits) return `waits for ${waiting(sight.waits, nowMs)}`;
+  if (sight.waits) return waiting(sight.waits, nowMs);
   const running = sight.calls.filter(({ fate }) => fate === "running");
   const last = running.at(-1);
   if (last) return `${FATES.running[0]} ${callText(last, nowMs)}${running.length > 1 ? ` +${running.length - 1}` : ""}`;
   return sight.words?.split("\n").at(-1) || undefined;
 }
 
-function waiting({ what_for, until_ms }: Waits, nowMs: number): string {
+function waiting({ words, until_ms }: Waits, nowMs: number): string {
   const leftMs = (until_ms ?? nowMs) - nowMs;
-  return leftMs > 0 ? `${what_for} (${elapsed(leftMs + 999)} left)` : what_for;
+  return leftMs > 0 ? `${elapsed(leftMs + 999)} left · ${words}` : words;
 }
 
 function timeline(sight: RunSight, width: number, nowMs: number, paint: Paint): string[] {

@@ -55,8 +55,8 @@ test("a run that works shows what it does now, or waits for", () => {
   assert.equal(doingNow(running, BEGUN + 4_200), "▸ b  b.rs  4 s +1");
   assert.equal(doingNow({ ...running, calls: [] }, BEGUN), "Now there.");
   assert.equal(doingNow({ ...running, calls: [], words: null }, BEGUN), undefined);
-  const waiting = { ...running, waits: { what_for: "its provider", until_ms: BEGUN + 3_500 } };
-  assert.equal(doingNow(waiting, BEGUN), "waits for its provider (4 s left)");
+  const waiting = { ...running, waits: { words: "waits for its provider", until_ms: BEGUN + 3_500 } };
+  assert.equal(doingNow(waiting, BEGUN), "4 s left · waits for its provider");
   assert.equal(doingNow(waiting, BEGUN + 9_000), "waits for its provider");
 });
 

@@ -108,6 +108,11 @@ pub fn says_its_status(words: &str) -> bool {
     wordings::status_first(words).is_some()
 }
 
+/// Whether it was never asked: no connection to it came about or held.
+pub fn says_nobody_was_reached(detail: &str) -> bool {
+    wordings::nobody_was_reached(detail)
+}
+
 /// Whether a provider's words say that it has no such model: asking it again is in vain.
 pub fn says_no_such_model(detail: &str) -> bool {
     wordings::status(detail) == Some(404)

@@ -278,14 +278,11 @@ pub fn describe_passed_over(passed: &PassedOver) -> String {
     }
 }
 
-/// What the person reads while all models of a run cool down.
+/// What the person reads while all models of a run cool down, beside how long that lasts.
 pub fn describe_wait(model: &str, left: Option<Duration>, why: &str) -> String {
     let why = why.trim().trim_end_matches('.');
     match left {
-        Some(left) => format!(
-            "waiting for {model}, which cools down for another {}: {why}",
-            duration_words(left.as_millis() as f64)
-        ),
+        Some(_) => format!("waiting for {model}, which cools down: {why}"),
         None => format!("waiting for {model}, which another run tries: {why}"),
     }
 }

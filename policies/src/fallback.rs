@@ -1,6 +1,6 @@
 //! What follows an attempt that did not answer?
 
-use crate::attempt_ending::{retry_after, says_no_such_model};
+use crate::attempt_ending::{retry_after, says_no_such_model, says_nobody_was_reached};
 use crate::cool_down::describe_passed_over;
 use crate::domain::{AttemptEnding, CutTool, Reason, ReasonCode};
 use crate::projection::{AttemptProjection, RunProjection};
@@ -15,7 +15,8 @@ pub struct FallbackFacts {
     pub detail: String,
     /// The model it ran on.
     pub model: String,
-    /// How many attempts in a row ended on this model, this one included; our own losses do not count.
+    /// How many attempts in a row ended on this model, this one included; our own losses do not count, and a row begins
+    /// with an attempt in which some tool finished.
     pub tries_on_model: u32,
     /// How many attempts in a row were lost by us.
     pub lost_in_a_row: u32,
@@ -39,6 +40,8 @@ pub struct FallbackSettings {
     pub chain: Vec<String>,
     /// How often one model is tried when its provider is unavailable or asks to slow down.
     pub tries_per_model_max: u32,
+    /// The same while nobody is reached and no other model is left to ask.
+    pub unreached_tries_max: u32,
     /// The first wait before the same model is tried again; doubled each time.
     pub wait_first: Duration,
     pub wait_max: Duration,
@@ -140,10 +143,15 @@ fn try_same_then_next(facts: &FallbackFacts, settings: &FallbackSettings) -> Fal
     let wait = retry_after(&facts.detail).map_or(own, |said| said.max(own));
     let has_next = models_left_to_ask(facts, settings).next().is_some();
     let is_long = has_next && wait > settings.wait_max;
-    if facts.tries_on_model < settings.tries_per_model_max && !is_long && !facts.was_probe {
-        return start(facts, settings, facts.model.clone(), wait);
+    let is_unreached = !has_next && says_nobody_was_reached(&facts.detail);
+    let again = match is_unreached {
+        true => facts.tries_on_model < settings.unreached_tries_max,
+        false => facts.tries_on_model < settings.tries_per_model_max && !is_long && !facts.was_probe,
+    };
+    match again {
+        true => start(facts, settings, facts.model.clone(), wait),
+        false => try_next(facts, settings),
     }
-    try_next(facts, settings)
 }
 
 fn try_next(facts: &FallbackFacts, settings: &FallbackSettings) -> FallbackDecision {
@@ -280,14 +288,13 @@ pub fn reason_of_attempt(attempt: &AttemptProjection) -> Option<Reason> {
     Some(why_no_answer(&attempt.model, end.ending, &end.detail))
 }
 
-/// What the person reads while the next attempt is waited for.
-pub fn describe_next_attempt(attempt: &AttemptProjection, next: &str, wait: Duration) -> Option<String> {
+/// What the person reads while the next attempt is waited for, beside how long that lasts.
+pub fn describe_next_attempt(attempt: &AttemptProjection, next: &str) -> Option<String> {
     let end = attempt.ended.as_ref()?;
     let why = why_no_answer(&attempt.model, end.ending, &end.detail).message;
-    Some(match (attempt.model == next, wait.is_zero()) {
-        (true, true) => format!("starting again. {why}"),
-        (true, false) => format!("starting again in {} s. {why}", wait.as_secs_f64()),
-        (false, _) => format!("going on with {next}. {why}"),
+    Some(match attempt.model == next {
+        true => format!("starting again. {why}"),
+        false => format!("going on with {next}. {why}"),
     })
 }
 
@@ -384,6 +391,7 @@ mod tests {
         FallbackSettings {
             chain: vec!["a/one".into(), "a/two".into(), "b/three".into()],
             tries_per_model_max: 2,
+            unreached_tries_max: 4,
             wait_first: Duration::from_secs(2),
             wait_max: Duration::from_secs(60),
             lost_in_a_row_max: 3,
@@ -441,6 +449,31 @@ mod tests {
             ..facts(AttemptEnding::Unavailable)
         };
         check(twice, try_on("a/two", 0, StartFrom::Scratch));
+    }
+
+    #[test]
+    fn a_network_that_is_gone_is_waited_for_where_no_other_model_is_left() {
+        let unreached = |tries_on_model, was_probe| FallbackFacts {
+            detail: "Connection error.".into(),
+            model: "b/three".into(),
+            place_in_chain: 2,
+            asked: settings().chain,
+            tries_on_model,
+            was_probe,
+            ..facts(AttemptEnding::Unavailable)
+        };
+        check(unreached(2, true), try_on("b/three", 4, StartFrom::Scratch));
+        check(unreached(3, false), try_on("b/three", 8, StartFrom::Scratch));
+        assert!(matches!(
+            decide_fallback(&unreached(4, false), &settings()),
+            FallbackDecision::Fail(_)
+        ));
+        let another = FallbackFacts {
+            detail: "Connection error.".into(),
+            tries_on_model: 2,
+            ..facts(AttemptEnding::Unavailable)
+        };
+        check(another, try_on("a/two", 0, StartFrom::Scratch));
     }
 
     #[test]

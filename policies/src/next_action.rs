@@ -680,8 +680,11 @@ fn fallback_facts(
         })
         .count();
     let own_tries = newest_first().filter(|attempt| ending_of(attempt) != Some(AttemptEnding::Lost));
-    let tries_on_model = own_tries
-        .take_while(|attempt| attempt.model == last.model)
+    let on_model = own_tries.take_while(|attempt| attempt.model == last.model);
+    // One that got on with the work is the first of a new row: hours of work may meet a busy provider more than once.
+    let mut got_on = false;
+    let tries_on_model = on_model
+        .take_while(|attempt| !std::mem::replace(&mut got_on, attempt.tools_finished().next().is_some()))
         .count();
     let tools = || run.attempts.iter().flat_map(|attempt| attempt.tools.iter());
     let finished = |fate: &ToolFate| matches!(fate, ToolFate::Finished { .. });
@@ -714,6 +717,7 @@ fn fallback_settings(request: &RunRequest, chain: &[String], can_resume: bool) -
     FallbackSettings {
         chain: chain.to_vec(),
         tries_per_model_max: request.persistence.tries_per_model_max,
+        unreached_tries_max: request.persistence.unreached_tries_max,
         wait_first: request.persistence.wait_first,
         wait_max: request.persistence.wait_max,
         lost_in_a_row_max: request.persistence.lost_in_a_row_max,

@@ -124,7 +124,7 @@ fn doing_words(run: &SeenRun, now_ms: u64) -> String {
         return "cut off: nobody drives it".into();
     }
     if let (Standing::Waiting, Some(waits)) = (sight.standing, &sight.waits) {
-        return format!("waits for {}", waits.what_for);
+        return waits.words.clone();
     }
     let running = sight
         .calls
@@ -226,7 +226,7 @@ mod tests {
         let mut waiting = seen(1, None, None);
         waiting.sight.standing = Standing::Waiting;
         waiting.sight.waits = Some(Waits {
-            what_for: "room".into(),
+            words: "waits for room".into(),
             until_ms: None,
         });
         let mut calling = seen(2, None, None);

@@ -9,7 +9,7 @@ pub struct ResumptionFacts {
     pub run: RunId,
     pub state: RunState,
     pub driver: Driver,
-    /// The newest run that goes on with it already, where there is one.
+    /// The newest run that goes on with it already, or with one that did, where there is one.
     pub successor: Option<Successor>,
 }
 
@@ -38,20 +38,17 @@ pub enum ResumptionDecision {
     Refuse(Reason),
 }
 
-/// Decides whether a person can go on with a run.
+/// Decides whether a person can go on with a run. One that failed or was cancelled has a nested session too, and who names
+/// it knows that what stopped it is over.
 pub fn decide_resumption(facts: &ResumptionFacts) -> ResumptionDecision {
     let run = &facts.run;
     match (facts.state, facts.driver) {
-        (RunState::Parked, _) => match &facts.successor {
+        (RunState::Parked | RunState::Failed | RunState::Cancelled, _) => match &facts.successor {
             Some(successor) => after_successor(run, successor),
             None => ResumptionDecision::GoOn,
         },
         (RunState::Succeeded, _) => refuse(format!(
             "Run {run} has succeeded: there is nothing to go on with."
-        )),
-        (RunState::Failed | RunState::Cancelled, _) => refuse(format!(
-            "Run {run} has ended as {}: only a run that is parked or was cut off can be gone on with. Start it anew.",
-            facts.state.word()
         )),
         (_, Driver::Dead) => ResumptionDecision::TakeOver,
         (_, Driver::Alive) => refuse(format!(
@@ -113,14 +110,31 @@ pub enum Reader {
 
 /// Says how to go on with a run that ended; none where there is nothing to go on with. Reasons in the journal are read
 /// in several places, so they leave this to the place.
-pub fn advise(run: &RunId, state: TerminalState, reader: Reader) -> Option<String> {
-    match (state, reader) {
-        (TerminalState::Parked, Reader::CommandLine) => {
-            Some(format!("`impresario runs resume {run}` goes on with it."))
-        }
-        (TerminalState::Parked, Reader::Pi) => Some(format!("/skill:resume {run} goes on with it.")),
-        (TerminalState::Succeeded | TerminalState::Failed | TerminalState::Cancelled, _) => None,
-    }
+pub fn advise(run: &RunId, state: TerminalState, why: Option<ReasonCode>, reader: Reader) -> Option<String> {
+    let is_worth_it = match state {
+        TerminalState::Parked => true,
+        TerminalState::Failed => why.is_some_and(may_pass),
+        TerminalState::Succeeded | TerminalState::Cancelled => false,
+    };
+    is_worth_it.then(|| match reader {
+        Reader::CommandLine => format!("`impresario runs resume {run}` goes on with it."),
+        Reader::Pi => format!("/skill:resume {run} goes on with it."),
+    })
+}
+
+/// What stopped the run was not the task, so it may be gone when a person tries again.
+fn may_pass(why: ReasonCode) -> bool {
+    matches!(
+        why,
+        ReasonCode::Unavailable
+            | ReasonCode::RateLimited
+            | ReasonCode::Authentication
+            | ReasonCode::StartUpTimeout
+            | ReasonCode::InactivityTimeout
+            | ReasonCode::TotalTimeout
+            | ReasonCode::ProtocolError
+            | ReasonCode::Crashed
+    )
 }
 
 #[cfg(test)]
@@ -160,12 +174,12 @@ mod tests {
     }
 
     #[test]
-    fn what_ended_otherwise_than_parked_is_refused_whoever_drove_it() {
+    fn what_ended_without_success_can_be_gone_on_with_whoever_drove_it() {
         for driver in [Driver::Alive, Driver::Dead] {
-            assert_eq!(decide(RunState::Parked, driver, None), ResumptionDecision::GoOn);
-            for ended in [RunState::Succeeded, RunState::Failed, RunState::Cancelled] {
-                assert!(is_refused(&decide(ended, driver, None)), "{ended:?}");
+            for ended in [RunState::Parked, RunState::Failed, RunState::Cancelled] {
+                assert_eq!(decide(ended, driver, None), ResumptionDecision::GoOn, "{ended:?}");
             }
+            assert!(is_refused(&decide(RunState::Succeeded, driver, None)));
         }
     }
 
@@ -195,9 +209,11 @@ mod tests {
         };
         assert!(reason.message.contains(id(2).as_str()), "{}", reason.message);
         for reader in [Reader::CommandLine, Reader::Pi] {
-            let advice = advise(&id(1), TerminalState::Parked, reader).expect("an advice");
+            let advice = advise(&id(1), TerminalState::Parked, None, reader).expect("an advice");
             assert!(advice.contains(id(1).as_str()), "{advice}");
-            assert_eq!(advise(&id(1), TerminalState::Failed, reader), None);
+            let failed = |why| advise(&id(1), TerminalState::Failed, Some(why), reader);
+            assert_eq!(failed(ReasonCode::Unavailable), Some(advice));
+            assert_eq!(failed(ReasonCode::Refused), None);
         }
     }
 

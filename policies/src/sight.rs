@@ -81,8 +81,8 @@ pub enum Standing {
 /// What a run waits for.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema, TS)]
 pub struct Waits {
-    /// In a few words: `room, 2nd in line`.
-    pub what_for: String,
+    /// In a few words: `waits for room, 2nd in line`, `starting again. …`.
+    pub words: String,
     /// Until when, where that is known, in milliseconds since 1970.
     pub until_ms: Option<u64>,
 }
@@ -163,7 +163,7 @@ pub fn see_run(run: &RunProjection, live: &LiveFacts) -> RunSight {
             .map(|last| line(&last.model, NAME_CHARACTERS_MAX)),
         attempt: run.latest_attempt().map_or(0, |last| last.number.0),
         waits: waits.map(|waits| Waits {
-            what_for: line(&waits.what_for, LINE_CHARACTERS_MAX),
+            words: line(&waits.words, LINE_CHARACTERS_MAX),
             ..waits
         }),
         calls: calls
@@ -213,7 +213,7 @@ fn waits_of(run: &RunProjection, live: &LiveFacts) -> Option<Waits> {
         return None;
     }
     let for_now = |what_for: String| Waits {
-        what_for,
+        words: waits_for(&what_for),
         until_ms: None,
     };
     if run.cancel_requested.is_some() {
@@ -224,7 +224,7 @@ fn waits_of(run: &RunProjection, live: &LiveFacts) -> Option<Waits> {
     }
     if run.brief.is_none() {
         return Some(Waits {
-            what_for: live.doing.clone().unwrap_or_else(|| before_brief(run).into()),
+            words: live.doing.clone().unwrap_or_else(|| waits_for(before_brief(run))),
             until_ms: live.until_ms,
         });
     }
@@ -236,11 +236,11 @@ fn waits_of(run: &RunProjection, live: &LiveFacts) -> Option<Waits> {
         Some(attempt) if !attempt.active => Some(for_now(format!("the first word of {}", attempt.model))),
         Some(_) => None,
         None => Some(Waits {
-            what_for: live
+            words: live
                 .doing
                 .clone()
                 .or_else(|| next_attempt_words(run.latest_attempt()?))
-                .unwrap_or_else(|| "its first attempt".into()),
+                .unwrap_or_else(|| waits_for("its first attempt")),
             until_ms: live.until_ms,
         }),
     }
@@ -255,7 +255,12 @@ fn before_brief(run: &RunProjection) -> &'static str {
 }
 
 fn next_attempt_words(last: &AttemptProjection) -> Option<String> {
-    Some(format!("the next attempt. {}", reason_of_attempt(last)?.message))
+    let why = reason_of_attempt(last)?.message;
+    Some(waits_for(&format!("the next attempt. {why}")))
+}
+
+fn waits_for(what: &str) -> String {
+    format!("waits for {what}")
 }
 
 fn room_words(before_it: Option<usize>) -> String {

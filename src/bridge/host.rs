@@ -213,7 +213,7 @@ impl Host for PiHost {
 
 /// A reason is read in several places; what can be done about it depends on the place.
 fn with_advice(run: &RunId, state: TerminalState, mut reason: Reason) -> Reason {
-    if let Some(advice) = advise(run, state, Reader::Pi) {
+    if let Some(advice) = advise(run, state, Some(reason.code), Reader::Pi) {
         reason.message = format!("{} {advice}", reason.message);
     }
     reason

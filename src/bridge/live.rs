@@ -84,7 +84,7 @@ impl LiveBook {
 
     pub(super) fn glimpse(&self, glimpse: Glimpse) {
         let waits = glimpse.waits.map(|(what_for, wait)| Waits {
-            what_for,
+            words: format!("waits for {what_for}"),
             until_ms: Some(
                 SystemWallClock
                     .now()

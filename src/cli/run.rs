@@ -148,7 +148,8 @@ fn say_how_it_ended(outcome: &Outcome) {
     if let Some(changes) = own.and_then(|own| describe_changes(&outcome.run, own)) {
         say(&changes);
     }
-    if let Some(advice) = advise(&outcome.run, outcome.state, Reader::CommandLine) {
+    let why = outcome.reason.as_ref().map(|reason| reason.code);
+    if let Some(advice) = advise(&outcome.run, outcome.state, why, Reader::CommandLine) {
         say(&advice);
     }
     if let Some(used) = outcome.projection.used().in_words() {

@@ -198,7 +198,10 @@ fn story_in_words(run: &RunSummary, cut_off: bool, projection: &RunProjection) -
         lines.extend(seen.iter().map(|line| format!("  {line}")));
     }
     let ended = projection.ended.as_ref();
-    lines.extend(ended.and_then(|ended| advise(&run.run, ended.state, Reader::CommandLine)));
+    lines.extend(ended.and_then(|ended| {
+        let why = run.reason.as_ref().map(|reason| reason.code);
+        advise(&run.run, ended.state, why, Reader::CommandLine)
+    }));
     if let Some(answer) = projection.answer_or_partial() {
         lines.push(format!("\n{}", answer.trim_end()));
     }

@@ -7,7 +7,9 @@ use super::{ASK, Run, Runtime, RuntimeError, lock};
 use impresario_actors::gateways::session_file;
 use impresario_actors::journal::{RunFilter, RunProgress, RunSummary};
 use impresario_actors::messages::journal::ReadClaimable;
-use impresario_policies::domain::{Briefing, Cap, Inherited, Origin, Reason, ReasonCode, RunId, RunRequest};
+use impresario_policies::domain::{
+    Briefing, Cap, Inherited, Origin, Reason, ReasonCode, RunId, RunRequest, RunState,
+};
 use impresario_policies::interruption::{Interruption, describe_interruption};
 use impresario_policies::projection::RunProjection;
 use impresario_policies::receipt::work_of;
@@ -26,7 +28,7 @@ pub struct Resumable {
 }
 
 impl Runtime {
-    /// Goes on with a run that is parked, or whose runtime is dead, as a new run that names it.
+    /// Goes on with a run that is parked, failed or cancelled, or whose runtime is dead, as a new run that names it.
     pub async fn resume(&self, run: &RunId) -> Result<Run, RuntimeError> {
         self.resume_under(run, Cap::NONE).await
     }
@@ -84,16 +86,18 @@ impl Runtime {
         Ok(unfinished.map(|orphan| orphan.run.run).collect())
     }
 
-    /// The runs that a person can go on with, the newest first.
+    /// The runs that wait for a person to go on with them, the newest first.
     pub async fn resumable(&self) -> Result<Vec<Resumable>, RuntimeError> {
         let cut_off = self.cut_off_runs().await?;
         let all = self.runs(RunFilter::default()).await?;
         let goes_on = |run: &RunSummary| {
             let facts = facts_of(run, &all, cut_off.contains(&run.run));
-            matches!(
-                decide_resumption(&facts),
-                ResumptionDecision::GoOn | ResumptionDecision::TakeOver
-            )
+            match decide_resumption(&facts) {
+                // What failed or was cancelled is gone on with by who names it.
+                ResumptionDecision::GoOn => run.state == RunState::Parked,
+                ResumptionDecision::TakeOver => true,
+                ResumptionDecision::Refuse(_) => false,
+            }
         };
         let resumable = all.iter().filter(|run| goes_on(run)).map(|run| Resumable {
             cut_off: cut_off.contains(&run.run),
@@ -208,10 +212,11 @@ impl Runtime {
 }
 
 fn facts_of(run: &RunSummary, all: &[RunSummary], cut_off: bool) -> ResumptionFacts {
-    let names_it = |other: &&RunSummary| other.resumes.as_ref() == Some(&run.run);
-    let successor = all.iter().find(names_it).map(|other| Successor {
-        run: other.run.clone(),
-        state: other.state,
+    let goes_on_with = |run: &RunSummary| all.iter().find(|other| other.resumes.as_ref() == Some(&run.run));
+    let successor = std::iter::successors(goes_on_with(run), |next| goes_on_with(next)).last();
+    let successor = successor.map(|newest| Successor {
+        run: newest.run.clone(),
+        state: newest.state,
     });
     ResumptionFacts {
         run: run.run.clone(),

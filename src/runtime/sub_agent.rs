@@ -187,9 +187,10 @@ impl SubAgent {
         self
     }
 
-    /// How often one model is tried while its provider is unavailable, and the first wait.
+    /// How often one model is tried while its provider is unavailable or out of reach, and the first wait.
     pub fn tries_per_model(mut self, tries: u32, wait_first: Duration) -> Self {
         self.spawn.run.persistence.tries_per_model_max = tries;
+        self.spawn.run.persistence.unreached_tries_max = tries;
         self.spawn.run.persistence.wait_first = wait_first;
         self
     }

@@ -127,7 +127,7 @@ fn request() -> RunRequest {
             "routing": second, "grace": second,
         },
         "persistence": {
-            "tries_per_model_max": 1, "wait_first": second, "wait_max": second, "lost_in_a_row_max": 1, "cut_tool": "park",
+            "tries_per_model_max": 1, "unreached_tries_max": 1, "wait_first": second, "wait_max": second, "lost_in_a_row_max": 1, "cut_tool": "park",
         },
         "temperature": null,
         "overflow_ceiling_bytes": 1_000,

@@ -148,7 +148,21 @@ fn a_provider_that_names_a_wait_is_waited_for() {
     let calls = provided.server.ledger().calls();
     let waited = calls[1].received_unix_us - calls[0].received_unix_us;
     assert!(waited >= 3_000_000, "{waited} µs: {}", said.stderr);
-    assert!(said.stderr.contains("starting again in 3 s"), "{}", said.stderr);
+    assert!(
+        said.stderr.contains("3 s left · starting again. "),
+        "{}",
+        said.stderr
+    );
+}
+
+#[test]
+fn a_network_that_is_gone_for_a_while_is_waited_for() {
+    let gone = || Turn::fault(Fault::CutBeforeHeaders);
+    let provided = Provided::with([gone(), gone(), gone(), gone(), Turn::text("back again")]);
+    let said = provided.run(&["--model", ANTHROPIC]);
+    said.check(0);
+    assert!(said.stdout.contains("back again"), "{}", said.stdout);
+    assert_eq!(provided.models_called().len(), 5, "{}", said.stderr);
 }
 
 #[test]

@@ -276,3 +276,38 @@ fn without_a_screen_the_runs_are_listed_and_one_goes_on_to_its_end() {
         nothing_was_paid_or_done_twice(&stage);
     }
 }
+
+#[test]
+fn a_run_that_failed_is_gone_on_with_where_it_was_when_what_stopped_it_is_over() {
+    let refused_once = || {
+        let once = Turn::tool("bash", json!({ "command": "echo once >> ran.txt" }));
+        let sub_agent = Rule::new("sub-agent").user_contains("User Goal: ");
+        Script::new()
+            .rule(brief_rule())
+            .rule(judge([verdict(None)]))
+            .rule(
+                sub_agent
+                    .turn(once)
+                    .turn(Turn::fault(Fault::Unauthorized))
+                    .turn(Turn::text(ANSWER)),
+            )
+            .rule(Rule::new("main agent").turn(Turn::text(MAIN_ANSWER)).repeat())
+    };
+    for stage in Stage::both_with("resume: failed", refused_once) {
+        let mut pi = stage.rpc();
+        prompt(&mut pi, "/skill demo work");
+        let failed = pi.wait_for(PATIENCE, is_result);
+        let run = id_of(&stage.runs()[0]);
+        assert_eq!(failed["message"]["details"]["state"], "failed", "{failed}");
+        let advice = format!("/skill:resume {run} goes on with it.");
+        assert!(failed.to_string().contains(&advice), "{failed}");
+
+        let seen = pi.said().records.len();
+        prompt(&mut pi, &format!("/skill:resume {run}"));
+        pi.wait_for_behind(seen, PATIENCE, |record| {
+            is_result(record) && record.to_string().contains(ANSWER)
+        });
+        nothing_was_paid_or_done_twice(&stage);
+        stage.end(pi);
+    }
+}

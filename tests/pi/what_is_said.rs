@@ -52,7 +52,7 @@ fn a_fallback_is_said_while_it_happens_and_in_the_result() {
         let told = format!("demo goes on with mock/mock-other. {why}");
         assert_eq!(count(&pi, |record| is_notice(record, &told)), 1);
         let waits = |seconds: u32| {
-            let line = format!("starting again in {seconds} s. {why}");
+            let line = format!("{seconds} s left · starting again. {why}");
             count(&pi, |record| record["widgetLines"].to_string().contains(&line))
         };
         assert!(waits(2) > 0 && waits(4) > 0, "a pause was not shown");

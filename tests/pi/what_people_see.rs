@@ -323,7 +323,9 @@ fn everything_that_runs_is_seen_from_another_terminal_and_can_be_cancelled_there
         let screen = top.wait_for_text(PATIENCE, "Nothing runs.");
         // The marks of a spinner: progress is for who waits for a run, and nothing but `top` draws on its screen.
         assert!(
-            !screen.chars().any(|drawn| ('\u{2800}'..='\u{28ff}').contains(&drawn)),
+            !screen
+                .chars()
+                .any(|drawn| ('\u{2800}'..='\u{28ff}').contains(&drawn)),
             "{screen}"
         );
         top.type_text("q");

@@ -55,12 +55,12 @@ pub struct Progress {
 }
 
 impl Progress {
-    /// What is shown: with the sub-task before it, where there are several.
+    /// What is shown: with the sub-task before it, where there are several, and how long it lasts, where that is known.
     pub fn line(&self) -> String {
-        match &self.subtask {
-            Some(subtask) => format!("{subtask}: {}", self.doing),
-            None => self.doing.clone(),
-        }
+        let subtask = self.subtask.iter().map(|subtask| format!("{subtask}: "));
+        let lasts_ms = self.until.map(|until| until.0.saturating_sub(self.at.0));
+        let lasts = lasts_ms.map(|ms| format!("{} s left · ", ms.div_ceil(1_000)));
+        subtask.chain(lasts).chain([self.doing.clone()]).collect()
     }
 }
 

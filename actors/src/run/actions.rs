@@ -293,7 +293,7 @@ impl Run {
         ctx: &mut Context<Self>,
     ) {
         if let Some(last) = self.projection.latest_attempt() {
-            if let Some(doing) = describe_next_attempt(last, &model, wait) {
+            if let Some(doing) = describe_next_attempt(last, &model) {
                 self.show_now(doing, wait);
             }
             if let Some(why) = why_it_was_left(last, &model) {

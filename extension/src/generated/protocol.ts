@@ -894,8 +894,8 @@ export type UiSight = {
 
 /** What a run waits for. */
 export type Waits = {
-  /** In a few words: `room, 2nd in line`. */
-  what_for: string,
+  /** In a few words: `waits for room, 2nd in line`, `starting again. …`. */
+  words: string,
   /** Until when, where that is known, in milliseconds since 1970. */
   until_ms: number | null,
 };

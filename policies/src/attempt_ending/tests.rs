@@ -1,4 +1,4 @@
-use super::{describe_ending, read_ending, retry_after, says_no_such_model};
+use super::{describe_ending, read_ending, retry_after, says_no_such_model, says_nobody_was_reached};
 use crate::domain::{AttemptEnding, EndFacts, Overrun};
 use AttemptEnding::*;
 use std::time::Duration;
@@ -96,6 +96,28 @@ fn a_provider_that_cannot_be_had_is_unavailable() {
             "",
         ],
     );
+}
+
+#[test]
+fn what_nobody_answered_is_told_from_what_somebody_did() {
+    for lost in [
+        "Connection error.",
+        "connect ECONNREFUSED 127.0.0.1:443",
+        "getaddrinfo ENOTFOUND api.example.com",
+        "fetch failed",
+        "error sending request for url (http://127.0.0.1:9/): client error (Connect): Connection refused (os error 111)",
+    ] {
+        assert!(says_nobody_was_reached(lost), "{lost}");
+    }
+    for said in [
+        "503 upstream connect error or disconnect/reset before headers",
+        "529 Overloaded: connection refused by backend",
+        "Stream ended without finish_reason",
+        "Request timed out.",
+        "",
+    ] {
+        assert!(!says_nobody_was_reached(said), "{said}");
+    }
 }
 
 #[test]

@@ -35,6 +35,11 @@ pub(super) fn lacks_credentials(text: &str) -> bool {
     CREDENTIALS.is_match(text)
 }
 
+/// Whether a text says that no connection came about or held, rather than what somebody answered.
+pub(super) fn nobody_was_reached(text: &str) -> bool {
+    status(text).is_none() && NO_CONNECTION.is_match(text)
+}
+
 /// `529 {"type":"error","error":{"message":"Overloaded"}}` becomes `529 Overloaded`.
 pub fn shorten(text: &str) -> String {
     let Some(brace) = text.find('{') else {
@@ -95,14 +100,29 @@ fn number(found: regex::Captures<'_>) -> Option<u16> {
 }
 
 static STATUS_FIRST: LazyLock<Regex> = LazyLock::new(|| pattern(r"^\s*(?:error:?\s*)?([1-5]\d\d)\b"));
-static STATUS_NAMED: LazyLock<Regex> =
-    LazyLock::new(|| pattern(r#"\b(?:status(?:[ _]?code)?|http(?:/[\d.]+)?|code)\W{1,4}([1-5]\d\d)\b"#));
+static STATUS_NAMED: LazyLock<Regex> = LazyLock::new(|| {
+    pattern(r#"\b(?:(?:status(?:[ _]?code)?|code)\W{1,4}|http(?:/[\d.]+)?[ :]{1,2})([1-5]\d\d)\b"#)
+});
 
 static RETRY_AFTER: LazyLock<Regex> = LazyLock::new(|| {
     pattern(concat!(
         r"(?:retry[-_ ]?after|retry[-_ ]?delay|(?:try|retry) again in|retry in)\W{0,5}",
         r"(?:(\d{1,4})m(\d{1,3}(?:\.\d+)?)s|(\d{1,6}(?:\.\d+)?)\s?(ms|milli|s|m)?)",
     ))
+});
+
+static NO_CONNECTION: LazyLock<RegexSet> = LazyLock::new(|| {
+    any(&[
+        // The SDKs of OpenAI and Anthropic, and `fetch` of Node.
+        r"^connection error",
+        r"fetch failed",
+        r"socket hang up",
+        r"getaddrinfo",
+        r"\be(conn(refused|reset|aborted)|notfound|ai_again|netunreach|hostunreach|timedout|pipe)\b",
+        // reqwest, and the system behind it.
+        r"error sending request",
+        r"(dns error|failed to lookup address|network is unreachable|no route to host|connection refused)",
+    ])
 });
 
 static REFUSAL_REASONS: LazyLock<RegexSet> = LazyLock::new(|| {

@@ -93,6 +93,10 @@ pub struct Clocks {
 pub struct Persistence {
     /// How often one model is tried when it is unavailable or asks to slow down.
     pub tries_per_model_max: u32,
+    /// The same while no connection to its provider comes about and no other model is left to ask: a network that is
+    /// gone for a minute or two does not end a run.
+    #[serde(default = "unreached_tries_max")]
+    pub unreached_tries_max: u32,
     /// The first wait before the same model is tried again.
     pub wait_first: Duration,
     /// The longest wait.
@@ -104,6 +108,11 @@ pub struct Persistence {
     /// When a model that failed others is passed over.
     #[serde(default)]
     pub cool_down: CoolDownSettings,
+}
+
+/// With waits of 2, 4, 8, 16, 32 and 60 s about two minutes.
+fn unreached_tries_max() -> u32 {
+    7
 }
 
 /// When a model that failed others is passed over, and for how long; see [`crate::cool_down`].
@@ -142,6 +151,7 @@ impl Default for Persistence {
     fn default() -> Self {
         Self {
             tries_per_model_max: 3,
+            unreached_tries_max: unreached_tries_max(),
             wait_first: Duration::from_secs(2),
             wait_max: Duration::from_secs(60),
             lost_in_a_row_max: 5,

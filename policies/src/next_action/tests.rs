@@ -428,6 +428,28 @@ fn cancelling_stops_the_attempt_then_ends_the_run() {
 }
 
 #[test]
+fn an_attempt_that_got_on_with_the_work_begins_a_new_row_of_tries() {
+    let busy = |attempt| vec![started(attempt), ended(attempt, AttemptEnding::Unavailable)];
+    let got_on = |attempt| {
+        let worked = [tool_started(attempt, Replay::Safe), tool_ended(attempt)];
+        [
+            vec![started(attempt)],
+            worked.to_vec(),
+            vec![ended(attempt, AttemptEnding::Unavailable)],
+        ]
+        .concat()
+    };
+    let tries = |steps: Vec<Step>| {
+        let run = run_of([vec![accepted(), briefed()], steps].concat());
+        let last = run.latest_attempt().expect("an attempt");
+        fallback_facts(&run, last, AttemptEnding::Unavailable, "529").tries_on_model
+    };
+    assert_eq!(tries([busy(1), busy(2), busy(3)].concat()), 3);
+    assert_eq!(tries([busy(1), busy(2), got_on(3)].concat()), 1);
+    assert_eq!(tries([busy(1), got_on(2), busy(3)].concat()), 2);
+}
+
+#[test]
 fn a_lost_attempt_goes_on_where_it_was() {
     let nothing_done = vec![
         accepted(),

@@ -127,7 +127,7 @@ fn active() -> Vec<Step> {
 fn waits_for(steps: Vec<Step>, live: &LiveFacts) -> Option<String> {
     let sight = see_run(&project(steps), live);
     assert_eq!(sight.standing == Standing::Waiting, sight.waits.is_some());
-    sight.waits.map(|waits| waits.what_for)
+    sight.waits.map(|waits| waits.words)
 }
 
 #[test]
@@ -185,7 +185,7 @@ fn what_it_waits_for_is_said() {
     let nothing = LiveFacts::default();
     assert_eq!(
         waits_for(vec![accepted(judged.clone())], &nothing).as_deref(),
-        Some("the judge")
+        Some("waits for the judge")
     );
     let judging = LiveFacts {
         doing: Some("judging the brief on a/one".into()),
@@ -200,11 +200,11 @@ fn what_it_waits_for_is_said() {
     };
     assert_eq!(
         waits_for(vec![accepted(judged), asks], &judging).as_deref(),
-        Some("your answer: Which one?")
+        Some("waits for your answer: Which one?")
     );
     assert_eq!(
         waits_for(vec![accepted(Briefing::Direct)], &nothing).as_deref(),
-        Some("its brief")
+        Some("waits for its brief")
     );
     let second = LiveFacts {
         before_it: Some(1),
@@ -213,29 +213,29 @@ fn what_it_waits_for_is_said() {
     let in_line = vec![accepted(Briefing::Direct), briefed()];
     assert_eq!(
         waits_for(in_line.clone(), &second).as_deref(),
-        Some("room, 2nd in line")
+        Some("waits for room, 2nd in line")
     );
-    assert_eq!(waits_for(in_line, &nothing).as_deref(), Some("room"));
+    assert_eq!(waits_for(in_line, &nothing).as_deref(), Some("waits for room"));
     assert_eq!(
         waits_for(begun(), &nothing).as_deref(),
-        Some("the first word of a/one")
+        Some("waits for the first word of a/one")
     );
     let asked_to_wait = LiveFacts {
         sub_agent_waits: Some(Waits {
-            what_for: "a/one, try 2: 529".into(),
+            words: "waits for a/one, try 2: 529".into(),
             until_ms: Some(9),
         }),
         ..LiveFacts::default()
     };
     assert_eq!(
         waits_for(active(), &asked_to_wait).as_deref(),
-        Some("a/one, try 2: 529")
+        Some("waits for a/one, try 2: 529")
     );
     let mut stopped = active();
     stopped.push(Step::CancelRequested { by: "escape".into() });
     assert_eq!(
         waits_for(stopped, &nothing).as_deref(),
-        Some("its end: it is being cancelled")
+        Some("waits for its end: it is being cancelled")
     );
 }
 
@@ -251,7 +251,7 @@ fn between_two_attempts_the_rest_of_the_pause_is_known_and_a_model_that_was_left
         "the journal alone says what happened"
     );
     let live = LiveFacts {
-        doing: Some("starting again in 4 s".into()),
+        doing: Some("starting again".into()),
         until_ms: Some(5_000),
         ..LiveFacts::default()
     };
@@ -259,7 +259,7 @@ fn between_two_attempts_the_rest_of_the_pause_is_known_and_a_model_that_was_left
     assert_eq!(
         sight.waits,
         Some(Waits {
-            what_for: "starting again in 4 s".into(),
+            words: "starting again".into(),
             until_ms: Some(5_000)
         })
     );

@@ -277,6 +277,7 @@ impl World {
         settings.means.chain = Vec::new();
         settings.set(Settings::read(&self.places()).configured());
         settings.run.persistence.tries_per_model_max = 1;
+        settings.run.persistence.unreached_tries_max = 1;
         let request = resolve(&settings, "pi", order)?;
         self.requests.borrow_mut().push(request.clone());
         Ok(request)

@@ -38,6 +38,7 @@ fn goes_on(facts: &EndFacts) -> bool {
     let settings = FallbackSettings {
         chain: vec!["house/first".into(), "other/second".into()],
         tries_per_model_max: persistence.tries_per_model_max,
+        unreached_tries_max: persistence.unreached_tries_max,
         wait_first: persistence.wait_first,
         wait_max: persistence.wait_max,
         lost_in_a_row_max: persistence.lost_in_a_row_max,

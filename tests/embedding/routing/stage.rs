@@ -93,6 +93,7 @@ impl Stage {
         let tools = runner_tools(EMBEDDED_RUNNER);
         skills.means.tools = Some([tools, vec!["big".to_string()]].concat());
         skills.run.persistence.tries_per_model_max = 1;
+        skills.run.persistence.unreached_tries_max = 1;
         Self {
             _audit: Audit::of(directory.path().join("state")),
             directory,

@@ -11,7 +11,7 @@ use crate::gateways::{
 };
 use futures_util::stream::{self, StreamExt};
 use impresario_policies::answer_schema::{AnswerSchema, CORRECTIONS_MAX, correction};
-use impresario_policies::attempt_ending::says_its_status;
+use impresario_policies::attempt_ending::{says_its_status, says_nobody_was_reached};
 use impresario_policies::domain::Replay;
 use impresario_policies::prices::priced;
 use impresario_policies::run_messages::told;
@@ -425,7 +425,7 @@ fn provider_words(error: &ModelError) -> String {
         ModelError::UnknownModel(why) => ("404", why),
         ModelError::Refused(why) => ("refusal:", why),
     };
-    match says_its_status(why) {
+    match says_its_status(why) || says_nobody_was_reached(why) {
         true => why.clone(),
         false => format!("{status} {why}"),
     }
