@@ -6,6 +6,7 @@ import type { DeliveryOffer, OfferReceipt } from "./generated/protocol.ts";
 import { guarded, writeAll } from "./host.ts";
 import type { HostSession } from "./host.ts";
 import type { ShownRun } from "./progress.ts";
+import { toCheck } from "./sight.ts";
 
 export const RESULT_TYPE = "impresario-result";
 const LOOK_AGAIN_MS = 250;
@@ -189,7 +190,7 @@ function asked({ about }: DeliveryOffer): string[] {
 /** What the answer says and the runtime did not see comes before the answer, for whoever relies on it. */
 function flagged({ receipt }: DeliveryOffer): string[] {
   if (!receipt || receipt.flags.length === 0) return [];
-  return [["Check this before you rely on it:", ...receipt.flags.map((flag) => `- ${flag}`)].join("\n")];
+  return [toCheck(receipt.flags)];
 }
 
 /** Models that were left on the way to the result; a reason names the last one itself. */

@@ -43,7 +43,7 @@ export function runDrawing(sight: RunSight | undefined, text: string, isOpen: bo
       if (!sight) return lines(text, width, isOpen ? OPENED_LINES_MAX : FOLDED_LINES_MAX, paint);
       const head = headLine(sight, width, Date.now(), isOpen ? [] : ["ctrl+o to expand"], paint);
       const isOver = sight.took !== null;
-      const answer = isOver ? lines(withoutTitle(text), width, isOpen ? OPENED_LINES_MAX : FOLDED_LINES_MAX, paint) : [];
+      const answer = isOver ? lines(withoutHead(text, sight), width, isOpen ? OPENED_LINES_MAX : FOLDED_LINES_MAX, paint) : [];
       const now = isOver ? [] : nowLines(sight, width, Date.now(), paint);
       // A session may hold what an earlier version left.
       const flags = (sight.flags ?? []).flatMap((flag) => paragraph(`! ${flag}`, width, "warning", paint));
@@ -108,9 +108,17 @@ function callText(call: CallSight, nowMs: number): string {
 }
 
 /** The title of a result says what the head of the drawing says. */
-function withoutTitle(text: string): string {
+/** What to check, for whoever reads text only. */
+export function toCheck(flags: string[]): string {
+  return ["Check this before you rely on it:", ...flags.map((flag) => `- ${flag}`)].join("\n");
+}
+
+/** Title and what is to be checked are drawn already. */
+function withoutHead(text: string, { flags }: RunSight): string {
   const end = text.indexOf("\n\n");
-  return end < 0 ? text : text.slice(end + 2);
+  const rest = end < 0 ? text : text.slice(end + 2);
+  const drawn = `${toCheck(flags ?? [])}\n\n`;
+  return rest.startsWith(drawn) ? rest.slice(drawn.length) : rest;
 }
 
 function lines(text: string, width: number, linesMax: number, paint: Paint): string[] {

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { CallSight, RunSight } from "../src/generated/protocol.ts";
 import { statusLine, widgetLines } from "../src/progress.ts";
-import { doingNow, runDrawing } from "../src/sight.ts";
+import { doingNow, runDrawing, toCheck } from "../src/sight.ts";
 
 /** Colours as tags, but for those that are everywhere. */
 const paint = { fg: (color: string, text: string) => (color === "toolOutput" || color === "dim" ? text : `<${color}>${text}`) };
@@ -87,7 +87,7 @@ test("a background run says what it used; one that a call draws counts in the st
 
 test("what to check is drawn folded and opened, what was seen opened only", () => {
   const flagged: RunSight = { ...sight, calls: [], calls_before: 0, left: [], flags: ["It cites a.rs:3, which it did not look at."], receipt: ["read     b.rs  sha256 ba78…"] };
-  const text = "Agent explore succeeded (run r1)\n\none";
+  const text = `Agent explore succeeded (run r1)\n\n${toCheck(["It cites a.rs:3, which it did not look at."])}\n\none`;
   const flag = "<warning>  ! It cites a.rs:3, which it did not look at.";
   assert.deepEqual(drawn(flagged, text, false, 80).slice(1), [flag, "one"]);
   assert.deepEqual(drawn(flagged, text, true, 80).slice(1), ["  read     b.rs  sha256 ba78…", flag, "one"]);
