@@ -88,6 +88,7 @@ pub mod transcript;
 pub mod unwritable;
 pub mod user_lines;
 pub mod utc_date;
+pub mod wait_cycle;
 pub mod worker_pool;
 pub mod workspace_trust;
 pub mod worktree;

@@ -138,8 +138,12 @@ pub fn told(message: &RunMessage) -> String {
              what you know by now; then go on with your task."
         }
     };
+    let from = message.from.as_ref();
+    let from = from.map_or(String::new(), |run| {
+        format!("The sub-agent of run {run} sent it, not the user. ")
+    });
     format!(
-        "{}\n{}\n\n[{wanted} Your last message still has to be the whole result of your task.]",
+        "{}\n{}\n\n[{from}{wanted} Your last message still has to be the whole result of your task.]",
         mark_of(&message.id),
         message.text.trim_end()
     )
@@ -149,7 +153,9 @@ pub fn told(message: &RunMessage) -> String {
 pub fn describe_messages(run: &RunProjection) -> Vec<String> {
     let told = run.messages.iter();
     told.flat_map(|known| {
-        let RunMessage { id, kind, text, by } = &known.message;
+        let RunMessage {
+            id, kind, text, by, ..
+        } = &known.message;
         let fate = run.fate_of(known).word();
         let line = format!(
             "message {id} ({}, {by}): {fate}: {}",
@@ -239,6 +245,7 @@ mod tests {
             kind: MessageKind::Steer,
             text: text.to_string(),
             by: "`impresario steer`".to_string(),
+            from: None,
         }
     }
 
@@ -324,7 +331,12 @@ mod tests {
             kind: MessageKind::Ask,
             ..steer
         };
-        assert!(told(&ask).contains("Answer it in your next message"));
+        assert!(
+            told(&ask).contains("\n\n[This question")
+                && told(&ask).contains("Answer it in your next message")
+        );
+        let from = Some(RunId::new(1, 1));
+        assert!(told(&RunMessage { from, ..ask }).contains("sent it, not the user. This question"));
     }
 
     #[test]

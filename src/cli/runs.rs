@@ -211,6 +211,9 @@ fn story_in_words(run: &RunSummary, cut_off: bool, projection: &RunProjection) -
 /// What comes later is printed behind what was printed already.
 async fn transcript(runtime: &Runtime, prefix: &str, follow: bool, json: bool) -> Result<ExitCode, Failure> {
     let run = find(runtime, prefix).await?.run;
+    if follow {
+        runtime.refuse_unseen_wait(&run).await?;
+    }
     let mut printed = Vec::new();
     loop {
         let written = runtime.transcript(&run, String::new()).await?;

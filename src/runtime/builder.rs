@@ -503,7 +503,7 @@ impl RuntimeBuilder {
 }
 
 /// Every process of a run carries its mark.
-fn enclosing_run() -> Option<RunId> {
+pub(super) fn enclosing_run() -> Option<RunId> {
     RunId::try_from(std::env::var(RUN_MARKER).ok()?).ok()
 }
 

@@ -1,5 +1,6 @@
 //! Telling a run something while it is under way, here or in another process, and learning what became of it.
 
+use super::builder::enclosing_run;
 use super::run::Run;
 use super::{Runtime, RuntimeError, wish};
 use impresario_actors::gateways::{Entropy, SystemEntropy};
@@ -42,14 +43,17 @@ impl SentMessage {
         })
     }
 
-    /// Waits until the sub-agent has it, or the run ended before.
+    /// Waits until the sub-agent has it, or the run ended before. A sub-agent that calls this is refused where the run waits
+    /// for its own ([`ReasonCode::WaitCycle`](super::ReasonCode::WaitCycle)), as it is by [`Self::answer`].
     pub async fn delivered(&self) -> Result<MessageFate, RuntimeError> {
+        self.run.runtime().refuse_wait_cycle(self.run.id()).await?;
         self.until(|fate| fate != MessageFate::Queued).await?;
         self.fate().await
     }
 
     /// Waits for what the sub-agent says next, where [`Run::ask`] asked for that; none when the run ended without a word.
     pub async fn answer(&self) -> Result<Option<String>, RuntimeError> {
+        self.run.runtime().refuse_wait_cycle(self.run.id()).await?;
         self.until(|fate| matches!(fate, MessageFate::Answered | MessageFate::Expired))
             .await?;
         let run = self.run.projection().await?;
@@ -102,6 +106,7 @@ impl Run {
             kind,
             text,
             by,
+            from: enclosing_run(),
         };
         self.runtime().tell(self.id(), message).await?;
         Ok(SentMessage::new(self.clone(), id))
@@ -116,6 +121,10 @@ impl Run {
 impl Runtime {
     /// Returns when the message is in the journal.
     async fn tell(&self, run: &RunId, message: RunMessage) -> Result<(), RuntimeError> {
+        self.refuse_speaking_upwards(run).await?;
+        if message.kind == MessageKind::Ask {
+            self.refuse_wait_cycle(run).await?;
+        }
         let tell = TellRun {
             run: run.clone(),
             message: message.clone(),

@@ -32,6 +32,7 @@ mod statistics;
 mod sub_agent;
 mod transcript;
 mod unread;
+mod wait;
 mod wish;
 
 pub use builder::{RuntimeBuilder, StartError};

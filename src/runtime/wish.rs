@@ -48,7 +48,12 @@ pub(super) fn leave_message(wishes: &Path, run: &RunId, message: &RunMessage) ->
     let file = file_of_message(wishes, run, &message.id);
     let fresh = file.with_extension("new");
     let by = message.by.replace('\n', " ");
-    std::fs::write(&fresh, format!("{}\n{by}\n{}", message.kind.word(), message.text))?;
+    let from = message
+        .from
+        .as_ref()
+        .map_or(String::new(), |run| format!(" {run}"));
+    let kind = message.kind.word();
+    std::fs::write(&fresh, format!("{kind}{from}\n{by}\n{}", message.text))?;
     std::fs::rename(fresh, file)
 }
 
@@ -68,14 +73,16 @@ fn read_message(wishes: &Path, run: &RunId, id: &MessageId) -> Option<RunMessage
     file.take(MESSAGE_BYTES_MAX as u64)
         .read_to_string(&mut text)
         .ok()?;
-    let (kind, rest) = text.split_once('\n')?;
+    let (head, rest) = text.split_once('\n')?;
     let (by, text) = rest.split_once('\n')?;
+    let (kind, from) = head.split_once(' ').unwrap_or((head, ""));
     let kinds = [MessageKind::Steer, MessageKind::Ask];
     Some(RunMessage {
         id: id.clone(),
         kind: kinds.into_iter().find(|known| known.word() == kind)?,
         text: text.to_string(),
         by: by.to_string(),
+        from: RunId::try_from(from.to_string()).ok(),
     })
 }
 

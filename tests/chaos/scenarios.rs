@@ -434,6 +434,7 @@ fn told(stage: &Stage) -> LocalBoxFuture<'_, ()> {
                 kind: MessageKind::Steer,
                 text: "look at the lock".into(),
                 by: "the user".into(),
+                from: None,
             },
         };
         loop {

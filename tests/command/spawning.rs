@@ -61,7 +61,11 @@ fn where_they_may_they_start_neither_too_many_nor_too_deep() {
     let root = run_of(&accepted(&place.explore_within(None)));
     let first = accepted(&place.explore_within(Some(&root)));
     let tree = &first["request"]["terms"]["tree"];
-    assert_eq!(*tree, json!({"root": root, "depth": 1}), "{first}");
+    assert_eq!(
+        *tree,
+        json!({"root": root, "depth": 1, "parent": root}),
+        "{first}"
+    );
     refused(&place.explore_within(Some(&run_of(&first))), "2 deep");
     accepted(&place.explore_within(Some(&root)));
     refused(

@@ -1,7 +1,9 @@
 //! A sub-agent in real Pi of both versions that is told and asked something while it works.
 
+use crate::agents::delegating;
+use crate::below::PROGRAM;
 use crate::host::{ANSWER, PATIENCE, Stage, is_notice, is_result, prompt, talk};
-use impresario_model_server::Turn;
+use impresario_model_server::{Rule, Turn};
 use impresario_test_support::json_lines::JsonLines;
 use impresario_test_support::limited;
 use impresario_test_support::waiting::until;
@@ -99,6 +101,80 @@ fn another_process_steers_and_asks_a_sub_agent_at_work() {
         assert!(late.stderr.contains("ended already: succeeded"), "{late:?}");
         let shown = stage.impresario(&["runs", "show", &run]).stdout;
         assert!(shown.contains("it said: Half way."), "{shown}");
+    }
+}
+
+/// Each command would wait for the tool that it is called in.
+#[test]
+fn a_sub_agent_that_would_wait_for_itself_is_told_so_at_once() {
+    let asks = || {
+        let of_itself = [
+            "ask $IMPRESARIO_RUN 'how far?'",
+            "steer --wait $IMPRESARIO_RUN 'go on'",
+            "runs transcript --follow $IMPRESARIO_RUN",
+            "runs resume $IMPRESARIO_RUN",
+        ];
+        let commands = of_itself.map(|command| format!("{} {command}", PROGRAM));
+        [
+            Turn::tool("bash", json!({ "command": commands.join("; ") })),
+            Turn::text(ANSWER),
+        ]
+    };
+    for stage in Stage::both("control: it waits for itself", asks) {
+        let mut pi = stage.rpc();
+        prompt(&mut pi, "/skill demo look around");
+        let result = pi.wait_for(PATIENCE, is_result);
+        assert!(result.to_string().contains(ANSWER), "{result}");
+        let run = stage.only_run();
+        assert_eq!(stage.told_in_call(2, "Wait cycle (wait_cycle)"), 3);
+        assert_eq!(stage.told_in_call(2, "the process that drives it lives"), 1);
+        assert_eq!(stage.messages(&run), Vec::<Value>::new());
+        talk(&mut pi, "Thank you.");
+        stage.wait_for_states(&["succeeded"]);
+        stage.end(pi);
+    }
+}
+
+#[test]
+fn of_two_sub_agents_that_ask_each_other_one_is_told_and_the_other_has_its_answer() {
+    let asks = |own: &str, other: &str| {
+        let command = format!(
+            "echo $IMPRESARIO_RUN > {own}.new; mv {own}.new {own}; until [ -e {other} ]; do sleep 0.05; done; {} ask $(cat {other}) '{ASKED}' 2>&1",
+            PROGRAM
+        );
+        Turn::tool("bash", json!({ "command": command }))
+    };
+    let script = || {
+        let both = Turn::tool("delegate_general", json!({"task": "the first"}))
+            .and_tool("delegate_general", json!({"task": "the second"}));
+        let sub_agent = |name: &str, other: &str| {
+            let rule = Rule::new(name).user_contains(&format!("User Goal: the {name}"));
+            let says = Turn::text(&format!("Half way, says {name}."));
+            rule.turn(asks(name, other)).turn(says).turn(Turn::text(ANSWER))
+        };
+        let mut script = delegating(both, []);
+        script.rules.insert(0, sub_agent("first", "second"));
+        script.rules.insert(0, sub_agent("second", "first"));
+        script
+    };
+    for stage in Stage::both_with("control: they ask each other", script) {
+        let mut pi = stage.ready_rpc();
+        prompt(&mut pi, "Now, please.");
+        pi.wait_for(PATIENCE, |record| record["type"] == "agent_end");
+        stage.wait_for_states(&["succeeded"; 2]);
+        let heard = |name: &str| {
+            let calls = stage.server.ledger().calls_of(name);
+            calls.last().expect("calls").body.to_string()
+        };
+        let (first, second) = (heard("first"), heard("second"));
+        let told = [&first, &second].map(|heard| heard.contains("would wait for run"));
+        let answered = [
+            first.contains("Half way, says second."),
+            second.contains("Half way, says first."),
+        ];
+        assert!(told.contains(&true), "{first}\n{second}");
+        assert_eq!(told, answered.map(|answered| !answered), "{first}\n{second}");
+        stage.end(pi);
     }
 }
 

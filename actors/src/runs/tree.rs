@@ -24,10 +24,12 @@ impl Tree {
             Some(above) => TreePlace {
                 root: above.root.clone(),
                 depth: above.depth + 1,
+                parent: Some(self.within.clone()),
             },
             None => TreePlace {
                 root: self.within.clone(),
                 depth: 1,
+                parent: Some(self.within.clone()),
             },
         };
         let asked = starts.len();

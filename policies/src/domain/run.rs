@@ -167,6 +167,8 @@ pub enum ReasonCode {
     WorktreeUnavailable,
     /// A message to a run was not taken.
     MessageRefused,
+    /// A sub-agent would wait for a run that waits for it.
+    WaitCycle,
     /// The command that decides whether the answer counts said no.
     GateClosed,
     /// That command was cut off, and nobody knows what it did.

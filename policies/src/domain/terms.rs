@@ -131,6 +131,9 @@ pub struct TreePlace {
     pub root: RunId,
     /// 1 for what that one's sub-agent started.
     pub depth: u32,
+    /// The run whose sub-agent started it; none in a journal of an earlier version.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub parent: Option<RunId>,
 }
 
 impl Default for AdmissionTerms {

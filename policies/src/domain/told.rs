@@ -1,6 +1,6 @@
 //! What a person, or whoever asked for a run, tells it while it is under way.
 
-use super::MessageId;
+use super::{MessageId, RunId};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use ts_rs::TS;
@@ -36,4 +36,7 @@ pub struct RunMessage {
     pub text: String,
     /// Who sent it, for people: `impresario steer`, `/impresario ask`.
     pub by: String,
+    /// The run whose sub-agent sent it; none where a person or a program did.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub from: Option<RunId>,
 }

@@ -251,6 +251,7 @@ pub fn whole_run() -> Vec<Step> {
                 kind: MessageKind::Ask,
                 text: "how far?".into(),
                 by: "`impresario ask`".into(),
+                from: None,
             }),
         },
         Step::MessageDelivered {
