@@ -35,12 +35,13 @@ const RUNS_MAX: usize = 200;
 
 pub(super) async fn execute(arguments: TopArguments) -> Result<ExitCode, Failure> {
     let is_terminal = prints_to_terminal();
-    if !is_terminal && !(arguments.once || arguments.json) {
+    let wants_once = arguments.once || arguments.json;
+    if !is_terminal && !wants_once {
         say("this is no terminal: what runs now is printed once");
     }
     let runtime = open_for(&arguments.state, Onlooker).await?;
     let mut book = Book::default();
-    let told = if arguments.once || arguments.json || !is_terminal {
+    let told = if wants_once || !is_terminal {
         print_once(&runtime, &mut book, arguments.json).await
     } else {
         watch(&runtime, &mut book).await
