@@ -233,8 +233,9 @@ pub(super) struct AgentsArguments {
 
 #[derive(Debug, Args)]
 #[command(after_help = format!("\
-On a terminal: arrows select a run, `t` reads its transcript, `c` cancels it when you confirm, `q` quits. Elsewhere it
-is printed once. It reads the journal, so tokens and costs are those that are written there.
+On a terminal: arrows select a run, `t` reads its transcript, `s` tells its sub-agent something, `a` asks it something and
+shows its answer, `c` cancels it when you confirm, `q` quits. What became of each message is shown. Elsewhere it is
+printed once. It reads the journal, so tokens and costs are those that are written there.
 
 Examples:
   impresario top

@@ -53,6 +53,11 @@ impl Failure {
         }
     }
 
+    /// What the person is told.
+    pub(super) fn message(&self) -> &str {
+        &self.message
+    }
+
     /// Tells the person and gives the exit code.
     pub(super) fn report(self) -> ExitCode {
         say(&self.message);

@@ -275,7 +275,7 @@ async fn cancel(runtime: &Runtime, prefix: &str) -> Result<ExitCode, Failure> {
     Ok(ExitCode::SUCCESS)
 }
 
-async fn until_ended(runtime: &Runtime, run: &RunId) -> Result<RunState, Failure> {
+pub(super) async fn until_ended(runtime: &Runtime, run: &RunId) -> Result<RunState, Failure> {
     loop {
         let found = find(runtime, run.as_str()).await?;
         if found.ended_at.is_some() {

@@ -271,6 +271,9 @@ fn everything_that_runs_is_seen_from_another_terminal_and_can_be_cancelled_there
         let background = json!({"task": "look around", "background": true});
         let turns = [
             Turn::text("First I look.").and_tool("read", json!({"path": "present.md"})),
+            Turn::tool("read", json!({"path": "present.md"})).behind_gate("told"),
+            Turn::tool("read", json!({"path": "present.md"})).behind_gate("asked"),
+            Turn::text("Half way.").and_tool("read", json!({"path": "present.md"})),
             Turn::text(FOUND).behind_gate("never"),
         ];
         let turn = Turn::tool("delegate_general", background);
@@ -317,6 +320,39 @@ fn everything_that_runs_is_seen_from_another_terminal_and_can_be_cancelled_there
         });
         top.type_text("q");
         top.wait_for_text(PATIENCE, "c cancel");
+
+        // Told and asked, and what becomes of it.
+        top.type_text("s");
+        top.wait_for_text(PATIENCE, &format!("Tell {id}"));
+        top.type_text("use qoutes");
+        ["s", "e", "t", "u", "o"].map(|_| top.press(Key::Backspace));
+        top.type_text("uotes");
+        top.wait_for_text(PATIENCE, "use quotes");
+        top.press(Key::Enter);
+        top.wait_for_text(PATIENCE, "use quotes → queued (m");
+        stage.server.open_gate("told");
+        top.wait_for_text(PATIENCE, "use quotes → delivered (m");
+        top.type_text("a");
+        top.wait_for_text(PATIENCE, &format!("Ask {id}"));
+        top.type_text("漢字?");
+        top.press(Key::Enter);
+        top.wait_for_text(PATIENCE, "漢字? → queued (m");
+        stage.server.open_gate("asked");
+        top.wait_for_text(PATIENCE, "漢字? → Half way.");
+
+        // Another size is drawn anew.
+        top.resize(8, 50);
+        top.wait_for(PATIENCE, |screen| {
+            screen.lines().count() <= 8 && screen.contains("1 under way")
+        });
+        top.resize(
+            impresario_test_support::terminal::ROWS,
+            impresario_test_support::terminal::COLUMNS,
+        );
+        top.wait_for_text(
+            PATIENCE,
+            "select · t transcript · s steer · a ask · c cancel · q quit",
+        );
         top.type_text("c");
         top.wait_for_text(PATIENCE, &format!("Cancel run {id}?"));
         top.type_text("y");

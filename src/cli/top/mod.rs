@@ -1,37 +1,35 @@
 //! `top`: everything that runs now, in all sessions of this user, from the journal; on a terminal with keys.
+//!
+//! What is shown and what a key does to it is in `state`, how it looks in `draw`, what is typed in `keys`, and what is done
+//! beside the screen in `outside`. The loop here waits for the last two and never for the journal.
 
 mod draw;
+mod keys;
 mod onlooker;
+mod outside;
 mod state;
 
 use self::draw::{draw, page_rows};
+use self::keys::typed;
 use self::onlooker::Onlooker;
-use self::state::{Key, Mode, TopState, Wanted};
+use self::outside::{Book, Outside, Report};
+use self::state::{Input, TopState, Wanted};
 use super::arguments::TopArguments;
 use super::exit::Failure;
 use super::output::{print, print_json, prints_to_terminal, say};
 use super::runs::open_for;
 use super::wire::{SeenRunLine, json_line};
 use crate::runtime::Runtime;
-use crate::status::below_home;
 use impresario_actors::gateways::{SystemWallClock, WallClock};
-use impresario_actors::journal::{RunFilter, RunSummary};
-use impresario_policies::domain::{RunId, RunState};
-use impresario_policies::overview::{InLine, SeenRun, before_in_line, overview};
-use impresario_policies::projection::RunProjection;
-use impresario_policies::sight::{LiveFacts, see_run};
-use ratatui::DefaultTerminal;
-use ratatui::crossterm::event::{self, Event, KeyCode, KeyEventKind, KeyModifiers};
-use std::collections::{BTreeMap, BTreeSet};
+use impresario_policies::overview::overview;
+use ratatui::Terminal;
+use ratatui::backend::Backend;
+use ratatui::crossterm::event::{DisableBracketedPaste, EnableBracketedPaste};
+use ratatui::crossterm::execute;
+use std::io;
 use std::process::ExitCode;
-use std::time::{Duration, Instant};
-
-/// How often the journal is looked at.
-const LOOKED_EVERY: Duration = Duration::from_secs(1);
-/// How long a key is waited for before it is looked whether something else is due.
-const KEY_WITHIN: Duration = Duration::from_millis(100);
-/// So many runs are shown, the newest.
-const RUNS_MAX: usize = 200;
+use tokio::signal::unix::{SignalKind, signal};
+use tokio::sync::mpsc;
 
 pub(super) async fn execute(arguments: TopArguments) -> Result<ExitCode, Failure> {
     let is_terminal = prints_to_terminal();
@@ -40,18 +38,17 @@ pub(super) async fn execute(arguments: TopArguments) -> Result<ExitCode, Failure
         say("this is no terminal: what runs now is printed once");
     }
     let runtime = open_for(&arguments.state, Onlooker).await?;
-    let mut book = Book::default();
     let told = if wants_once || !is_terminal {
-        print_once(&runtime, &mut book, arguments.json).await
+        print_once(&runtime, arguments.json).await
     } else {
-        watch(&runtime, &mut book).await
+        watch(&runtime).await
     };
     runtime.shutdown().await?;
     told
 }
 
-async fn print_once(runtime: &Runtime, book: &mut Book, json: bool) -> Result<ExitCode, Failure> {
-    let runs = book.look(runtime).await?;
+async fn print_once(runtime: &Runtime, json: bool) -> Result<ExitCode, Failure> {
+    let runs = Book::default().look(runtime).await?;
     let printed = match json {
         true => runs
             .iter()
@@ -68,171 +65,63 @@ async fn print_once(runtime: &Runtime, book: &mut Book, json: bool) -> Result<Ex
     Ok(ExitCode::SUCCESS)
 }
 
-/// Until somebody quits. The terminal is given back whatever happens.
-async fn watch(runtime: &Runtime, book: &mut Book) -> Result<ExitCode, Failure> {
-    let terminal = ratatui::try_init();
-    let mut terminal =
-        terminal.map_err(|error| Failure::failed(format!("draw on this terminal: {error}")))?;
-    let watched = watch_on(&mut terminal, runtime, book).await;
+/// Until somebody quits or ends us. The terminal is given back whatever happens.
+async fn watch(runtime: &Runtime) -> Result<ExitCode, Failure> {
+    let ends = async {
+        match (signal(SignalKind::terminate()), signal(SignalKind::hangup())) {
+            (Ok(mut terminate), Ok(mut hangup)) => {
+                tokio::select! { biased; _ = terminate.recv() => {}, _ = hangup.recv() => {} }
+            }
+            _ => std::future::pending().await,
+        }
+    };
+    let mut terminal = ratatui::try_init().map_err(not_drawn)?;
+    // A text that is pasted is no row of keys; a terminal that does not tell them apart sends keys.
+    let _ = execute!(io::stdout(), EnableBracketedPaste);
+    let (outside, reports) = Outside::begin(runtime);
+    let begin = |wanted| outside.start(wanted);
+    let watched = tokio::select! {
+        biased;
+        watched = show(&mut terminal, typed(), reports, begin) => watched,
+        () = ends => Ok(()),
+    };
+    let _ = execute!(io::stdout(), DisableBracketedPaste);
     ratatui::restore();
     watched?;
     Ok(ExitCode::SUCCESS)
 }
 
-async fn watch_on(terminal: &mut DefaultTerminal, runtime: &Runtime, book: &mut Book) -> Result<(), Failure> {
+/// Draws what is so after every key and every report. It waits for nothing else: what a key wants is begun, not done.
+async fn show<B: Backend<Error: std::fmt::Display>>(
+    terminal: &mut Terminal<B>,
+    mut typed: mpsc::Receiver<io::Result<Input>>,
+    mut reports: mpsc::Receiver<Report>,
+    mut begin: impl FnMut(Wanted),
+) -> Result<(), Failure> {
     let mut state = TopState::default();
-    let mut wished = BTreeSet::new();
-    let mut looked: Option<Instant> = None;
     loop {
-        if looked.is_none_or(|looked| looked.elapsed() >= LOOKED_EVERY) {
-            look(runtime, book, &mut state, &mut wished).await?;
-            looked = Some(Instant::now());
-        }
-        let drawn = terminal.draw(|frame| draw(frame, &state));
-        let rows = drawn
-            .map_err(|error| Failure::failed(format!("draw on this terminal: {error}")))?
-            .area
-            .height;
-        let Some(key) = next_key().await? else { continue };
-        match state.press(key, page_rows(rows)) {
+        let drawn = terminal.draw(|frame| draw(frame, &state)).map_err(not_drawn)?;
+        let rows = page_rows(drawn.area.height);
+        let wanted = tokio::select! {
+            biased;
+            input = typed.recv() => match input {
+                Some(Ok(input)) => state.take(input, rows),
+                Some(Err(error)) => return Err(Failure::failed(format!("failed to read keys: {error}"))),
+                None => Wanted::Quit,
+            },
+            Some(report) = reports.recv() => state.learn(report),
+        };
+        match wanted {
             Wanted::Nothing => {}
             Wanted::Quit => return Ok(()),
-            Wanted::Cancel(run) => {
-                state.note = cancel(runtime, &run).await;
-                wished.insert(run);
-                looked = None;
-            }
-            Wanted::Read(run) => {
-                let page = runtime.transcript(&run, String::new()).await?;
-                state.read(run, page);
-            }
+            wanted => begin(wanted),
         }
     }
 }
 
-/// What runs now, and more of what is read.
-async fn look(
-    runtime: &Runtime,
-    book: &mut Book,
-    state: &mut TopState,
-    wished: &mut BTreeSet<RunId>,
-) -> Result<(), Failure> {
-    let runs = book.look(runtime).await?;
-    // A wish that came too late would be one for ever.
-    wished.retain(|wish| {
-        let runs_still = runs.iter().any(|run| run.run == *wish);
-        if !runs_still {
-            runtime.unwish(wish);
-        }
-        runs_still
-    });
-    state.show(overview(&runs, SystemWallClock.now().0));
-    if let Mode::Transcript(reading) = &state.mode
-        && !reading.page.is_over
-    {
-        let run = reading.run.clone();
-        let page = runtime.transcript(&run, String::new()).await?;
-        state.read(run, page);
-    }
-    Ok(())
+fn not_drawn(error: impl std::fmt::Display) -> Failure {
+    Failure::failed(format!("failed to draw on this terminal: {error}"))
 }
 
-/// By the process that drives it, wherever that is.
-async fn cancel(runtime: &Runtime, run: &RunId) -> String {
-    match runtime.run(run.clone()).cancel("`impresario top`").await {
-        Ok(true) => format!("cancelling {run}"),
-        Ok(false) => match runtime.wish_cancelled(run) {
-            Ok(()) => format!("cancelling {run}: the process that drives it is told"),
-            Err(error) => format!("the process that drives {run} could not be told: {error}"),
-        },
-        Err(error) => format!("{run} is not cancelled: failed to {error}"),
-    }
-}
-
-/// The next key that means something, if one comes soon. The runtime lives on threads of its own meanwhile.
-async fn next_key() -> Result<Option<Key>, Failure> {
-    let read = tokio::task::spawn_blocking(|| match event::poll(KEY_WITHIN) {
-        Ok(true) => event::read().map(Some),
-        Ok(false) => Ok(None),
-        Err(error) => Err(error),
-    });
-    let read = read
-        .await
-        .map_err(|error| Failure::failed(format!("read keys: {error}")))?;
-    let read = read.map_err(|error| Failure::failed(format!("read keys: {error}")))?;
-    Ok(read.and_then(key_of))
-}
-
-fn key_of(event: Event) -> Option<Key> {
-    let Event::Key(key) = event else { return None };
-    if key.kind == KeyEventKind::Release {
-        return None;
-    }
-    Some(match key.code {
-        KeyCode::Char('c') if key.modifiers.contains(KeyModifiers::CONTROL) => Key::Letter('q'),
-        KeyCode::Char(letter) => Key::Letter(letter),
-        KeyCode::Up => Key::Up,
-        KeyCode::Down => Key::Down,
-        KeyCode::PageUp => Key::PageUp,
-        KeyCode::PageDown => Key::PageDown,
-        KeyCode::Home => Key::Home,
-        KeyCode::End => Key::End,
-        KeyCode::Esc => Key::Escape,
-        _ => return None,
-    })
-}
-
-/// What was read of each run, so that only what came since is read again.
-#[derive(Default)]
-struct Book(BTreeMap<RunId, RunProjection>);
-
-impl Book {
-    async fn look(&mut self, runtime: &Runtime) -> Result<Vec<SeenRun>, Failure> {
-        let filter = RunFilter {
-            newest: RUNS_MAX,
-            ..RunFilter::unfinished()
-        };
-        let runs = runtime.runs(filter).await?;
-        let cut_off = runtime.cut_off_runs().await?;
-        let waiting = runs.iter().filter_map(in_line).collect::<Vec<_>>();
-        let mut seen = Vec::with_capacity(runs.len());
-        for run in &runs {
-            let known = self.0.entry(run.run.clone()).or_default();
-            for step in runtime.steps(&run.run, known.steps).await? {
-                known.add(&step);
-            }
-            let facts = LiveFacts {
-                before_it: in_line(run).map(|one| before_in_line(&one, &waiting)),
-                ..LiveFacts::default()
-            };
-            seen.push(seen_run(run, known, &facts, cut_off.contains(&run.run)));
-        }
-        self.0
-            .retain(|run, _| runs.iter().any(|listed| listed.run == *run));
-        Ok(seen)
-    }
-}
-
-/// Who has a brief has asked for room.
-fn in_line(run: &RunSummary) -> Option<InLine> {
-    (run.state == RunState::Briefed).then(|| InLine {
-        runtime: run.owner.as_str().to_string(),
-        since_ms: run.last_step_at.0,
-        run: run.run.clone(),
-    })
-}
-
-fn seen_run(run: &RunSummary, projection: &RunProjection, facts: &LiveFacts, cut_off: bool) -> SeenRun {
-    SeenRun {
-        run: run.run.clone(),
-        host: run.host.clone(),
-        session: run.session.clone(),
-        workspace: run
-            .workspace
-            .as_deref()
-            .map_or_else(|| "?".to_string(), below_home),
-        group: run.group.clone(),
-        cut_off,
-        sight: see_run(projection, facts),
-    }
-}
+#[cfg(test)]
+mod tests;

@@ -1,5 +1,6 @@
 //! A terminal with a screen that tests can read: what a person would see.
 
+use rustix::termios::{Winsize, tcsetwinsize};
 use std::fs::File;
 use std::io::{Read, Write};
 use std::num::NonZeroU16;
@@ -112,6 +113,25 @@ impl Terminal {
         self.type_text(&bytes);
     }
 
+    /// Gives it another size, as a person does who draws at the corner of a window.
+    ///
+    /// # Panics
+    /// The terminal is gone.
+    pub fn resize(&mut self, rows: u16, columns: u16) {
+        let size = Winsize {
+            ws_row: rows,
+            ws_col: columns,
+            ws_xpixel: 0,
+            ws_ypixel: 0,
+        };
+        // Before the program hears of it and draws.
+        self.shown
+            .lock()
+            .screen_mut()
+            .set_size(length(rows), length(columns));
+        tcsetwinsize(&self.keyboard, size).expect("a terminal can be resized");
+    }
+
     /// What stands on the screen.
     #[must_use]
     pub fn screen(&self) -> String {
@@ -206,8 +226,11 @@ impl Shown {
 }
 
 fn blank_screen() -> vt100::Parser {
-    let size = |count| NonZeroU16::new(count).expect("a screen has a size");
-    vt100::Parser::new(size(ROWS), size(COLUMNS), 0)
+    vt100::Parser::new(length(ROWS), length(COLUMNS), 0)
+}
+
+fn length(count: u16) -> NonZeroU16 {
+    NonZeroU16::new(count).expect("a screen has a size")
 }
 
 #[cfg(test)]
