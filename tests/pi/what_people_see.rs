@@ -325,7 +325,7 @@ fn everything_that_runs_is_seen_from_another_terminal_and_can_be_cancelled_there
         top.type_text("s");
         top.wait_for_text(PATIENCE, &format!("Tell {id}"));
         top.type_text("use qoutes");
-        ["s", "e", "t", "u", "o"].map(|_| top.press(Key::Backspace));
+        (0..5).for_each(|_| top.press(Key::Backspace));
         top.type_text("uotes");
         top.wait_for_text(PATIENCE, "use quotes");
         top.press(Key::Enter);
