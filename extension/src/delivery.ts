@@ -24,6 +24,8 @@ export class Deliveries {
   /** Results of earlier sessions; shown a second time, they count as read when the person goes on. */
   #earlier = new Set<string>();
   #read = new Set<string>();
+  /** The main agent goes on when these have ended: it asked for them and has ended its turn. */
+  #awaited = new Set<string>();
   #timer: NodeJS.Timeout | undefined;
 
   constructor(session: () => HostSession | undefined, acknowledge: (run: string) => void) {
@@ -44,6 +46,11 @@ export class Deliveries {
     if (!kept) return { receipt: "shown" };
     this.#unkept.delete(run);
     return { receipt: "kept" };
+  }
+
+  /** The main agent asked for this run in the background and goes on with its result. */
+  wakeFor(run: string): void {
+    this.#awaited.add(run);
   }
 
   /** A tool call of the main agent brings this result into the session. */
@@ -95,16 +102,21 @@ export class Deliveries {
   /** Another session is open: what was not posted waits in the journal. */
   clear(): void {
     this.#queued = [];
+    this.#awaited.clear();
     this.#unkept.clear();
     this.#earlier.clear();
     this.#lookAgain(false);
   }
 
   #postQueued(session: HostSession): void {
-    if (session.isIdle) this.#queued = this.#queued.filter((result) => !this.#post(session, result));
+    if (!session.isIdle) return;
+    // One turn for all of them: the last one begins it.
+    const last = this.#queued.findLast(({ offer }) => this.#awaited.has(offer.run) && offer.state !== "cancelled");
+    const others = this.#queued.filter((result) => result !== last);
+    this.#queued = [...others, ...(last ? [last] : [])].filter((result) => !this.#post(session, result, result === last));
   }
 
-  #post(session: HostSession, { offer, shown }: Result): boolean {
+  #post(session: HostSession, { offer, shown }: Result, triggerTurn: boolean): boolean {
     this.#unkept.add(offer.run);
     if (branchHas(session, offer.run)) return true;
     const details = { run: offer.run, state: offer.state, reason: offer.reason };
@@ -113,11 +125,12 @@ export class Deliveries {
         session.pi.appendEntry(RESULT_TYPE, details);
         session.notice("info", [titleLine(offer, shown), offer.stopped_early, offer.changes?.text].filter(Boolean).join("\n"));
       } else {
-        session.pi.sendMessage({ customType: RESULT_TYPE, content: textFor(offer, shown), display: true, details });
+        session.pi.sendMessage({ customType: RESULT_TYPE, content: textFor(offer, shown), display: true, details }, { triggerTurn });
       }
       return true;
     }, false);
     if (!posted) return false;
+    this.#awaited.delete(offer.run);
     if (session.mode === "print") print(offer, shown);
     return true;
   }

@@ -235,6 +235,7 @@ export class Impresario {
       const accepted = await connection.ask("skill.run", this.#delegated(session, wanted), { holds: true });
       if (!accepted.ok) throw new Error(refusal(`Skill ${wanted.name}`, accepted));
       this.progress.begin(accepted.result.run, wanted.name, wanted.task);
+      this.deliveries.wakeFor(accepted.result.run);
       return accepted.result.run;
     } finally {
       release();

@@ -173,7 +173,10 @@ impl Page {
             return;
         }
         self.gap();
-        self.line("The conversation itself is not kept; this is what the journal says.");
+        self.line(match run.ended {
+            Some(_) => "The conversation itself is not kept; this is what the journal says.",
+            None => "The conversation is not on disk yet; this is what the journal says.",
+        });
         for attempt in &run.attempts {
             self.attempt(attempt);
         }
@@ -403,7 +406,7 @@ mod tests {
             },
         ]);
         let text = written(&steps, &[], "").lines.join("\n");
-        assert!(text.starts_with("The conversation itself is not kept"), "{text}");
+        assert!(text.starts_with("The conversation is not on disk yet"), "{text}");
         assert!(
             text.ends_with("▸ bash  ls\n\nbash after 100ms:\n  a\n  b"),
             "{text}"

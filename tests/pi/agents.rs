@@ -127,6 +127,14 @@ fn an_agent_in_the_background_holds_up_nobody_and_its_answer_comes_as_a_message(
         stage.server.open_gate("later");
         terminal.wait_for_text(PATIENCE, FOUND);
         stage.wait_for_states(&["succeeded"]);
+        // Who asked for it goes on with it, without a word of the person.
+        stage.wait_for_calls_of("main agent", 3);
+        let woken = calls_of(&stage, "main agent")
+            .last()
+            .expect("a call")
+            .body
+            .to_string();
+        assert!(woken.contains(FOUND), "{woken}");
         drop(terminal);
         stage.nothing_is_left();
     }
