@@ -17,13 +17,13 @@
 
 use futures_util::FutureExt;
 use futures_util::future::LocalBoxFuture;
-use impresario_actors::attempt::{Attempt, AttemptPorts, AttemptTools};
+use impresario_actors::attempt::{AnswerReview, Attempt, AttemptPorts, AttemptTools};
 use impresario_actors::cache_markers::CacheMarkers;
 use impresario_actors::cool_downs::CoolDowns;
 use impresario_actors::event_feed::EventFeed;
 use impresario_actors::gateways::{
-    AttemptRequest, ContextEngine, FileLooks, Gates, Host, LoginId, ModelClient, SubAgentRunner, TraceShelf,
-    WallClock, Worktrees, session_file,
+    AnswerShelf, AttemptRequest, ContextEngine, FileLooks, Gates, Host, LoginId, ModelClient, SubAgentRunner,
+    TraceShelf, WallClock, Worktrees, session_file,
 };
 use impresario_actors::host_port::HostPort;
 use impresario_actors::journal::{Journal, JournalAccess, RuntimeId};
@@ -57,6 +57,7 @@ use impresario_policies::admission::AdmissionSettings;
 use impresario_policies::domain::{
     Containment, Isolation, Proof, Reason, ReasonCode, RunId, RunRequest, SessionId,
 };
+use impresario_policies::output_sanitizer::SanitizerSettings;
 use impresario_policies::overflow_review::ResultLimits;
 use impresario_policies::parallel::worker_prompt;
 use impresario_policies::prompts::refuse_task;
@@ -91,6 +92,8 @@ pub struct Outside {
     pub traces: Rc<dyn TraceShelf>,
     /// Looks at the files that sub-agents read and change.
     pub files: Rc<dyn FileLooks>,
+    /// Keeps answers whole that are cut for whoever asked.
+    pub answers: Rc<dyn AnswerShelf>,
     /// Makes git worktrees for runs that work in one of their own.
     pub worktrees: Rc<dyn Worktrees>,
     /// Runs the commands that say whether an answer counts.
@@ -532,6 +535,7 @@ impl RunGrower {
         let (runners, settings) = (self.outside.runners.clone(), self.settings.clone());
         let open_context = self.outside.open_context.clone();
         let (ledger, files) = (self.ledger.clone(), self.outside.files.clone());
+        let answers = self.outside.answers.clone();
         Rc::new(move |seed| {
             let name = attempt_name(&seed.run, seed.number);
             let (clocks, limits) = (seed.request.clocks, Arc::new(ResultLimits::from(&seed.request)));
@@ -540,6 +544,11 @@ impl RunGrower {
             let isolation = seed.request.terms.isolation;
             let leaves_trace = seed.request.trace_directory.is_some();
             let preview = leaves_trace.then_some(seed.request.terms.trace.preview_units_max);
+            let review = AnswerReview {
+                name: seed.request.what.name().to_string(),
+                settings: SanitizerSettings::from(&seed.request),
+                shelf: answers.clone(),
+            };
             let allowance = seed.allowance.clone();
             let request = attempt_request(seed, &settings);
             let (ports, ledger, files) = (ports.clone(), ledger.clone(), files.clone());
@@ -557,6 +566,7 @@ impl RunGrower {
                             context: context.clone(),
                             files: files.clone(),
                             purse: Purse::new(allowance.clone(), ledger.clone()),
+                            review: review.clone(),
                         },
                     )
                     .traced(preview)

@@ -913,6 +913,7 @@ fn a_delivery_is_offered_for_its_session_and_answered_with_a_receipt() {
                 "receipt": {
                     "flags": ["It cites a.rs:3, which it did not look at."], "seen": "Seen by the runtime: no tool calls.",
                 },
+                "whole": "This answer is cut.",
             });
             assert_eq!(offer["params"], expected);
             host.say(json!({"jsonrpc": "2.0", "id": offer["id"], "result": {"receipt": "shown"}}));
@@ -946,6 +947,7 @@ fn a_delivery_is_offered_for_its_session_and_answered_with_a_receipt() {
                         flags: vec!["It cites a.rs:3, which it did not look at.".into()],
                         seen: Some("Seen by the runtime: no tool calls.".into()),
                     }),
+                    whole: Some("This answer is cut.".into()),
                 };
                 host.deliver(delivery).await
             }

@@ -10,6 +10,7 @@ compile_error!("impresario restarts actors that panic: build with panic = \"unwi
 #[cfg(test)]
 extern crate self as impresario_actors;
 
+pub mod answer_files;
 pub mod attempt;
 pub mod cache_markers;
 pub mod context;

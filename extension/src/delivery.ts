@@ -215,7 +215,8 @@ function answered(offer: DeliveryOffer): string[] {
   const early = offer.stopped_early ? [offer.stopped_early] : [];
   const changes = offer.changes ? [offer.changes.text] : [];
   if (!offer.answer) return [...early, ...changes];
-  return [offer.state === "succeeded" ? offer.answer : `What there was of an answer:\n\n${offer.answer}`, ...early, ...changes];
+  const answer = offer.state === "succeeded" ? offer.answer : `What there was of an answer:\n\n${offer.answer}`;
+  return [answer, ...(offer.whole ? [offer.whole] : []), ...early, ...changes];
 }
 
 export function titleLine(offer: DeliveryOffer, shown: ShownRun | undefined): string {
@@ -237,5 +238,6 @@ function print(offer: DeliveryOffer, shown: ShownRun | undefined): void {
   }
   for (const flag of offer.receipt?.flags ?? []) process.stderr.write(`impresario: check: ${flag}\n`);
   if (offer.changes) process.stderr.write(`impresario: ${offer.changes.text}\n`);
+  if (offer.whole) process.stderr.write(`impresario: ${offer.whole}\n`);
   if (offer.answer) writeAll(1, `${offer.answer}\n`);
 }

@@ -89,6 +89,7 @@ pub mod unwritable;
 pub mod user_lines;
 pub mod utc_date;
 pub mod wait_cycle;
+pub mod whole_answer;
 pub mod worker_pool;
 pub mod workspace_trust;
 pub mod worktree;

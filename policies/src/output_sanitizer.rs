@@ -69,6 +69,8 @@ impl From<&RunRequest> for SanitizerSettings {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Sanitized<'a> {
     pub text: Cow<'a, str>,
+    /// All of it, without the traces; none where nothing was cut.
+    pub whole: Option<Cow<'a, str>>,
     /// How many traces were removed.
     pub removed_sections: usize,
     pub truncated: bool,
@@ -88,6 +90,7 @@ pub fn sanitize_output<'a>(text: &'a str, settings: &SanitizerSettings) -> Sanit
     let original_units = units(text);
     let untouched = Sanitized {
         text: Cow::Borrowed(text),
+        whole: None,
         removed_sections: 0,
         truncated: false,
         original_units,
@@ -108,23 +111,21 @@ pub fn sanitize_output<'a>(text: &'a str, settings: &SanitizerSettings) -> Sanit
         units(&kept)
     };
     let truncated = settings.units_max > 0 && kept_units > settings.units_max;
-    let (text, final_units) = if truncated {
-        match settings.keeps {
-            Keeps::Beginning => {
-                let (text, units) = capped(&kept, settings.units_max);
-                (Cow::Owned(text), units)
-            }
-            Keeps::BothEnds => {
-                let text = both_ends(&kept, settings.units_max);
-                let count = units(&text);
-                (Cow::Owned(text), count)
-            }
-        }
-    } else {
-        (kept, kept_units)
+    if !truncated {
+        return Sanitized {
+            text: kept,
+            removed_sections,
+            final_units: kept_units,
+            ..untouched
+        };
+    }
+    let (text, final_units) = match settings.keeps {
+        Keeps::Beginning => capped(&kept, settings.units_max),
+        Keeps::BothEnds => both_ends(&kept, settings.units_max),
     };
     Sanitized {
-        text,
+        text: Cow::Owned(text),
+        whole: Some(kept),
         removed_sections,
         truncated,
         final_units,
@@ -148,17 +149,19 @@ fn capped(text: &str, limit: usize) -> (String, usize) {
     }
 }
 
-/// At most `limit` units of a text that has more: its beginning, a mark, its end; where the mark does not fit, the
-/// beginning.
-fn both_ends(text: &str, limit: usize) -> String {
+/// At most `limit` units of a text that has more, and how many: its beginning, a mark, its end; where the mark does not
+/// fit, the beginning.
+fn both_ends(text: &str, limit: usize) -> (String, usize) {
     const MARK: &str = "\n[... truncated ...]\n";
-    match limit.checked_sub(units(MARK)) {
+    let cut = match limit.checked_sub(units(MARK)) {
         None | Some(0) => cut_units(text, limit).to_string(),
         Some(room) => {
             let head = room / 2;
             format!("{}{MARK}{}", cut_units(text, head), last_units(text, room - head))
         }
-    }
+    };
+    let count = units(&cut);
+    (cut, count)
 }
 
 fn strip_traces(text: &str) -> (Cow<'_, str>, usize) {

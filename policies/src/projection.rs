@@ -24,7 +24,7 @@ use crate::budget::is_other_model;
 use crate::domain::{
     AttemptEnding, AttemptNumber, Brief, CallEvidence, CallTarget, Caller, Flag, JudgedPass, ModelCall,
     ModelChoice, ModelFault, ModelUsage, PassedOver, Proof, Question, Reason, Replay, RunRequest, RunState,
-    Step, TerminalState, Verdict,
+    Step, TerminalState, Verdict, WholeAnswer,
 };
 
 /// One step as the journal holds it.
@@ -214,6 +214,8 @@ pub struct AttemptEnd {
     pub detail: String,
     /// What there was of an answer.
     pub partial: Option<String>,
+    /// All that was said, where the answer is cut.
+    pub whole: Option<WholeAnswer>,
     /// What its calls of the model used; none where nobody is left who heard it.
     pub used: Option<ModelUsage>,
     /// What was observed of its processes.
@@ -356,6 +358,22 @@ impl RunProjection {
     pub fn answer_or_partial(&self) -> Option<&str> {
         let partial = || self.latest_attempt()?.ended.as_ref()?.partial.as_deref();
         self.answer.as_deref().or_else(partial)
+    }
+
+    /// All of the answer, or of what there was of one, where that is cut.
+    pub fn whole_answer(&self) -> Option<&WholeAnswer> {
+        match self.latest_attempt() {
+            Some(last) => last.ended.as_ref()?.whole.as_ref(),
+            None => self
+                .accepted
+                .as_ref()?
+                .request
+                .terms
+                .inherited
+                .as_ref()?
+                .whole
+                .as_deref(),
+        }
     }
 
     /// How long it took from its acceptance to its end; none while it is not over.

@@ -4,8 +4,8 @@ use super::Peer;
 use super::connection::AskFailure;
 use super::live::LiveBook;
 use super::wire::{
-    ANSWER_BYTES_MAX, DeliveryOffer, ErrorCode, ModelStanding, ModelsCheck, NoticeLevel, QuestionAnswer,
-    QuestionAsk, SessionHasRun, SessionHistory, UiNotice, UiProgress, UiSight,
+    DeliveryOffer, ErrorCode, ModelStanding, ModelsCheck, NoticeLevel, QuestionAnswer, QuestionAsk,
+    SessionHasRun, SessionHistory, UiNotice, UiProgress, UiSight,
 };
 use async_trait::async_trait;
 use impresario_actors::gateways::{
@@ -14,6 +14,7 @@ use impresario_actors::gateways::{
 use impresario_policies::domain::{Reason, RunId, SessionId, TerminalState};
 use impresario_policies::resumption::{Reader, advise};
 use impresario_policies::sight::RunSight;
+use impresario_policies::whole_answer::OFFERED_BYTES_MAX;
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio::sync::oneshot;
@@ -189,7 +190,7 @@ impl Host for PiHost {
             earlier_session: self.runs.has_heir(&run),
             run: run.clone(),
             state: delivery.state,
-            answer: delivery.answer.map(cut_to_fit),
+            answer: delivery.answer.map(|answer| cut_to_fit(&run, answer)),
             reason: delivery
                 .reason
                 .map(|reason| with_advice(&run, delivery.state, reason)),
@@ -198,6 +199,7 @@ impl Host for PiHost {
             sight: delivery.sight,
             changes: delivery.changes.map(|changes| (*changes).into()),
             receipt: delivery.receipt,
+            whole: delivery.whole,
         };
         Ok(self.peer.ask(&offer).await.map_err(host_error)?.receipt)
     }
@@ -229,14 +231,14 @@ fn host_error(failure: AskFailure) -> HostError {
 }
 
 /// What is too long for a line is cut where a character ends, and says so.
-fn cut_to_fit(mut answer: String) -> String {
-    if answer.len() <= ANSWER_BYTES_MAX {
+fn cut_to_fit(run: &RunId, mut answer: String) -> String {
+    if answer.len() <= OFFERED_BYTES_MAX {
         return answer;
     }
     let bytes = answer.len();
-    answer.truncate(answer.floor_char_boundary(ANSWER_BYTES_MAX));
+    answer.truncate(answer.floor_char_boundary(OFFERED_BYTES_MAX));
     answer.push_str(&format!(
-        "\n\n[cut here: the whole answer has {bytes} bytes; `impresario runs show` prints it]"
+        "\n\n[cut here: the whole answer has {bytes} bytes; `impresario runs show {run} --answer` prints it]"
     ));
     answer
 }
@@ -247,13 +249,13 @@ mod tests {
 
     #[test]
     fn an_answer_that_is_too_long_is_cut_between_characters_and_says_so() {
-        let answer = cut_to_fit("é".repeat(ANSWER_BYTES_MAX));
-        assert!(answer.len() < ANSWER_BYTES_MAX + 200);
+        let answer = cut_to_fit(&RunId::new(1, 1), "é".repeat(OFFERED_BYTES_MAX));
+        assert!(answer.len() < OFFERED_BYTES_MAX + 200);
         assert!(answer.contains("2097152 bytes"));
     }
 
     #[test]
     fn an_answer_that_fits_is_left_alone() {
-        assert_eq!(cut_to_fit("fine".into()), "fine");
+        assert_eq!(cut_to_fit(&RunId::new(1, 1), "fine".into()), "fine");
     }
 }

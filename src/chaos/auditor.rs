@@ -4,6 +4,7 @@ use super::evidence::{Evidence, JournalRow};
 use super::{money, tokens, tool_calls, worktrees};
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
 
 /// A promise that did not hold.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -212,6 +213,7 @@ fn check_result_is_kept(run: &mut OfRun<'_>, rows: &[&JournalRow], evidence: &Ev
     {
         run.breach("P2", &format!("its answer is {kept:?}, expected {expected:?}"));
     }
+    check_whole_answers(run, rows, evidence);
     let acknowledged = of_kind(rows, "delivery_acknowledged").next().is_some();
     let seen = evidence
         .deliveries
@@ -238,6 +240,18 @@ fn check_result_is_kept(run: &mut OfRun<'_>, rows: &[&JournalRow], evidence: &Ev
         }
         if delivery.state == "succeeded" && delivery.answer.as_deref() != kept {
             run.breach("P2", "the host was given another answer than the one on disk");
+        }
+    }
+}
+
+/// An answer that is said to be whole somewhere is: it was there before the step that says so.
+fn check_whole_answers(run: &mut OfRun<'_>, rows: &[&JournalRow], evidence: &Evidence) {
+    let said = of_kind(rows, "attempt_ended").map(|row| &row.step["whole"]);
+    for whole in said.filter(|whole| whole["whole"] == "kept") {
+        let file = text(whole, "file");
+        let bytes = evidence.answers.get(Path::new(file)).copied();
+        if bytes.is_none() || bytes != whole["bytes"].as_u64() {
+            run.breach("P2", &format!("its whole answer is not in {file}"));
         }
     }
 }

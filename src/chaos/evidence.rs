@@ -3,7 +3,7 @@
 use super::wire;
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// A row of the journal, as it is on disk.
 #[derive(Debug, Clone, PartialEq)]
@@ -135,6 +135,8 @@ pub struct Evidence {
     pub effects: Vec<EffectSeen>,
     /// The worktrees of runs, as they lie on disk.
     pub worktrees: Vec<WorktreeSeen>,
+    /// The answers that are kept whole, with their sizes.
+    pub answers: BTreeMap<PathBuf, u64>,
     /// What the models' server wrote down, where there was one.
     pub model_calls: Option<Vec<ModelCallSeen>>,
     /// What should have come of the runs, where that is known.
@@ -186,6 +188,7 @@ pub fn evidence_of(state_directory: impl AsRef<Path>) -> Result<Evidence, Eviden
         all_ended: true,
         processes: marked_processes(),
         worktrees: worktrees_in(&state_directory.as_ref().join("worktrees")),
+        answers: answers_in(&state_directory.as_ref().join("answers")),
         ..Evidence::default()
     };
     for row in rows {
@@ -206,6 +209,12 @@ pub fn evidence_of(state_directory: impl AsRef<Path>) -> Result<Evidence, Eviden
         });
     }
     Ok(evidence)
+}
+
+fn answers_in(directory: &Path) -> BTreeMap<PathBuf, u64> {
+    let entries = std::fs::read_dir(directory).into_iter().flatten().flatten();
+    let sizes = entries.filter_map(|entry| Some((entry.path(), entry.metadata().ok()?.len())));
+    sizes.collect()
 }
 
 /// By the names of what lies there: a run, and behind a dot what it is.

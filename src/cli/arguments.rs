@@ -534,10 +534,18 @@ pub(super) struct RunsArguments {
 #[derive(Debug, Subcommand)]
 pub(super) enum RunsAction {
     /// Show a run and its answer
-    #[command(after_help = format!("Example:\n  impresario runs show 01kah3q\n\n{EXIT_CODES}"))]
+    #[command(after_help = format!("\
+Examples:
+  impresario runs show 01kah3q
+  impresario runs show 01kah3q --answer > answer.md
+
+{EXIT_CODES}"))]
     Show {
         /// Its id, or as much of the beginning as makes it the only one
         run: String,
+        /// Only the answer, all of it, however long it is
+        #[arg(long, conflicts_with = "json")]
+        answer: bool,
     },
     /// Show what a sub-agent and its model said to each other
     #[command(after_help = format!("\

@@ -10,15 +10,16 @@ use crate::runtime::{Runtime, RuntimeError};
 use crate::status::below_home;
 use impresario_actors::gateways::{Host, SystemWallClock, UnixMillis, WallClock};
 use impresario_actors::journal::{Retention, RunFilter, RunProgress, RunSummary};
-use impresario_policies::domain::{Cap, RunId, RunState};
+use impresario_policies::domain::{Cap, RunId, RunState, WholeAnswer};
 use impresario_policies::fallback::models_left;
 use impresario_policies::projection::RunProjection;
 use impresario_policies::receipt::{Receipt, flag_words, receipt_lines};
 use impresario_policies::resumption::{Reader, advise};
 use impresario_policies::run_messages::describe_messages;
 use impresario_policies::user_lines;
+use impresario_policies::whole_answer::describe_whole_answer;
 use impresario_policies::worktree::describe_changes;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Duration;
 
@@ -35,7 +36,8 @@ pub(super) async fn execute(arguments: RunsArguments) -> Result<ExitCode, Failur
     let runtime = open(&arguments.state, arguments.json).await?;
     let done = match &arguments.action {
         None => list(&runtime, &arguments).await,
-        Some(RunsAction::Show { run }) => show(&runtime, run, arguments.json).await,
+        Some(RunsAction::Show { run, answer: true }) => show_answer(&runtime, run).await,
+        Some(RunsAction::Show { run, answer: false }) => show(&runtime, run, arguments.json).await,
         Some(RunsAction::Transcript { run, follow }) => {
             transcript(&runtime, run, *follow, arguments.json).await
         }
@@ -177,6 +179,36 @@ async fn show(runtime: &Runtime, prefix: &str, json: bool) -> Result<ExitCode, F
     Ok(ExitCode::SUCCESS)
 }
 
+async fn show_answer(runtime: &Runtime, prefix: &str) -> Result<ExitCode, Failure> {
+    let run = find(runtime, prefix).await?.run;
+    let projection = RunProjection::of(&runtime.steps(&run, 0).await?);
+    let answer = match (projection.whole_answer(), projection.answer_or_partial()) {
+        (Some(WholeAnswer::Kept { file, .. }), _) => {
+            std::fs::read_to_string(file).map_err(|error| gone(&run, file, &error))?
+        }
+        (Some(lost), _) => return Err(Failure::failed(describe_whole_answer(&run, lost))),
+        (None, Some(answer)) => answer.to_string(),
+        (None, None) => {
+            let state = projection.state().word();
+            return Err(Failure::failed(format!(
+                "run {run} has no answer: it is {state}. `impresario runs show {run}` tells more."
+            )));
+        }
+    };
+    // A reader that went away is no failure.
+    let _ = print(answer.trim_end());
+    Ok(ExitCode::SUCCESS)
+}
+
+fn gone(run: &RunId, file: &Path, error: &std::io::Error) -> Failure {
+    Failure::failed(format!(
+        "failed to read all of the answer of run {run} in {}: {error}. When answers that are kept whole take too much \
+         room, the oldest go. `impresario runs show {run}` has what is in the journal, `impresario runs transcript {run}` \
+         what is left of the conversation.",
+        file.display()
+    ))
+}
+
 fn story_in_words(run: &RunSummary, cut_off: bool, projection: &RunProjection) -> String {
     let mut lines = vec![in_words(run, cut_off)];
     if let Some(resumes) = &run.resumes {
@@ -205,6 +237,8 @@ fn story_in_words(run: &RunSummary, cut_off: bool, projection: &RunProjection) -
     if let Some(answer) = projection.answer_or_partial() {
         lines.push(format!("\n{}", answer.trim_end()));
     }
+    let whole = projection.whole_answer();
+    lines.extend(whole.map(|whole| format!("\n{}", describe_whole_answer(&run.run, whole))));
     lines.join("\n")
 }
 

@@ -130,6 +130,9 @@ impl Host for TerminalHost {
             }
             print(answer.trim_end()).map_err(|_| HostError::Gone)?;
         }
+        if let Some(line) = &delivery.whole {
+            say(line);
+        }
         Ok(DeliveryReceipt::Kept)
     }
 

@@ -8,7 +8,7 @@ use impresario_policies::agents::Routing;
 use impresario_policies::costs::Cost;
 use impresario_policies::domain::{
     AttemptNumber, Isolation, MessageId, MessageKind, ModelCall, ModelUsage, Reason, ReasoningEffort, RunId,
-    RunState, SessionId, Step, TraceVerdict, WhatToRun,
+    RunState, SessionId, Step, TraceVerdict, WhatToRun, WholeAnswer,
 };
 use impresario_policies::execution_route::tier_word;
 use impresario_policies::overview::SeenRun;
@@ -115,6 +115,9 @@ pub(super) struct RunLine<'a> {
     delivered: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
     answer: Option<&'a str>,
+    /// All of it, where it is cut.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    whole_answer: Option<&'a WholeAnswer>,
     #[serde(skip_serializing_if = "Option::is_none")]
     used: Option<ModelUsage>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -178,6 +181,7 @@ impl<'a> RunLine<'a> {
             cut_off,
             delivered: summary.acknowledged,
             answer: story.and_then(RunProjection::answer_or_partial),
+            whole_answer: story.and_then(RunProjection::whole_answer),
             used: used.map(|used| used.counted),
             attempts_uncounted: used.map(|used| used.attempts_uncounted),
             calls: story.map(|story| story.calls.as_slice()),

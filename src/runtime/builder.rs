@@ -4,9 +4,11 @@ use super::Runtime;
 use super::hosts::Program;
 use super::inside::{COMMANDS_AHEAD_MAX, Inside, Seen, Thread, lock, serve};
 use super::program::{ProgramHost, ProgramModel, SharedHost, SharedModel};
-use super::retention::{forget_old_files, forget_old_runs, forget_sessions, settle_worktrees};
+use super::retention::{
+    forget_answers, forget_old_files, forget_old_runs, forget_sessions, settle_worktrees,
+};
 use super::state_directory::{
-    StateDirectoryError, cache_directory, make_private, state_directory, worktrees,
+    StateDirectoryError, answers, cache_directory, make_private, state_directory, worktrees,
 };
 use super::sub_agent::{Defaults, EMBEDDED_RUNNER, PI_RUNNER};
 use super::unread::Acknowledgement;
@@ -18,6 +20,8 @@ use crate::own_keeper;
 use crate::skills::SpawnSettings;
 use crate::wiring::{OpenContext, Outside, TreeSettings, grow};
 use futures_util::FutureExt;
+use impresario_actors::answer_files::AnswerFiles;
+use impresario_actors::context::local::HeavyWork;
 use impresario_actors::context::local::LocalContextEngine;
 use impresario_actors::context::mcp::{EngineSettings, McpContextEngine};
 use impresario_actors::file_looks::DiskLooks;
@@ -297,6 +301,7 @@ impl RuntimeBuilder {
             directory.clone(),
             directory.join("scratch"),
             directory.join("sessions"),
+            answers(&directory),
             worktrees(&directory),
             wishes(&directory),
         ] {
@@ -307,6 +312,7 @@ impl RuntimeBuilder {
             host: self.host_kind.clone(),
             workspace: self.workspace.clone(),
             sessions: directory.join("sessions"),
+            answers: answers(&directory),
             wishes: wishes(&directory),
             session: self.session.clone(),
             wanted: self.wanted.clone(),
@@ -389,8 +395,10 @@ impl RuntimeBuilder {
         let left_behind = GitWorktrees::new(worktrees(&directory));
         tokio::task::spawn_local(settle_worktrees(inside.ports.clone(), left_behind));
         let (ports, sessions) = (inside.ports.clone(), directory.join("sessions"));
+        let whole_answers = answers(&directory);
         tokio::task::spawn_local(async move {
             forget_old_runs(ports.clone()).await;
+            forget_answers(&ports, whole_answers).await;
             forget_sessions(ports, sessions).await;
         });
         let old = [
@@ -488,6 +496,7 @@ impl RuntimeBuilder {
             traces: Rc::new(FileShelf),
             worktrees: Rc::new(GitWorktrees::new(worktrees(directory))),
             files: Rc::new(DiskLooks::default()),
+            answers: Rc::new(AnswerFiles::new(answers(directory), HeavyWork::default())),
             gates: Rc::new(CommandGates::new(gates)),
             open_context: open_context(engines.clone(), indexes),
             contain: Rc::new(|run, grace| contain(run, grace, None).boxed_local()),

@@ -65,7 +65,8 @@ pub use impresario_policies::domain::{
     CoolDownSettings, CutTool, FileChange, FileChanged, FileSeen, FileState, Flag, Gate, GateEnding, GroupId,
     GroupMember, Isolation, MessageId, MessageKind, ModelCall, ModelFault, NotHashed, OnFailure,
     OverflowSettings, Patch, PatchedFile, Proof, Reason, ReasonCode, Replay, Retrieval, RunId, RunMessage,
-    RunRequest, RunState, SessionId, Step, Subtask, TerminalState, ToolUse, WhatToRun, Work, Worktree,
+    RunRequest, RunState, SessionId, Step, Subtask, TerminalState, ToolUse, WhatToRun, WholeAnswer, Work,
+    Worktree,
 };
 pub use impresario_policies::group::{MemberProjection, MemberResult};
 pub use impresario_policies::parallel::{ParallelRefusal, WorkerResult};
@@ -85,6 +86,7 @@ use impresario_policies::cache_markers::{Marker, MarkerEdit};
 use impresario_policies::projection::RecordedStep;
 pub(crate) use inside::lock;
 use inside::{Inside, Thread};
+use retention::forget_answers;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -274,11 +276,18 @@ impl Runtime {
             .await??)
     }
 
-    /// Forgets old runs.
+    /// Forgets old runs, and with them what was kept of their answers.
     pub async fn prune(&self, retention: Retention) -> Result<Pruned, RuntimeError> {
-        Ok(self
-            .ask(move |inside| inside.ports.prune.ask_again(Prune { retention }, ASK))
-            .await??)
+        let answers = self.0.defaults.answers.clone();
+        let pruned = self.ask(move |inside| {
+            let ports = inside.ports.clone();
+            async move {
+                let pruned = ports.prune.ask_again(Prune { retention }, ASK).await;
+                forget_answers(&ports, answers).await;
+                pruned
+            }
+        });
+        Ok(pruned.await??)
     }
 
     /// Plans what has to change in the prompt-cache markers of a request.

@@ -169,6 +169,10 @@ impl Runtime {
             verdict: projection.verdict.clone(),
             work: Some(Box::new(work_of(projection))),
             answer: projection.answer.clone(),
+            whole: projection
+                .answer
+                .as_ref()
+                .and_then(|_| projection.whole_answer().cloned().map(Box::new)),
             worktree: match &projection.worktree {
                 Some(own) => Some(own.worktree.clone()),
                 // It was parked before it went on there.

@@ -7,9 +7,9 @@ use impresario_actors::messages::journal::{Prune, ReadRun, ReadRuns};
 use impresario_actors::worktrees::{GitWorktrees, RunStands};
 use impresario_policies::domain::RunState;
 use impresario_policies::projection::RunProjection;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 /// Runs that ended longer ago than this are forgotten, with their nested sessions.
 pub(super) const FORGOTTEN_AFTER: Duration = Duration::from_secs(30 * 24 * 3600);
@@ -17,7 +17,9 @@ pub(super) const FORGOTTEN_AFTER: Duration = Duration::from_secs(30 * 24 * 3600)
 pub(super) const NEWEST_KEPT: usize = 200;
 /// Nested sessions together; those that can be gone on with stay whatever they take.
 const SESSIONS_BYTES_MAX: u64 = 512 * 1024 * 1024;
-/// A session of a run that nobody knows is left alone so long.
+/// Answers that are kept whole, together: the oldest go first, and their runs keep the beginning and the end.
+const ANSWERS_BYTES_MAX: u64 = 512 * 1024 * 1024;
+/// A file of a run that nobody knows is left alone so long.
 const UNKNOWN_KEPT_FOR: Duration = Duration::from_secs(24 * 3600);
 const ASK: Duration = Duration::from_secs(60);
 
@@ -128,6 +130,69 @@ fn remove_sessions(directory: &Path, known: &BTreeMap<String, bool>, bytes_max: 
     removed
 }
 
+/// Removes answers whose run the journal does not know any more, and the oldest while all of them together are too large.
+pub(super) async fn forget_answers(ports: &Ports, directory: PathBuf) {
+    // First the files: whatever lies there now is of a run that was accepted before the journal is asked.
+    let looked = tokio::task::spawn_blocking(move || answers_in(&directory)).await;
+    let files = looked.unwrap_or_default();
+    let filter = RunFilter::default();
+    let Ok(Ok(runs)) = ports.read_runs.ask_again(ReadRuns { filter }, ASK).await else {
+        return;
+    };
+    let known = runs.into_iter().map(|run| run.run.to_string());
+    let known = known.collect::<BTreeSet<_>>();
+    let removed = tokio::task::spawn_blocking(move || remove_answers(files, &known, ANSWERS_BYTES_MAX));
+    if let Ok(count @ 1..) = removed.await {
+        tracing::info!(count, "answers forgotten");
+    }
+}
+
+/// A file of an answer, the oldest first.
+#[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct AnswerFile {
+    modified: Option<SystemTime>,
+    bytes: u64,
+    /// What stands before the first dot: the run, or nothing where it is not whole yet.
+    run: String,
+    path: PathBuf,
+}
+
+fn answers_in(directory: &Path) -> Vec<AnswerFile> {
+    let entries = std::fs::read_dir(directory).into_iter().flatten().flatten();
+    let mut files = entries
+        .filter_map(|entry| {
+            let metadata = entry.metadata().ok()?;
+            let name = entry.file_name().to_string_lossy().into_owned();
+            Some(AnswerFile {
+                modified: metadata.modified().ok(),
+                bytes: metadata.len(),
+                run: name.split('.').next().unwrap_or_default().to_string(),
+                path: entry.path(),
+            })
+        })
+        .collect::<Vec<_>>();
+    files.sort();
+    files
+}
+
+fn remove_answers(files: Vec<AnswerFile>, known: &BTreeSet<String>, bytes_max: u64) -> usize {
+    let mut bytes = files.iter().map(|file| file.bytes).sum::<u64>();
+    let mut removed = 0;
+    for file in files {
+        let is_unfinished = file.run.is_empty();
+        let age = file.modified.and_then(|modified| modified.elapsed().ok());
+        let goes = match is_unfinished {
+            true => age.is_some_and(|age| age > UNKNOWN_KEPT_FOR),
+            false => !known.contains(&file.run) || bytes > bytes_max,
+        };
+        if goes && std::fs::remove_file(&file.path).is_ok() {
+            bytes -= file.bytes;
+            removed += 1;
+        }
+    }
+    removed
+}
+
 /// Removes what nobody has touched for so long from a directory of nested sessions or scratch.
 pub(super) fn forget_old_files(directory: &Path) {
     let Ok(entries) = std::fs::read_dir(directory) else {
@@ -153,7 +218,6 @@ pub(super) fn forget_old_files(directory: &Path) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::time::SystemTime;
 
     #[test]
     fn sessions_go_with_their_runs_and_the_oldest_when_there_are_too_many() {
@@ -181,6 +245,36 @@ mod tests {
             .collect::<Vec<_>>();
         left.sort();
         assert_eq!(left, ["just-begun.jsonl", "new.jsonl", "parked.jsonl"]);
+    }
+
+    #[test]
+    fn answers_go_with_their_runs_and_the_oldest_when_there_are_too_many() {
+        let directory = tempfile::TempDir::new().unwrap();
+        let file = |name: &str, seconds: u64| {
+            let path = directory.path().join(name);
+            std::fs::write(&path, "0123456789").unwrap();
+            let written = std::fs::File::options().write(true).open(path).unwrap();
+            let time = SystemTime::UNIX_EPOCH + Duration::from_secs(seconds);
+            written.set_modified(time).unwrap();
+        };
+        file("gone.1.md", 5);
+        file("oldest.1.md", 1);
+        file("old.1.md", 2);
+        file("old.2.md", 3);
+        file("new.1.md", 4);
+        file(".answer-cut-off", 1);
+        std::fs::write(directory.path().join(".answer-being-written"), "").unwrap();
+        let known = ["oldest", "old", "new"].map(str::to_string).into();
+        assert_eq!(remove_answers(answers_in(directory.path()), &known, 40), 3);
+        let mut left = std::fs::read_dir(directory.path())
+            .unwrap()
+            .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+            .collect::<Vec<_>>();
+        left.sort();
+        assert_eq!(
+            left,
+            [".answer-being-written", "new.1.md", "old.1.md", "old.2.md"]
+        );
     }
 
     #[test]

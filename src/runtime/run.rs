@@ -3,12 +3,13 @@
 use super::{RunEvents, Runtime, RuntimeError};
 use impresario_actors::journal::{RunFilter, RuntimeId};
 use impresario_actors::messages::run::{AwaitRun, Awaited};
-use impresario_policies::domain::{Proof, Reason, RunId, TerminalState};
+use impresario_policies::domain::{Proof, Reason, RunId, TerminalState, WholeAnswer};
 use impresario_policies::json_reply::read_as;
 use impresario_policies::projection::RunProjection;
 use impresario_policies::receipt::Receipt;
 use impresario_policies::unwritable::ToldEnding;
 use serde::de::DeserializeOwned;
+use std::io;
 use std::time::Duration;
 
 /// A run is bounded by its own clocks; this only keeps a lost wake-up from lasting for ever.
@@ -36,6 +37,8 @@ pub struct Outcome {
     pub state: TerminalState,
     /// The answer, or what there was of one.
     pub answer: Option<String>,
+    /// Where all of it is, where it is cut; it goes when its run is forgotten.
+    pub whole: Option<WholeAnswer>,
     /// Why it did not succeed.
     pub reason: Option<Reason>,
     /// What was observed of its processes; none while the terminal state could not be written to the journal.
@@ -51,6 +54,18 @@ impl Outcome {
     /// There is no answer, or it is no such value.
     pub fn answer_as<T: DeserializeOwned>(&self) -> Result<T, serde_json::Error> {
         read_as(self.answer.as_deref().unwrap_or_default())
+    }
+
+    /// All of the answer, or of what there was of one, however long it is. Waits for the disk where it is cut.
+    ///
+    /// # Errors
+    /// It is cut, and what is missing was not kept or is gone: its run was forgotten, or room was needed for newer ones.
+    pub fn whole_answer(&self) -> io::Result<String> {
+        match &self.whole {
+            None => Ok(self.answer.clone().unwrap_or_default()),
+            Some(WholeAnswer::Kept { file, .. }) => std::fs::read_to_string(file),
+            Some(WholeAnswer::Lost { why, .. }) => Err(io::Error::other(why.clone())),
+        }
     }
 
     /// What it proves: files, commands, tools, models and money as the runtime saw them, and what the answer says that
@@ -182,6 +197,7 @@ fn outcome_of(run: RunId, projection: RunProjection) -> Result<Outcome, RunError
         run,
         state: end.state,
         answer: projection.answer_or_partial().map(str::to_string),
+        whole: projection.whole_answer().cloned(),
         reason: end.reason,
         proof: Some(end.proof),
         projection,
@@ -193,6 +209,7 @@ fn told_outcome(run: RunId, ending: ToldEnding, projection: RunProjection) -> Ou
         run,
         state: ending.state,
         answer: projection.answer_or_partial().map(str::to_string),
+        whole: projection.whole_answer().cloned(),
         reason: ending.reason,
         proof: None,
         projection,

@@ -30,6 +30,11 @@ pub(crate) fn worktrees(state_directory: &Path) -> PathBuf {
     state_directory.join("worktrees")
 }
 
+/// Where answers are kept whole that are cut for whoever asked.
+pub(crate) fn answers(state_directory: &Path) -> PathBuf {
+    state_directory.join("answers")
+}
+
 /// Where indexes are kept, which can be made anew at any time: `$XDG_CACHE_HOME/impresario`, else
 /// `$HOME/.cache/impresario`. Beside the state, where that was put in a place of its own.
 pub(crate) fn cache_directory(state_directory: Option<&Path>) -> Option<PathBuf> {

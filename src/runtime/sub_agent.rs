@@ -28,6 +28,8 @@ pub struct Defaults {
     pub workspace: PathBuf,
     /// Where nested sessions are kept.
     pub sessions: PathBuf,
+    /// Where answers are kept whole that are cut for whoever asked.
+    pub answers: PathBuf,
     /// Where other processes leave wishes.
     pub wishes: PathBuf,
     /// The session the host has open.

@@ -574,6 +574,24 @@ fn p2_what_was_changed_in_a_worktree_is_kept_and_p3_nothing_is_changed_outside()
 }
 
 #[test]
+fn p2_a_whole_answer_that_is_not_where_the_journal_says() {
+    let file = "/s/answers/a.1.md";
+    let with = |answers: &[(&str, u64)]| {
+        let ended = |step: &&mut Value| step["step"] == "attempt_ended";
+        let mut evidence = with(|steps| {
+            let ended = steps.iter_mut().find(ended).expect("an attempt");
+            ended["whole"] = json!({"whole": "kept", "file": file, "bytes": 9});
+        });
+        let answers = answers.iter().map(|(file, bytes)| (file.into(), *bytes));
+        evidence.answers = answers.collect();
+        evidence
+    };
+    assert_eq!(audit(&with(&[(file, 9)])), []);
+    check_says(&with(&[]), "P2", "its whole answer is not in /s/answers/a.1.md");
+    check_says(&with(&[(file, 4)]), "P2", "its whole answer is not in");
+}
+
+#[test]
 fn p2_a_worktree_that_nobody_knows_of_and_a_patch_that_is_missing() {
     let seen = |change: fn(&mut WorktreeSeen)| {
         let mut evidence = in_a_worktree(|_| {});

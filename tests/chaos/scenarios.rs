@@ -30,6 +30,11 @@ pub const SCENARIOS: &[Scenario] = &[
         play: answered,
     },
     Scenario {
+        name: "long_answer",
+        prepare: nothing,
+        play: long_answer,
+    },
+    Scenario {
         name: "worktree",
         prepare: nothing,
         play: in_a_worktree,
@@ -179,6 +184,29 @@ fn answered(stage: &Stage) -> LocalBoxFuture<'_, ()> {
             .start(run_id(1), request(), &["succeeded"], Some("it is here"))
             .await;
         stage.wait_for(run_id(1)).await;
+    }
+    .boxed_local()
+}
+
+/// The host is given the beginning and the end; all of it is kept before the journal says where.
+fn long_answer(stage: &Stage) -> LocalBoxFuture<'_, ()> {
+    async move {
+        *stage.world.script.borrow_mut() =
+            vec![Act::Answer("it begins, goes on and on, and on, and it ends.")];
+        let request = RunRequest {
+            answer_chars_max: 41,
+            ..request()
+        };
+        let cut = "it begins,\n[... truncated ...]\nd it ends.";
+        stage.start(run_id(63), request, &["succeeded"], Some(cut)).await;
+        stage.wait_for(run_id(63)).await;
+        let kept = stage.world.whole_answers.borrow().len();
+        if kept == 0 {
+            stage
+                .unanswered
+                .borrow_mut()
+                .push("no answer was kept whole".into());
+        }
     }
     .boxed_local()
 }

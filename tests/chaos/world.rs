@@ -71,6 +71,22 @@ pub struct World {
     pub dead_letters: RefCell<Vec<String>>,
     pub overflow_read: RefCell<Vec<String>>,
     worktrees: SimulatedTrees,
+    pub whole_answers: RefCell<BTreeMap<PathBuf, u64>>,
+}
+
+/// Keeps whole answers, as slowly as a disk does: a file is there from one moment to the next.
+struct Answers(Rc<World>);
+
+#[async_trait(?Send)]
+impl AnswerShelf for Answers {
+    async fn keep(&self, run: &RunId, attempt: AttemptNumber, text: String) -> WholeAnswer {
+        sleep(Duration::from_millis(2)).await;
+        let file = PathBuf::from(format!("/nowhere/answers/{run}.{attempt}.md"));
+        let bytes = text.len() as u64;
+        self.0.whole_answers.borrow_mut().insert(file.clone(), bytes);
+        sleep(Duration::from_millis(2)).await;
+        WholeAnswer::Kept { file, bytes }
+    }
 }
 
 /// The worktrees of this world: what git and its registry would hold.
@@ -804,6 +820,7 @@ async fn perform_play(scenario: &Scenario, plan: Plan, seed: u64) -> Outcome {
         traces: Rc::new(Shelf),
         worktrees: Rc::new(Trees(world.clone())),
         files: Rc::new(DiskLooks::new(HeavyWork::Inline)),
+        answers: Rc::new(Answers(world.clone())),
         gates: Rc::new(GateKeeper(world.clone(), disk.clone())),
         open_context: Rc::new(|_| {
             Rc::new(LocalContextEngine::new(
@@ -925,6 +942,7 @@ fn evidence(disk: &SimulatedDisk, stage: &Stage) -> Evidence {
         deliveries: world.deliveries.borrow().clone(),
         effects: world.effects.borrow().clone(),
         worktrees: world.worktrees.seen(),
+        answers: world.whole_answers.borrow().clone(),
         model_calls: None,
         expected: stage.expected.borrow().clone(),
         accepted: stage.accepted.borrow().clone(),

@@ -127,6 +127,59 @@ fn what_the_provider_counted_stands_in_the_journal() {
 }
 
 #[test]
+fn a_long_answer_is_printed_whole_by_whoever_wants_it() {
+    let lines = (1..=20_000).map(|number| format!("Line {number} of it.\n"));
+    let report = format!("It begins.\n{}It ends.", lines.collect::<String>());
+    let provided = Provided::with([Turn::text(&report)]);
+    let said = provided.run(&["--model", ANTHROPIC]);
+    said.check(0);
+    assert!(said.stdout.len() < 130_000 && said.stdout.contains("[... truncated ...]"));
+    let run = provided.place.runs()[0]["run"]
+        .as_str()
+        .expect("an id")
+        .to_string();
+    let hint = format!("`impresario runs show {run} --answer`");
+    assert!(said.stderr.contains(&hint), "{}", said.stderr);
+    let shown = provided.place.run(&["runs", "show", &run]);
+    assert!(shown.stdout.contains(&hint), "{}", shown.stdout);
+    let whole = provided.place.run(&["runs", "show", &run, "--answer"]);
+    whole.check(0);
+    assert_eq!(whole.stdout, format!("{report}\n"));
+    let file = provided.place.state().join(format!("answers/{run}.1.md"));
+    let elsewhere = file.with_extension("elsewhere");
+    std::fs::rename(&file, &elsewhere).expect("it is there");
+    let gone = provided.place.run(&["runs", "show", &run, "--answer"]);
+    gone.check(1);
+    assert_eq!(gone.stdout, "");
+    let says = format!("{}: No such file", file.display());
+    assert!(
+        gone.stderr.contains(&says) && gone.stderr.contains("runs transcript"),
+        "{}",
+        gone.stderr
+    );
+    std::fs::rename(&elsewhere, &file).expect("it comes back");
+}
+
+#[test]
+fn the_answer_alone_is_printed_and_without_one_it_is_said_why() {
+    let provided = Provided::with([Turn::text("It is there."), Turn::fault(Fault::Unauthorized)]);
+    provided.run(&["--model", ANTHROPIC]).check(0);
+    provided.run(&["--model", ANTHROPIC]).check(1);
+    let runs = provided.place.runs();
+    let run = |at: usize| runs[at]["run"].as_str().expect("an id").to_string();
+    let answer = provided.place.run(&["runs", "show", &run(1), "--answer"]);
+    answer.check(0);
+    assert_eq!(answer.stdout, "It is there.\n");
+    let none = provided.place.run(&["runs", "show", &run(0), "--answer"]);
+    none.check(1);
+    assert!(
+        none.stderr.contains("has no answer: it is failed"),
+        "{}",
+        none.stderr
+    );
+}
+
+#[test]
 fn a_provider_that_fails_is_asked_again_and_then_the_next_one() {
     let provided = Provided::with([
         Turn::overloaded(),

@@ -6,6 +6,7 @@ mod audit;
 mod admission;
 mod context_memory;
 mod cool_downs;
+mod long_answers;
 mod messages;
 mod money;
 mod parallel;

@@ -291,3 +291,42 @@ fn a_cap_that_is_reached_while_five_work_stops_all_of_them_and_is_not_exceeded_b
         stage.nothing_is_left();
     }
 }
+
+/// Two megabytes do not fit into what the main agent reads; it is told where they are, and so is whoever asks later.
+#[test]
+fn an_answer_of_two_megabytes_is_cut_for_the_main_agent_and_whole_where_it_says() {
+    let lines = (1..=90_000).map(|number| format!("Line {number} of the report.\n"));
+    let report = format!("It begins.\n{}It ends.", lines.collect::<String>());
+    assert!(report.len() > 2_000_000);
+    for version in Version::ALL {
+        let turn = Turn::tool("delegate_explore", json!({"question": "tell me everything"}));
+        let said = Turn::text(&report).in_deltas_of(50_000);
+        let Some(stage) = Stage::set_with(version, "a long answer", delegating(turn, [said])) else {
+            return;
+        };
+        let mut pi = stage.ready_rpc();
+        prompt(&mut pi, "Now, please.");
+        pi.wait_for(PATIENCE, |record| record["type"] == "agent_end");
+        let told = calls_of(&stage, "main agent").pop().expect("it goes on");
+        let told = told.body.to_string();
+        assert!(
+            told.len() < 300_000,
+            "the main agent is spared {} bytes",
+            told.len()
+        );
+        assert!(told.contains("It begins.") && told.contains("It ends."));
+        let place = told
+            .split("bytes of it are in ")
+            .nth(1)
+            .expect("it is told where");
+        let file = place.split(": read there").next().expect("a file");
+        assert_eq!(std::fs::read_to_string(file).expect("the file is there"), report);
+        let run = stage.runs()[0]["run"].as_str().expect("an id").to_string();
+        let whole = stage.impresario(&["runs", "show", &run, "--answer"]);
+        assert_eq!(whole.end, End::Exited(0), "{}", whole.stderr);
+        assert_eq!(whole.stdout, format!("{report}\n"));
+        pi.hang_up();
+        assert_eq!(pi.wait_for_end(PATIENCE), End::Exited(0));
+        stage.nothing_is_left();
+    }
+}

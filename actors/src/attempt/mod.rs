@@ -7,6 +7,7 @@
 mod evidence;
 mod gate;
 mod glimpses;
+mod review;
 mod said;
 mod silence;
 mod wire;
@@ -14,6 +15,7 @@ mod wire;
 use self::evidence::Witness;
 use self::gate::Gate;
 use self::glimpses::Glimpses;
+pub use self::review::AnswerReview;
 use self::said::Said;
 use self::silence::{JournalWait, Silence};
 use crate::gateways::{
@@ -33,6 +35,7 @@ use impresario_policies::domain::{
 use impresario_policies::overflow_review::ResultLimits;
 use impresario_policies::redact::redact;
 use impresario_policies::run_messages::kept_answer;
+use impresario_policies::whole_answer::keep_what_was_said;
 use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
@@ -71,6 +74,7 @@ pub struct AttemptTools {
     /// Looks at the files that tools read and change.
     pub files: Rc<dyn FileLooks>,
     pub purse: Purse,
+    pub review: AnswerReview,
 }
 
 pub struct Attempt {
@@ -80,6 +84,7 @@ pub struct Attempt {
     ports: AttemptPorts,
     runner: Option<Rc<dyn SubAgentRunner>>,
     context: Rc<dyn ContextEngine>,
+    review: AnswerReview,
     handle: Option<Box<dyn AttemptHandle>>,
     events: Option<mpsc::Receiver<RunnerEvent>>,
     /// The messages that the runner has, or gets when it is there.
@@ -161,6 +166,7 @@ impl Attempt {
             context,
             files,
             purse,
+            review,
         } = tools;
         let witness = Rc::new(Witness::new(files, request.workspace.clone()));
         let silence = Silence {
@@ -184,6 +190,7 @@ impl Attempt {
             ports,
             runner,
             context,
+            review,
             handle: None,
             events: None,
             stopping: CancellationToken::new(),
@@ -484,7 +491,7 @@ impl Attempt {
         let answer = if facts.answer.is_empty() {
             self.said.take()
         } else {
-            facts.answer.clone()
+            keep_what_was_said(facts.answer.clone(), 0)
         };
         self.finish(read, answer, ctx);
     }
@@ -520,7 +527,11 @@ impl Attempt {
         let (over, attempt, grace) = (self.ports.over.clone(), self.request.attempt, self.request.grace);
         let (used, heard_all) = (self.used.clone(), self.heard_all.clone());
         let (purse, caller, unsaid) = (self.purse.clone(), self.caller(), self.unsaid.clone());
-        let witness = self.witness.clone();
+        let (witness, review, run) = (
+            self.witness.clone(),
+            self.review.clone(),
+            self.request.run.clone(),
+        );
         let waits_for_journal = self.silence.journal_waits.get() > 0;
         self.listen(ctx);
         let work = async move {
@@ -540,6 +551,7 @@ impl Attempt {
                 AttemptEnding::Answered => witness.cited(&answer).await,
                 _ => None,
             };
+            let (answer, whole) = review.review(&run, attempt, &answer).await;
             let mut calls = unsaid.take();
             calls.extend(purse.settle_cut(caller));
             over.ask_again(
@@ -548,6 +560,7 @@ impl Attempt {
                     ending,
                     detail,
                     answer,
+                    whole,
                     cited,
                     calls,
                     used: used.get(),

@@ -1,9 +1,7 @@
 //! What a sub-agent has said so far: the partial answer of an attempt that is cut off.
 
 use crate::gateways::RunnerEvent;
-
-/// The answer of an attempt is kept up to so many bytes; what is beyond is cut.
-const BYTES_MAX: usize = 8 * 1024 * 1024;
+use impresario_policies::whole_answer::{KEPT_BYTES_MAX, keep_what_was_said};
 
 /// So much of a message is shown while it comes.
 const LAST_WORDS_BYTES_MAX: usize = 4_000;
@@ -12,6 +10,8 @@ const LAST_WORDS_BYTES_MAX: usize = 4_000;
 #[derive(Debug, Default)]
 pub(super) struct Said {
     text: String,
+    /// What there was to collect, which may be more than there was room for.
+    bytes: usize,
     /// The message is over: what is said next belongs to another one.
     message_over: bool,
     /// Where the last message begins.
@@ -46,11 +46,12 @@ impl Said {
 
     pub(super) fn take(&mut self) -> String {
         self.message_at = 0;
-        std::mem::take(&mut self.text)
+        keep_what_was_said(std::mem::take(&mut self.text), std::mem::take(&mut self.bytes))
     }
 
     fn push_bounded(&mut self, text: &str) {
-        let room = BYTES_MAX.saturating_sub(self.text.len());
+        self.bytes += text.len();
+        let room = KEPT_BYTES_MAX.saturating_sub(self.text.len());
         self.text
             .push_str(&text[..text.floor_char_boundary(room.min(text.len()))]);
     }
@@ -58,7 +59,7 @@ impl Said {
 
 #[cfg(test)]
 mod tests {
-    use super::Said;
+    use super::{KEPT_BYTES_MAX, Said};
     use crate::gateways::{ModelUsage, RunnerEvent};
 
     fn called() -> RunnerEvent {
@@ -84,5 +85,15 @@ mod tests {
         said.push("part 2");
         assert_eq!(said.last_words(), "Looking at part 2");
         assert_eq!(said.take(), "part 1 now.\n\nLooking at part 2");
+    }
+
+    #[test]
+    fn there_is_room_for_so_much_and_what_is_beyond_is_counted() {
+        let mut said = Said::default();
+        said.push(&"x".repeat(KEPT_BYTES_MAX));
+        said.push("beyond");
+        let text = said.take();
+        assert!(text.ends_with("x\n\n[cut here: of 8,388,614 bytes the first 8,388,608 are kept]"));
+        assert_eq!(said.take(), "");
     }
 }

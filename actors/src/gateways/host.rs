@@ -102,6 +102,9 @@ pub struct Delivery {
     /// What the runtime saw of the work.
     #[serde(default)]
     pub receipt: Option<DeliveredReceipt>,
+    /// Where all of the answer is, where it is cut; in words.
+    #[serde(default)]
+    pub whole: Option<String>,
 }
 
 /// What the runtime saw of a run's work, in words.

@@ -2,6 +2,7 @@
 //!
 //! All of them are used on the one thread of the actors, so their futures need not be `Send`.
 
+mod answers;
 mod clock;
 mod context;
 mod files;
@@ -14,6 +15,7 @@ mod runner;
 mod traces;
 mod worktrees;
 
+pub use answers::AnswerShelf;
 pub use clock::{Entropy, SeededEntropy, SystemEntropy, SystemWallClock, UnixMillis, WallClock};
 pub use context::{
     ContextEngine, PASSAGES_MAX, RetrievalError, RetrievalRequest, RetrievalResult, Retrieved,

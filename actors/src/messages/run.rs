@@ -4,7 +4,7 @@ use crate::gateways::{LoginId, ModelUsage, ToolVerdict};
 use crate::message;
 use impresario_policies::domain::{
     AdmissionTerms, AttemptEnding, AttemptNumber, GroupMember, ModelCall, Proof, Reason, RunId, RunMessage,
-    RunRequest, Step, TraceVerdict,
+    RunRequest, Step, TraceVerdict, WholeAnswer,
 };
 use impresario_policies::overflow_review::ResultLimits;
 use impresario_policies::unwritable::ToldEnding;
@@ -149,8 +149,10 @@ pub struct AttemptOver {
     pub ending: AttemptEnding,
     /// What the provider or the process said, redacted.
     pub detail: String,
-    /// The answer, or what there was of one.
+    /// The reviewed answer, or what there was of one.
     pub answer: String,
+    /// All that was said, where the answer is cut.
+    pub whole: Option<WholeAnswer>,
     /// Of the files that it names, those that are there; none where nobody could say.
     pub cited: Option<BTreeSet<String>>,
     /// Calls of the model that are not on disk yet.

@@ -25,6 +25,7 @@ use impresario_policies::session_retention::keeps_session;
 use impresario_policies::sight::{LiveFacts, see_run};
 use impresario_policies::stopped::stopped_early;
 use impresario_policies::user_lines;
+use impresario_policies::whole_answer::describe_whole_answer;
 use std::time::Duration;
 use tokio_util::sync::CancellationToken;
 
@@ -394,6 +395,7 @@ impl Run {
                 ending: AttemptEnding::Lost,
                 detail: String::new(),
                 partial: None,
+                whole: None,
                 used: None,
                 proof,
             };
@@ -557,6 +559,10 @@ impl Run {
             sight: Some(see_run(&self.projection, &LiveFacts::default())),
             changes: self.delivered_changes().map(Box::new),
             receipt: Some(self.delivered_receipt()),
+            whole: self
+                .projection
+                .whole_answer()
+                .map(|whole| describe_whole_answer(&self.id, whole)),
         })
     }
 

@@ -335,21 +335,21 @@ impl Handles<AttemptOver> for Run {
         }
         let (done, durable) = oneshot::channel();
         let answered = over.ending == AttemptEnding::Answered;
-        let reviewed = self.review(&over.answer);
-        let partial = (!answered && !reviewed.is_empty()).then(|| reviewed.clone());
+        let partial = (!answered && !over.answer.is_empty()).then(|| over.answer.clone());
         let mut steps: Vec<Step> = over.calls.into_iter().map(Step::from).collect();
         steps.push(Step::AttemptEnded {
             attempt: over.attempt,
             ending: over.ending,
             detail: over.detail,
             partial,
+            whole: over.whole.map(Box::new),
             used: Some(over.used),
             proof: over.proof,
         });
         if answered {
-            let flags = self.flag(&reviewed, over.cited.as_ref());
+            let flags = self.flag(&over.answer, over.cited.as_ref());
             steps.push(Step::Answered {
-                answer: reviewed,
+                answer: over.answer,
                 flags,
             });
         }

@@ -7,7 +7,6 @@ use crate::gateways::{Progress, UnixMillis};
 use crate::messages::session::{ShowNotice, ShowProgress};
 use impresario_policies::domain::{AttemptNumber, Flag, ModelChoice, RunRequest, Step};
 use impresario_policies::model_choice::{budget_of, describe_choice, judged_route};
-use impresario_policies::output_sanitizer::{SanitizerSettings, sanitize_output};
 use impresario_policies::progress::describe_step;
 use impresario_policies::projection::RecordedStep;
 use impresario_policies::receipt::{AnswerFacts, flag_answer, work_of};
@@ -133,18 +132,5 @@ impl Run {
             present,
         };
         flag_answer(answer, &facts)
-    }
-
-    /// What the host gets of an answer.
-    pub(super) fn review(&self, answer: &str) -> String {
-        let Some(request) = self.request() else {
-            return String::new();
-        };
-        let settings = SanitizerSettings::from(request);
-        let sanitized = sanitize_output(answer, &settings);
-        router_log::output_sanitized(request.what.name(), &sanitized)
-            .iter()
-            .for_each(log_event);
-        sanitized.text.into_owned()
     }
 }

@@ -234,6 +234,7 @@ mod tests {
                 ending: AttemptEnding::Unavailable,
                 detail: String::new(),
                 partial: None,
+                whole: None,
                 used: None,
                 proof: Proof::NOTHING_STARTED,
             },

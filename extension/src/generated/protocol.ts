@@ -153,6 +153,8 @@ export type DeliveryOffer = {
   changes: OfferedChanges | null,
   /** What the runtime saw of the work. */
   receipt: DeliveredReceipt | null,
+  /** A line for whoever reads the answer: it is cut, and all of it is there. */
+  whole: string | null,
 };
 
 /** What the host says to a delivery. */

@@ -252,6 +252,7 @@ fn a_tool_that_hangs_is_not_its_models_fault() {
             ending: AttemptEnding::Inactivity,
             detail: String::new(),
             partial: None,
+            whole: None,
             used: Some(ModelUsage::default()),
             proof: Proof::NOTHING_STARTED,
         };

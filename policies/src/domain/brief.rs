@@ -1,6 +1,6 @@
 //! What the actor pass writes and the judge says of it.
 
-use super::{Work, Worktree};
+use super::{WholeAnswer, Work, Worktree};
 use serde::{Deserialize, Serialize};
 
 /// The structured task the sub-agent receives. Wire names as the peer writes them in its traces.
@@ -85,6 +85,9 @@ pub struct Inherited {
     /// Its answer, where only the gate was left: the work is not done again.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub answer: Option<String>,
+    /// All of that answer, where it is cut.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub whole: Option<Box<WholeAnswer>>,
 }
 
 /// How demanding the work looks, and how sure the judge is.

@@ -2,6 +2,7 @@
 
 #![warn(missing_docs)]
 
+mod answer;
 mod brief;
 mod budget;
 mod ending;
@@ -21,6 +22,7 @@ mod trace;
 mod usage;
 mod worktree;
 
+pub use answer::WholeAnswer;
 pub use brief::{
     Brief, Complexity, Inherited, JudgedPass, Question, ROUTE_UNAVAILABLE, Risk, Route, Tier, Verdict,
 };

@@ -3,7 +3,7 @@
 use super::{
     AttemptEnding, AttemptNumber, Brief, CallEvidence, CallTarget, Flag, GateEnding, MessageId, ModelCall,
     ModelChoice, ModelFault, ModelUsage, PassedOver, Patch, RunId, RunMessage, RunRequest, SessionId,
-    TraceVerdict, Verdict, Worktree,
+    TraceVerdict, Verdict, WholeAnswer, Worktree,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -482,6 +482,9 @@ pub enum Step {
         detail: String,
         /// What there was of an answer.
         partial: Option<String>,
+        /// All that was said, where the answer is cut.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        whole: Option<Box<WholeAnswer>>,
         /// What its calls of the model used, as far as the sub-agent said; none where nobody is left who heard it.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         used: Option<ModelUsage>,

@@ -105,6 +105,7 @@ fn stopped(cap: Option<usize>, state: TerminalState, code: ReasonCode, partial: 
             ending: AttemptEnding::Deadline,
             detail: String::new(),
             partial: Some(partial.into()),
+            whole: None,
             used: None,
             proof: nothing_left(),
         }),

@@ -137,6 +137,7 @@ fn ended(attempt: u32, ending: AttemptEnding) -> Step {
         ending,
         detail: String::new(),
         partial: None,
+        whole: None,
         used: None,
         proof: nothing_left(),
     }

@@ -162,6 +162,7 @@ impl RunProjection {
                 ending,
                 detail,
                 partial,
+                whole,
                 used,
                 proof,
             } => {
@@ -170,6 +171,7 @@ impl RunProjection {
                     ending: *ending,
                     detail: detail.clone(),
                     partial: partial.clone(),
+                    whole: whole.as_deref().cloned(),
                     used: *used,
                     proof: proof.clone(),
                 };

@@ -181,6 +181,7 @@ fn attempt_ended(attempt: u32, ending: AttemptEnding) -> Step {
         ending,
         detail: String::new(),
         partial: None,
+        whole: None,
         used: None,
         proof: proof(),
     }

@@ -86,6 +86,7 @@ fn attempt_ended(ending: AttemptEnding, used: Option<ModelUsage>) -> Step {
         ending,
         detail: String::new(),
         partial: None,
+        whole: None,
         used,
         proof: Proof::NOTHING_STARTED,
     }

@@ -46,5 +46,3 @@ pub const PROTOCOL_VERSION_OLDEST: u32 = 1;
 pub const LINE_BYTES_MAX: usize = 4 * 1024 * 1024;
 /// The deepest nesting of objects and arrays in a line.
 pub const DEPTH_MAX: usize = 64;
-/// Answers above this many bytes are cut for the host and say so; the whole answer stays in the journal.
-pub const ANSWER_BYTES_MAX: usize = 1024 * 1024;

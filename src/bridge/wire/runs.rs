@@ -213,6 +213,9 @@ pub struct DeliveryOffer {
     /// What the runtime saw of the work.
     #[serde(default)]
     pub receipt: Option<DeliveredReceipt>,
+    /// A line for whoever reads the answer: it is cut, and all of it is there.
+    #[serde(default)]
+    pub whole: Option<String>,
 }
 
 /// What a run changed in a git worktree of its own; the person's files are as they were.

@@ -8,6 +8,7 @@ use futures_util::FutureExt;
 use impresario::settings::{Settings, SettingsPlaces};
 use impresario::skills::{SpawnSettings, resolve};
 use impresario::wiring::{Outside, Ports, TreeSettings, grow};
+use impresario_actors::answer_files::AnswerFiles;
 use impresario_actors::context::local::{HeavyWork, LocalContextEngine, SearchLimits};
 use impresario_actors::file_looks::DiskLooks;
 use impresario_actors::gateways::*;
@@ -177,6 +178,10 @@ fn outside(world: &Rc<World>) -> Outside {
         traces: Rc::new(FileShelf),
         worktrees: Rc::new(GitWorktrees::new(world.directory.path().join("worktrees"))),
         files: Rc::new(DiskLooks::new(HeavyWork::Inline)),
+        answers: Rc::new(AnswerFiles::new(
+            world.directory.path().join("answers"),
+            HeavyWork::Inline,
+        )),
         gates: Rc::new(NoGates),
         open_context: Rc::new(|_| {
             Rc::new(LocalContextEngine::new(

@@ -3,14 +3,14 @@
 
 use super::samples::*;
 use impresario_policies::domain::{
-    AttemptNumber, Briefing, Budget, CallEvidence, CallTarget, Caller, Cap, ChainPlace, CommandRun, CutTool,
-    DegradationSettings, FileChanged, FileSeen, FileState, Flag, Gate, GateEnding, GroupMember,
-    HistorySettings, HistoryStrategy, HistoryTerms, Inherited, MiddleMode, ModelCall, ModelChoice,
-    ModelNaming, ModelPool, ModelUsage, NotHashed, ObservationSettings, OnFailure, OverflowSettings, Reason,
-    ReasonCode, Replay, ResultTerms, Retrieval, RetrievalEngine, RouteDecision, RoutePreference,
-    RouteSettings, RouteSource, RoutingTerms, RunTerms, ShortNewest, SkillModelPolicy, Step, Subtask,
-    Surroundings, Tier, TierCeilings, ToolUse, TraceOutcome, TraceTerms, TraceVerdict, Verdict, WhatToRun,
-    Work,
+    AttemptEnding, AttemptNumber, Briefing, Budget, CallEvidence, CallTarget, Caller, Cap, ChainPlace,
+    CommandRun, CutTool, DegradationSettings, FileChanged, FileSeen, FileState, Flag, Gate, GateEnding,
+    GroupMember, HistorySettings, HistoryStrategy, HistoryTerms, Inherited, MiddleMode, ModelCall,
+    ModelChoice, ModelNaming, ModelPool, ModelUsage, NotHashed, ObservationSettings, OnFailure,
+    OverflowSettings, Proof, Reason, ReasonCode, Replay, ResultTerms, Retrieval, RetrievalEngine,
+    RouteDecision, RoutePreference, RouteSettings, RouteSource, RoutingTerms, RunTerms, ShortNewest,
+    SkillModelPolicy, Step, Subtask, Surroundings, Tier, TierCeilings, ToolUse, TraceOutcome, TraceTerms,
+    TraceVerdict, Verdict, WhatToRun, WholeAnswer, Work,
 };
 use std::time::Duration;
 
@@ -128,6 +128,18 @@ fn everything() -> Vec<Step> {
                 why: NotHashed::TooLarge,
             },
         ),
+        Step::AttemptEnded {
+            attempt: AttemptNumber(2),
+            ending: AttemptEnding::Answered,
+            detail: String::new(),
+            partial: None,
+            whole: Some(Box::new(WholeAnswer::Lost {
+                bytes: 200_000,
+                why: "no space".into(),
+            })),
+            used: None,
+            proof: Proof::NOTHING_STARTED,
+        },
         Step::Answered {
             answer: "All tests pass.".into(),
             flags: flags(),
@@ -338,6 +350,10 @@ fn terms() -> RunTerms {
             verdict: Some(Verdict::default()),
             work: Some(Box::new(work())),
             answer: Some("as before".into()),
+            whole: Some(Box::new(WholeAnswer::Kept {
+                file: "/s/answers/a.1.md".into(),
+                bytes: 2_000_000,
+            })),
             ..Inherited::default()
         })),
         surroundings: Surroundings {

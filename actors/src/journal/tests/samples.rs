@@ -271,6 +271,7 @@ pub fn whole_run() -> Vec<Step> {
             ending: AttemptEnding::Answered,
             detail: "stop".into(),
             partial: Some("so".into()),
+            whole: None,
             used: Some(ModelUsage {
                 input: 120,
                 output: 30,
