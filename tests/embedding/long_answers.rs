@@ -3,11 +3,10 @@
 use crate::audit::Audit;
 use crate::playing::{run, says};
 use impresario::runtime::{
-    ModelClient, ModelError, ModelReply, ModelRequest, OfflineOr, TerminalState, WholeAnswer, async_trait,
+    ModelClient, ModelError, ModelReply, ModelRequest, OfflineOr, Retention, TerminalState, UnixMillis,
+    WholeAnswer, async_trait,
 };
 use impresario::{Outcome, Runtime, SubAgent};
-use impresario_actors::journal::Retention;
-use std::time::{Duration, SystemTime};
 use tempfile::TempDir;
 
 /// Says the same to everybody.
@@ -66,14 +65,11 @@ async fn an_answer_that_is_cut_is_whole_in_a_file_until_its_run_is_forgotten() {
         .await
         .expect("an outcome");
     assert_eq!(again.whole_answer().expect("it is there"), report);
-    let soon = SystemTime::now() + Duration::from_secs(60);
-    let soon = soon
-        .duration_since(SystemTime::UNIX_EPOCH)
-        .expect("a time")
-        .as_millis() as u64;
+    let ended = again.projection.ended.as_ref().expect("it ended");
+    let later = UnixMillis(ended.at_ms + 60_000);
     let retention = Retention {
-        acknowledged_before: impresario::runtime::UnixMillis(soon),
-        abandoned_before: impresario::runtime::UnixMillis(soon),
+        acknowledged_before: later,
+        abandoned_before: later,
         keep_newest: 0,
     };
     assert_eq!(runtime.prune(retention).await.expect("pruned").runs, 1);
