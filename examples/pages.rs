@@ -8,7 +8,7 @@ use impresario::runtime::{
     Acknowledgement, AgentDefinition, EmbeddedTool, ModelClient, ModelError, ModelReply, ModelRequest,
     ModelUsage, OfflineOr, Replay, ToolContext, ToolDefinition, async_trait,
 };
-use impresario::{Runtime, SubAgent, SubAgentGroup, Subtask};
+use impresario::{EarlierMessage, Runtime, SubAgent, SubAgentGroup, Subtask};
 use serde::Deserialize;
 use serde_json::{Value, json};
 use std::error::Error;
@@ -22,11 +22,13 @@ async fn main() -> Done {
     std::env::set_current_dir(state.path())?;
     std::fs::create_dir("src")?;
     std::fs::write("src/main.rs", "//! The entry point.\nfn main() {}\n")?;
+    std::fs::write("screen.png", b"\x89PNG\r\n\x1a\n")?;
     first_run().await?;
     results_that_nobody_read().await?;
     an_agent_of_your_own().await?;
     what_it_may_cost().await?;
     an_answer_for_a_program().await?;
+    a_conversation_before_it().await?;
     several_at_once().await?;
     chaos_of_your_own().await
 }
@@ -131,6 +133,24 @@ async fn an_answer_for_a_program() -> Done {
     let outcome = runtime.spawn(question.unjudged()).await?.outcome().await?;
     let place: Place = outcome.answer_as()?;
     println!("{}:{}", place.path, place.line);
+    runtime.shutdown().await?;
+    Ok(())
+}
+
+async fn a_conversation_before_it() -> Done {
+    let runtime = Runtime::builder()
+        .state_directory("state")
+        .model(OfflineOr::new(HouseModel))
+        .start()
+        .await?;
+    let question = SubAgent::explore("What went wrong on this screen?")
+        .chain(["house/large"])
+        .history([
+            EarlierMessage::user("I start the server and it stops at once."),
+            EarlierMessage::assistant("Show me what stands on the screen."),
+        ])
+        .picture(std::fs::read("screen.png")?);
+    runtime.spawn(question.unjudged()).await?.outcome().await?;
     runtime.shutdown().await?;
     Ok(())
 }

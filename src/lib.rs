@@ -73,9 +73,9 @@ pub use keeper::keeper_main;
 #[cfg(target_os = "linux")]
 pub(crate) use keeper::own_keeper;
 pub use runtime::{
-    Acknowledgement, AgentDefinition, Chain, ChainStep, Gate, Group, GroupOutcome, Host, MessageFate,
-    OnFailure, Outcome, Run, RunId, Runtime, RuntimeBuilder, RuntimeError, SentMessage, SessionId, SubAgent,
-    SubAgentGroup, Subtask, Unread,
+    Acknowledgement, AgentDefinition, Chain, ChainStep, EarlierMessage, Gate, Group, GroupOutcome, Host,
+    MessageFate, OnFailure, Outcome, Run, RunId, Runtime, RuntimeBuilder, RuntimeError, SentMessage,
+    SessionId, SubAgent, SubAgentGroup, Subtask, Unread,
 };
 
 /// Plays the keeper if this process was started as one. There is none on this system, and this returns at once.

@@ -604,6 +604,7 @@ fn attempt_request(seed: AttemptSeed, settings: &TreeSettings) -> AttemptRequest
         temperature: seed.request.temperature,
         reasoning_effort: seed.request.terms.reasoning_effort,
         answer_schema: seed.request.terms.answer_schema,
+        given: seed.request.terms.given,
         prompt_mode: seed.request.terms.prompt_mode,
         messages: seed.messages,
         environment: environment_of(seed.request.terms.isolation),

@@ -734,6 +734,7 @@ fn judge_request() -> ModelRequest {
             text: "hi".into(),
             tool_calls: Vec::new(),
             answers_call: None,
+            pictures: Vec::new(),
         }],
         tools: Vec::new(),
         temperature: Some(0.0),

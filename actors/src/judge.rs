@@ -219,6 +219,7 @@ fn request(task: &JudgeTask, prompt: Prompt) -> ModelRequest {
         text: prompt.user,
         tool_calls: Vec::new(),
         answers_call: None,
+        pictures: Vec::new(),
     };
     ModelRequest {
         model: task.model.clone(),

@@ -25,6 +25,7 @@ pub mod fallback;
 pub mod figures;
 pub mod free_memory;
 pub mod gate;
+pub mod given;
 pub mod group;
 pub mod history;
 pub mod interruption;

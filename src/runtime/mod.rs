@@ -62,11 +62,11 @@ pub use impresario_policies::agents::AgentDefinition;
 pub use impresario_policies::chain::ChainRefusal;
 pub use impresario_policies::domain::{
     AdmissionTerms, AttemptEnding, Budget, CallEvidence, CallTarget, Caller, Cap, CommandRun,
-    CoolDownSettings, CutTool, FileChange, FileChanged, FileSeen, FileState, Flag, Gate, GateEnding, GroupId,
-    GroupMember, Isolation, MessageId, MessageKind, ModelCall, ModelFault, NotHashed, OnFailure,
-    OverflowSettings, Patch, PatchedFile, Proof, Reason, ReasonCode, Replay, Retrieval, RunId, RunMessage,
-    RunRequest, RunState, SessionId, Step, Subtask, TerminalState, ToolUse, WhatToRun, WholeAnswer, Work,
-    Worktree,
+    CoolDownSettings, CutTool, EarlierMessage, FileChange, FileChanged, FileSeen, FileState, Flag, Gate,
+    GateEnding, GroupId, GroupMember, Isolation, MessageId, MessageKind, ModelCall, ModelFault, NotHashed,
+    OnFailure, OverflowSettings, Patch, PatchedFile, Proof, Reason, ReasonCode, Replay, Retrieval, RunId,
+    RunMessage, RunRequest, RunState, SessionId, Step, Subtask, TerminalState, ToolUse, WhatToRun,
+    WholeAnswer, Work, Worktree,
 };
 pub use impresario_policies::group::{MemberProjection, MemberResult};
 pub use impresario_policies::parallel::{ParallelRefusal, WorkerResult};

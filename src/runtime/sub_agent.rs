@@ -6,9 +6,10 @@ use impresario_actors::journal::RuntimeId;
 use impresario_policies::agents::AgentDefinition;
 use impresario_policies::answer_schema::AnswerSchema;
 use impresario_policies::domain::{
-    AdmissionTerms, Budget, CoolDownSettings, CutTool, Isolation, Origin, OverflowSettings, Reason,
-    ReasonCode, Retrieval, RunId, RunRequest, SessionId, TraceTerms,
+    AdmissionTerms, Budget, CoolDownSettings, CutTool, EarlierMessage, Given, Isolation, Origin,
+    OverflowSettings, Reason, ReasonCode, Retrieval, RunId, RunRequest, SessionId, TraceTerms,
 };
+use impresario_policies::given::{read_picture, refuse_given};
 pub use impresario_policies::offline::OFFLINE_MODEL;
 pub use impresario_policies::run_request::{EMBEDDED_RUNNER, PI_RUNNER};
 use impresario_policies::run_request::{RunAsk, refuse_isolation, run_request, runner_tools};
@@ -62,6 +63,9 @@ pub struct SubAgent {
     timeout: Option<Duration>,
     isolation: Option<Isolation>,
     trusted: bool,
+    given: Given,
+    /// What was said of it cannot be used.
+    refused: Option<Reason>,
     spawn: SpawnSettings,
 }
 
@@ -103,6 +107,8 @@ impl SubAgent {
             timeout: None,
             isolation: None,
             trusted: true,
+            given: Given::default(),
+            refused: None,
             spawn: SpawnSettings {
                 run,
                 ..SpawnSettings::default()
@@ -186,6 +192,22 @@ impl SubAgent {
     /// Between being asked to stop and being killed.
     pub fn grace(mut self, grace: Duration) -> Self {
         self.spawn.run.clocks.grace = grace;
+        self
+    }
+
+    /// What was said before the task. The conversation goes on with it; the embedded runner only.
+    pub fn history(mut self, messages: impl IntoIterator<Item = EarlierMessage>) -> Self {
+        self.given.history.extend(messages);
+        self
+    }
+
+    /// A picture that belongs to the task, from its bytes: PNG, JPEG, GIF or WebP. The embedded runner only, with a model
+    /// that sees. What is none of these is refused when the run is spawned.
+    pub fn picture(mut self, bytes: impl AsRef<[u8]>) -> Self {
+        match read_picture(bytes.as_ref()) {
+            Ok(picture) => self.given.pictures.push(picture),
+            Err(reason) => self.refused = self.refused.or(Some(reason)),
+        }
         self
     }
 
@@ -316,6 +338,9 @@ impl SubAgent {
 
     /// Waits for files where it [reads](Self::reads_files) some.
     pub(super) fn into_request(self, defaults: &Defaults) -> Result<RunRequest, Reason> {
+        if let Some(reason) = self.refused {
+            return Err(reason);
+        }
         let workspace = self.workspace.unwrap_or_else(|| defaults.workspace.clone());
         let places = self.agents.unwrap_or_else(|| AgentPlaces {
             workspace: workspace.clone(),
@@ -362,6 +387,12 @@ impl SubAgent {
             check_form(schema, &means.runner)?;
             // A program reads it: nothing is cut out of it, and its length has a limit of its own.
             run.terms.answer.sanitize = false;
+        }
+        if self.given != Given::default() {
+            if let Some(reason) = refuse_given(&self.given, &means.runner) {
+                return Err(reason);
+            }
+            run.terms.given = Some(Box::new(self.given));
         }
         run_request(definition, ask, means, run)
     }

@@ -577,6 +577,7 @@ fn what_is_set_about_history_answers_budgets_and_logs_is_in_the_request() {
         log_prompt_prefix: true,
         reasoning_effort: None,
         answer_schema: None,
+        given: None,
         prompt_mode: PromptMode::Static,
         surroundings: terms.surroundings.clone(),
         session_file: None,

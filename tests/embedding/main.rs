@@ -6,6 +6,7 @@ mod audit;
 mod admission;
 mod context_memory;
 mod cool_downs;
+mod given;
 mod long_answers;
 mod messages;
 mod money;

@@ -92,6 +92,7 @@ pub fn request(model: &str, workspace: &Path, state: &Path) -> AttemptRequest {
         temperature: None,
         reasoning_effort: None,
         answer_schema: None,
+        given: None,
         prompt_mode: Default::default(),
         messages: Vec::new(),
         environment: BTreeMap::new(),

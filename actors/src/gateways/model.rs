@@ -4,7 +4,7 @@
 
 use async_trait::async_trait;
 pub use impresario_policies::domain::ModelUsage;
-use impresario_policies::domain::ReasoningEffort;
+use impresario_policies::domain::{Picture, ReasoningEffort};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use ts_rs::TS;
@@ -34,6 +34,11 @@ pub struct ModelMessage {
     /// For a tool message: the call it answers.
     #[serde(default)]
     pub answers_call: Option<String>,
+    /// Pictures beside what the person says. A host is asked for briefs only, which have none.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(skip)]
+    #[ts(skip)]
+    pub pictures: Vec<Picture>,
 }
 
 /// A call of a tool by a model.
@@ -83,12 +88,16 @@ pub struct ModelRequest {
     pub tokens_max: u32,
 }
 
+/// What a picture costs, as text: about 1,600 tokens, the most of one that Anthropic does not scale down.
+const PICTURE_AS_TEXT_BYTES: usize = 6_400;
+
 impl ModelRequest {
     /// About how large it is, in bytes of text.
     pub fn bytes(&self) -> u64 {
         let of_call = |call: &ToolCall| call.tool.len() + call.arguments.to_string().len();
         let of_message = |message: &ModelMessage| {
-            message.text.len() + message.tool_calls.iter().map(of_call).sum::<usize>()
+            let pictures = message.pictures.len() * PICTURE_AS_TEXT_BYTES;
+            message.text.len() + message.tool_calls.iter().map(of_call).sum::<usize>() + pictures
         };
         let of_tool = |tool: &ToolDefinition| {
             tool.name.len() + tool.description.len() + tool.parameters.to_string().len()

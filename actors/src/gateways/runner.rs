@@ -3,7 +3,7 @@
 use super::{Login, ModelUsage};
 use async_trait::async_trait;
 use impresario_policies::domain::{
-    AttemptNumber, MessageId, PromptMode, Proof, Reason, ReasoningEffort, Replay, RunId, RunMessage,
+    AttemptNumber, Given, MessageId, PromptMode, Proof, Reason, ReasoningEffort, Replay, RunId, RunMessage,
 };
 pub use impresario_policies::domain::{EndFacts, Overrun};
 use serde::{Deserialize, Serialize};
@@ -42,6 +42,9 @@ pub struct AttemptRequest {
     pub reasoning_effort: Option<ReasoningEffort>,
     /// The form of the answer, as a JSON Schema.
     pub answer_schema: Option<String>,
+    /// What it has before its task; none for nothing.
+    #[serde(default)]
+    pub given: Option<Box<Given>>,
     /// Where the instructions stand, where the runner has a system prompt of its own.
     pub prompt_mode: PromptMode,
     /// What the run was told so far. What the conversation does not have yet is told first.

@@ -104,6 +104,7 @@ mod tests {
                 text: user,
                 tool_calls: Vec::new(),
                 answers_call: None,
+                pictures: Vec::new(),
             }],
             tools: Vec::new(),
             temperature: None,

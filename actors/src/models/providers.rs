@@ -19,6 +19,7 @@ use impresario_policies::attempt_ending::{read_words, says_no_such_model, shorte
 use impresario_policies::domain::{AttemptEnding, ReasoningEffort};
 use impresario_policies::providers::{Dialect, NoTarget, Target, find_target};
 use impresario_policies::redact::redact;
+use std::collections::BTreeMap;
 use std::sync::OnceLock;
 use std::time::Duration;
 
@@ -33,12 +34,25 @@ const TEXT_BYTES_MAX: usize = 8 * 1024 * 1024;
 #[derive(Default)]
 pub struct ProviderModels {
     client: OnceLock<Client>,
+    /// These come before the environment's.
+    variables: BTreeMap<String, String>,
 }
 
 impl ProviderModels {
     /// Nothing is read and nobody is called before a model is asked.
     pub fn new() -> Self {
         Self::default()
+    }
+
+    /// A variable that stands for the one of the environment: a key that comes from elsewhere, another address.
+    pub fn with_variable(mut self, name: impl Into<String>, value: impl Into<String>) -> Self {
+        self.variables.insert(name.into(), value.into());
+        self
+    }
+
+    fn variable(&self, name: &str) -> Option<String> {
+        let own = self.variables.get(name).cloned();
+        own.or_else(|| std::env::var(name).ok())
     }
 
     fn client(&self) -> Result<&Client, ModelError> {
@@ -77,7 +91,7 @@ impl ModelClient for ProviderModels {
     }
 
     async fn stream(&self, request: ModelRequest, text: TextDeltas) -> Result<ModelReply, ModelError> {
-        let target = find_target(&request.model, |name| std::env::var(name).ok()).map_err(no_target)?;
+        let target = find_target(&request.model, |name| self.variable(name)).map_err(no_target)?;
         let dialect = target.dialect;
         let client = self.client()?;
         let (asked, options) = (chat_request(&request, dialect), chat_options(&request, dialect));
@@ -152,7 +166,15 @@ fn chat_request(request: &ModelRequest, dialect: Dialect) -> ChatRequest {
 
 fn chat_message(message: &ModelMessage) -> ChatMessage {
     match message.role {
-        ModelRole::User => ChatMessage::user(message.text.clone()),
+        ModelRole::User => {
+            let pictures = message.pictures.iter().map(|picture| {
+                ContentPart::from_binary_base64(picture.media_type.clone(), picture.base64.clone(), None)
+            });
+            let text = ContentPart::Text(message.text.clone());
+            ChatMessage::user(MessageContent::from_parts(
+                pictures.chain([text]).collect::<Vec<_>>(),
+            ))
+        }
         ModelRole::Tool => {
             let call = message.answers_call.clone().unwrap_or_default();
             ChatMessage::tool(MessageContent::from_parts(vec![ContentPart::ToolResponse(

@@ -505,7 +505,7 @@ export type Reason = {
 };
 
 /** The codes a [`Reason`] can carry. */
-export type ReasonCode = "busy" | "needs_clarification" | "unknown_agent" | "unknown_skill" | "broken_skill" | "disallowed_provider" | "unknown_model" | "start_up_timeout" | "inactivity_timeout" | "total_timeout" | "unavailable" | "rate_limited" | "authentication" | "context_overflow" | "refused" | "retrieval_unavailable" | "spawn_failed" | "protocol_error" | "crashed" | "empty_answer" | "malformed_answer" | "too_many_calls" | "too_many_processes" | "over_budget" | "cancelled" | "tool_indeterminate" | "no_progress" | "host_gone" | "runtime_gone" | "not_resumable" | "journal_unwritable" | "journal_damaged" | "worktree_unavailable" | "message_refused" | "wait_cycle" | "gate_closed" | "gate_indeterminate" | "step_not_begun" | "id_taken" | "internal";
+export type ReasonCode = "busy" | "needs_clarification" | "unknown_agent" | "unknown_skill" | "broken_skill" | "disallowed_provider" | "unknown_model" | "start_up_timeout" | "inactivity_timeout" | "total_timeout" | "unavailable" | "rate_limited" | "authentication" | "context_overflow" | "refused" | "retrieval_unavailable" | "spawn_failed" | "protocol_error" | "crashed" | "empty_answer" | "malformed_answer" | "bad_input" | "too_many_calls" | "too_many_processes" | "over_budget" | "cancelled" | "tool_indeterminate" | "no_progress" | "host_gone" | "runtime_gone" | "not_resumable" | "journal_unwritable" | "journal_damaged" | "worktree_unavailable" | "message_refused" | "wait_cycle" | "gate_closed" | "gate_indeterminate" | "step_not_begun" | "id_taken" | "internal";
 
 /** Nobody waits for this request any more; no answer is needed. */
 export type RequestCancel = {

@@ -9,6 +9,7 @@ mod ending;
 mod evidence;
 mod family;
 mod gate;
+mod given;
 mod group;
 mod id;
 mod manner;
@@ -33,6 +34,7 @@ pub use evidence::{
 };
 pub use family::ModelFamily;
 pub use gate::{Gate, GateEnding};
+pub use given::{EarlierMessage, EarlierSpeaker, Given, Picture};
 pub use group::{ChainPlace, GroupId, GroupMember, OnFailure, Subtask};
 pub use id::{AttemptNumber, MessageId, MessageIdError, RunId, RunIdError, SessionId};
 pub use manner::{ExecutionMode, PromptMode, ReasoningEffort};

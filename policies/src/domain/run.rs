@@ -141,6 +141,8 @@ pub enum ReasonCode {
     EmptyAnswer,
     /// Its answer does not have the form that was asked for.
     MalformedAnswer,
+    /// What a program gave cannot be used: a picture that is none, a conversation that is too long.
+    BadInput,
     /// One reply called more tools than it may.
     TooManyCalls,
     /// The sub-agent had more processes than a run may have.

@@ -3,7 +3,7 @@
 //! Every group has the default that holds where nobody said anything, so that a request of an older journal is read.
 
 use super::{
-    Budget, Gate, Inherited, Isolation, ModelFamily, PromptMode, ReasoningEffort, RouteDecision,
+    Budget, Gate, Given, Inherited, Isolation, ModelFamily, PromptMode, ReasoningEffort, RouteDecision,
     RouteSettings, RunId, Tier,
 };
 
@@ -50,6 +50,9 @@ pub struct RunTerms {
     /// The form of the answer, as a JSON Schema; none for words.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub answer_schema: Option<String>,
+    /// What it has before its task; none for nothing.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub given: Option<Box<Given>>,
     /// Where the instructions stand.
     #[serde(skip_serializing_if = "is_default")]
     pub prompt_mode: PromptMode,

@@ -161,6 +161,7 @@ pub fn nested_argv(case: &Case) -> Answer {
         temperature: None,
         reasoning_effort: ReasoningEffort::read(&given("reasoningEffort", "")),
         answer_schema: None,
+        given: None,
         prompt_mode: PromptMode::Static,
         messages: Vec::new(),
         environment: Default::default(),

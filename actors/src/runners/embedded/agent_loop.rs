@@ -12,7 +12,7 @@ use crate::gateways::{
 use futures_util::stream::{self, StreamExt};
 use impresario_policies::answer_schema::{AnswerSchema, CORRECTIONS_MAX, correction};
 use impresario_policies::attempt_ending::{says_its_status, says_nobody_was_reached};
-use impresario_policies::domain::Replay;
+use impresario_policies::domain::{EarlierSpeaker, Replay};
 use impresario_policies::prices::priced;
 use impresario_policies::run_messages::told;
 use impresario_policies::tool_call::{CALLS_IN_A_REPLY_MAX, call_name};
@@ -160,7 +160,7 @@ impl AgentLoop {
                 .unwrap_or_default();
         }
         if self.messages.is_empty() {
-            self.messages = vec![user_message(self.request.user_prompt.clone())];
+            self.messages = first_messages(&self.request);
         }
         // Written anew in either case: a line torn by a crash must not swallow the next one.
         loop {
@@ -206,7 +206,7 @@ impl AgentLoop {
 
     /// What a sub-agent that goes on is told before anything else.
     fn told_first(&self) -> Option<String> {
-        let goes_on = self.messages.len() > 1;
+        let goes_on = self.messages.len() > first_messages(&self.request).len();
         self.request
             .resume
             .clone()
@@ -431,12 +431,28 @@ fn provider_words(error: &ModelError) -> String {
     }
 }
 
+/// What was said before, and the task with what belongs to it.
+fn first_messages(request: &AttemptRequest) -> Vec<ModelMessage> {
+    let given = request.given.as_deref();
+    let history = given.map_or(&[][..], |given| &given.history);
+    let said = history.iter().map(|earlier| match earlier.by {
+        EarlierSpeaker::User => user_message(earlier.text.clone()),
+        EarlierSpeaker::Assistant => assistant_message(earlier.text.clone(), Vec::new()),
+    });
+    let task = ModelMessage {
+        pictures: given.map_or_else(Vec::new, |given| given.pictures.clone()),
+        ..user_message(request.user_prompt.clone())
+    };
+    said.chain([task]).collect()
+}
+
 fn user_message(text: String) -> ModelMessage {
     ModelMessage {
         role: ModelRole::User,
         text,
         tool_calls: Vec::new(),
         answers_call: None,
+        pictures: Vec::new(),
     }
 }
 
@@ -446,6 +462,7 @@ fn assistant_message(text: String, tool_calls: Vec<ToolCall>) -> ModelMessage {
         text,
         tool_calls,
         answers_call: None,
+        pictures: Vec::new(),
     }
 }
 
@@ -455,5 +472,6 @@ fn tool_message(call: &ToolCall, text: String) -> ModelMessage {
         text,
         tool_calls: Vec::new(),
         answers_call: Some(call.id.clone()),
+        pictures: Vec::new(),
     }
 }

@@ -203,6 +203,7 @@ mod tests {
             text: text.to_string(),
             tool_calls: Vec::new(),
             answers_call: None,
+            pictures: Vec::new(),
         }
     }
 

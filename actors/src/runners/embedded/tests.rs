@@ -12,7 +12,9 @@ use crate::models::OfflineModel;
 use crate::program::ProgramThreads;
 use async_trait::async_trait;
 use impresario_policies::attempt_ending::read_ending;
-use impresario_policies::domain::{AttemptEnding, AttemptNumber, Containment, PromptMode, Replay, RunId};
+use impresario_policies::domain::{
+    AttemptEnding, AttemptNumber, Containment, EarlierMessage, Given, PromptMode, Replay, RunId,
+};
 use impresario_policies::sub_agent_prompt::RETRIEVAL_TOOL;
 use serde_json::{Value, json};
 use std::cell::RefCell;
@@ -164,6 +166,7 @@ struct Stage {
     turns_max: u32,
     resume: Option<String>,
     answer_schema: Option<String>,
+    given: Option<Box<Given>>,
 }
 
 fn stage(replies: Vec<Result<ModelReply, ModelError>>) -> Stage {
@@ -192,6 +195,7 @@ fn stage(replies: Vec<Result<ModelReply, ModelError>>) -> Stage {
         turns_max: 10,
         resume: None,
         answer_schema: None,
+        given: None,
     }
 }
 
@@ -213,6 +217,7 @@ impl Stage {
             temperature: None,
             reasoning_effort: None,
             answer_schema: self.answer_schema.clone(),
+            given: self.given.clone(),
             prompt_mode: PromptMode::default(),
             messages: Vec::new(),
             environment: BTreeMap::new(),
@@ -262,6 +267,25 @@ async fn all_of(mut receiver: mpsc::Receiver<RunnerEvent>) -> (Vec<RunnerEvent>,
 
 fn session(place: &Path) -> String {
     std::fs::read_to_string(place.join("session.jsonl")).unwrap_or_default()
+}
+
+#[tokio::test]
+async fn a_conversation_that_was_given_is_no_sign_that_the_session_went_on() {
+    let mut stage = stage(vec![says("Yes.")]);
+    stage.given = Some(Box::new(Given {
+        history: vec![
+            EarlierMessage::user("Hello?"),
+            EarlierMessage::assistant("Hello."),
+        ],
+        ..Given::default()
+    }));
+    stage.resume = Some("You were interrupted.".to_string());
+    let (_, facts) = stage.play().await;
+    assert_eq!(facts.answer, "Yes.");
+    let requests = stage.model.requests.borrow();
+    let said = requests[0].messages.iter().map(|message| message.text.as_str());
+    let said = said.collect::<Vec<_>>();
+    assert_eq!(said, ["Hello?", "Hello.", stage.request().user_prompt.as_str()]);
 }
 
 #[tokio::test]

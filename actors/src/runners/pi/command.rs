@@ -174,6 +174,7 @@ mod tests {
             temperature: None,
             reasoning_effort: None,
             answer_schema: None,
+            given: None,
             prompt_mode: PromptMode::default(),
             messages: Vec::new(),
             environment: Default::default(),

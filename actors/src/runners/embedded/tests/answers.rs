@@ -50,6 +50,7 @@ async fn one_that_goes_on_behind_a_wrong_answer_is_told_of_it() {
         text: text.to_string(),
         tool_calls: Vec::new(),
         answers_call: None,
+        pictures: Vec::new(),
     };
     let path = stage.place.path().join("session.jsonl");
     session_file::begin(&path, &[message(ModelRole::User, "Where?")]).expect("a session");
