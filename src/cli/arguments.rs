@@ -3,7 +3,7 @@
 use super::exit::EXIT_CODES;
 use clap::{Args, Parser, Subcommand};
 use impresario_actors::context::local::{INDEXES_BYTES_MAX, INDEXES_MAX};
-use impresario_policies::domain::{Cap, Isolation};
+use impresario_policies::domain::{Cap, Isolation, RunId};
 use impresario_policies::figures::read_duration;
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -80,6 +80,7 @@ Examples:
   impresario run --model anthropic/claude-sonnet-4-5 explore \"Where is the retry policy decided?\"
   impresario run --runner pi --model anthropic/claude-sonnet-4-5 explore \"Where is the retry policy decided?\"
   impresario run --json --timeout 90s explore \"Where is the retry policy decided?\" | tail -n 1
+  impresario runs attach $(impresario run --detach explore \"Where is the retry policy decided?\")
 
 {EXIT_CODES}"))]
 pub(super) struct RunArguments {
@@ -114,6 +115,12 @@ pub(super) struct HowArguments {
     /// Print events as JSON lines on stdout instead of the answer; the last one is `run_ended`
     #[arg(long)]
     pub(super) json: bool,
+    /// Print the id of the run as soon as it is accepted, and leave it to a process of its own, which ends with it
+    #[arg(long)]
+    pub(super) detach: bool,
+    /// This is that process, and this is its run
+    #[arg(long, hide = true, value_name = "ID", value_parser = run_id)]
+    pub(super) detached_as: Option<RunId>,
     /// From admission to the end [default: as set, else 300s]
     #[arg(long, value_name = "DURATION", value_parser = read_duration)]
     pub(super) timeout: Option<Duration>,
@@ -152,6 +159,10 @@ impl BudgetFlags {
             tokens: self.max_tokens.or(set.tokens),
         }
     }
+}
+
+fn run_id(typed: &str) -> Result<RunId, String> {
+    RunId::try_from(typed.to_string()).map_err(|error| error.to_string())
 }
 
 fn dollars(typed: &str) -> Result<f64, String> {
@@ -561,6 +572,21 @@ Example:
         /// Go on until the run is over
         #[arg(long)]
         follow: bool,
+    },
+    /// Follow a run to its end, whichever process drives it
+    #[command(after_help = format!("\
+It tells what happened so far and what happens, as `impresario run` does, then the answer and how it ended. Ctrl-C leaves
+the run alone. Of a run that is over it prints the answer at once. With --json: events, one JSON object a line.
+
+Examples:
+  impresario runs attach 01kah3q
+  impresario runs --json attach 01kah3q | tail -n 1
+
+{EXIT_CODES}
+  130  left with Ctrl-C; the run goes on"))]
+    Attach {
+        /// Its id, or as much of the beginning as makes it the only one
+        run: String,
     },
     /// Cancel a run that another process drives
     #[command(after_help = format!("Example:\n  impresario runs cancel 01kah3q\n\n{EXIT_CODES}"))]

@@ -2,10 +2,12 @@
 
 mod agents;
 mod arguments;
+mod attach;
 mod bridge;
 mod chain;
 mod config;
 mod costs;
+mod detach;
 mod exit;
 mod mcp;
 mod messages;

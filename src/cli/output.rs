@@ -2,6 +2,9 @@
 //! reaches a terminal as something it obeys.
 
 use impresario_policies::terminal_text::{shown, shown_json};
+use ratatui::crossterm::event::{DisableBracketedPaste, EnableBracketedPaste};
+use ratatui::crossterm::execute;
+use rustix::stdio::dup2_stdout;
 use std::borrow::Cow;
 use std::io::{self, IsTerminal, Write};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -59,4 +62,17 @@ pub(super) fn prints_to_terminal() -> bool {
 /// What is said is read on a terminal.
 pub(super) fn says_to_terminal() -> bool {
     io::stderr().is_terminal()
+}
+
+/// From now on a text that is pasted is no row of keys, or is one again. A terminal that does not tell them apart sends keys.
+pub(super) fn tell_pastes_apart(apart: bool) {
+    let _ = match apart {
+        true => execute!(io::stdout(), EnableBracketedPaste),
+        false => execute!(io::stdout(), DisableBracketedPaste),
+    };
+}
+
+/// From now on what is printed goes where it is said; whoever read it has reached the end.
+pub(super) fn speak_into_the_log() -> io::Result<()> {
+    dup2_stdout(io::stderr()).map_err(io::Error::from)
 }

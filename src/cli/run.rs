@@ -1,13 +1,14 @@
 //! `run` and `skill`: a sub-agent from beginning to end, watched by a person or a program.
 
 use super::arguments::{HowArguments, RunArguments, SkillArguments};
+use super::detach;
 use super::exit::{Failure, code_of};
 use super::output::{print_json, say};
 use super::terminal::TerminalHost;
 use super::trust::is_trusted;
 use super::wire::{EventLine, json_line};
 use crate::agents::AgentFiles;
-use crate::runtime::{EMBEDDED_RUNNER, Outcome, PI_RUNNER, Run, Runtime, SubAgent};
+use crate::runtime::{EMBEDDED_RUNNER, Outcome, PI_RUNNER, Run, RunId, Runtime, SubAgent};
 use crate::settings::{Settings, SettingsPlaces};
 use crate::skills::SpawnSettings;
 use impresario_actors::messages::session::SkillOrder;
@@ -26,10 +27,16 @@ const OFFLINE: &str = crate::runtime::OFFLINE_MODEL;
 
 pub(super) async fn run_agent(arguments: RunArguments) -> Result<ExitCode, Failure> {
     let how = arguments.how;
+    if how.detached_as.is_some() {
+        detach::leave_terminal()?;
+    }
     let workspace = how.workspace()?;
     let settings = how.settings(&workspace)?;
     if settings.means.chain.is_empty() && !names_a_model(&settings, &workspace, &arguments.agent) {
         return Err(needs_model(&settings.means.runner));
+    }
+    if how.is_to_detach() {
+        return detach::start(&how, &workspace);
     }
     let runtime = how.start(&workspace.directory, &settings).await?;
     let mut sub_agent = SubAgent::new(arguments.agent, arguments.task).spawned_with(
@@ -40,16 +47,22 @@ pub(super) async fn run_agent(arguments: RunArguments) -> Result<ExitCode, Failu
     if let Some(isolation) = how.isolation {
         sub_agent = sub_agent.isolation(isolation);
     }
-    let spawned = runtime.spawn(sub_agent).await;
-    watch(&runtime, spawned, how.json).await
+    let spawned = runtime.spawn_as(how.run_id(&runtime), sub_agent).await;
+    how.watch(&runtime, spawned).await
 }
 
 pub(super) async fn run_skill(arguments: SkillArguments) -> Result<ExitCode, Failure> {
     let how = arguments.how;
+    if how.detached_as.is_some() {
+        detach::leave_terminal()?;
+    }
     let workspace = how.workspace()?;
     let settings = how.settings(&workspace)?;
     if settings.means.chain.is_empty() && !settings.means.models_chosen {
         return Err(needs_model(&settings.means.runner));
+    }
+    if how.is_to_detach() {
+        return detach::start(&how, &workspace);
     }
     let runtime = how.start(&workspace.directory, &settings).await?;
     let order = SkillOrder {
@@ -62,8 +75,8 @@ pub(super) async fn run_skill(arguments: SkillArguments) -> Result<ExitCode, Fai
         isolation: how.isolation,
         ..SkillOrder::default()
     };
-    let spawned = runtime.spawn_skill(order).await;
-    watch(&runtime, spawned, how.json).await
+    let spawned = runtime.spawn_skill_as(how.run_id(&runtime), order).await;
+    how.watch(&runtime, spawned).await
 }
 
 /// Follows a run to its end. The first Ctrl-C cancels it, the second one ends us at once.
@@ -133,7 +146,7 @@ async fn print_events(run: &Run) {
 }
 
 /// The answer went to stdout when it was delivered; this is for the person.
-fn say_how_it_ended(outcome: &Outcome) {
+pub(super) fn say_how_it_ended(outcome: &Outcome) {
     if let Some(reason) = &outcome.reason {
         say(&format!("{}: {}", outcome.state.word(), reason.message));
     }
@@ -210,6 +223,27 @@ impl Workspace {
 }
 
 impl HowArguments {
+    /// The process that has the run is still to be started.
+    fn is_to_detach(&self) -> bool {
+        self.detach && self.detached_as.is_none()
+    }
+
+    fn run_id(&self, runtime: &Runtime) -> RunId {
+        self.detached_as.clone().unwrap_or_else(|| runtime.new_run_id())
+    }
+
+    async fn watch(
+        &self,
+        runtime: &Runtime,
+        spawned: Result<Run, crate::RuntimeError>,
+    ) -> Result<ExitCode, Failure> {
+        if self.detached_as.is_some() && spawned.is_ok() {
+            detach::tell_starter();
+        }
+        // Who detached it reads the log; events are in the journal.
+        watch(runtime, spawned, self.json && self.detached_as.is_none()).await
+    }
+
     /// The directory to work in; whether it is trusted may be asked here.
     pub(super) fn workspace(&self) -> Result<Workspace, Failure> {
         let directory = existing_workspace(self.place.workspace.as_deref())?;
@@ -296,7 +330,7 @@ impl HowArguments {
     }
 
     pub(super) async fn start(&self, workspace: &Path, settings: &SpawnSettings) -> Result<Runtime, Failure> {
-        let json = self.json;
+        let json = self.json && self.detached_as.is_none();
         let builder = self
             .place
             .state

@@ -1,10 +1,12 @@
 //! `runs`: what is in the journal, and what can still be done about it.
 
 use super::arguments::{RunsAction, RunsArguments, StateArguments};
+use super::attach;
 use super::exit::Failure;
 use super::output::{print, print_json};
 use super::run::{existing_workspace, watch};
 use super::terminal::TerminalHost;
+use super::top::Onlooker;
 use super::wire::{RunLine, TranscriptLine, json_line};
 use crate::runtime::{Runtime, RuntimeError};
 use crate::status::below_home;
@@ -33,7 +35,11 @@ const FOLLOWED_EVERY: Duration = Duration::from_millis(500);
 const LOOKED_EVERY: Duration = Duration::from_millis(100);
 
 pub(super) async fn execute(arguments: RunsArguments) -> Result<ExitCode, Failure> {
-    let runtime = open(&arguments.state, arguments.json).await?;
+    let runtime = match &arguments.action {
+        // It tells what the journal says, so nothing else may.
+        Some(RunsAction::Attach { .. }) => open_for(&arguments.state, Onlooker).await?,
+        _ => open(&arguments.state, arguments.json).await?,
+    };
     let done = match &arguments.action {
         None => list(&runtime, &arguments).await,
         Some(RunsAction::Show { run, answer: true }) => show_answer(&runtime, run).await,
@@ -41,6 +47,7 @@ pub(super) async fn execute(arguments: RunsArguments) -> Result<ExitCode, Failur
         Some(RunsAction::Transcript { run, follow }) => {
             transcript(&runtime, run, *follow, arguments.json).await
         }
+        Some(RunsAction::Attach { run }) => attach::attach(&runtime, run, arguments.json).await,
         Some(RunsAction::Cancel { run }) => cancel(&runtime, run).await,
         Some(RunsAction::Resume { run, budget }) => {
             return resume(runtime, run, budget.over(Cap::NONE), arguments.json).await;

@@ -42,6 +42,15 @@ impl TerminalHost {
         }
     }
 
+    /// What a run does, and how many tools it called so far.
+    pub(super) fn show_doing(&self, doing: &str, tool_calls: u32) {
+        match tool_calls {
+            0 => self.say(doing),
+            1 => self.say(&format!("{doing} (1 tool call)")),
+            many => self.say(&format!("{doing} ({many} tool calls)")),
+        }
+    }
+
     fn say(&self, line: &str) {
         let line = one_line(line);
         match &self.spinner {
@@ -73,11 +82,7 @@ fn one_line(text: &str) -> String {
 #[async_trait(?Send)]
 impl Host for TerminalHost {
     fn show(&self, progress: Progress) {
-        match progress.tool_calls {
-            0 => self.say(&progress.line()),
-            1 => self.say(&format!("{} (1 tool call)", progress.line())),
-            many => self.say(&format!("{} ({many} tool calls)", progress.line())),
-        }
+        self.show_doing(&progress.line(), progress.tool_calls);
     }
 
     fn notice(&self, text: String) {

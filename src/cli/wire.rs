@@ -24,6 +24,7 @@ use impresario_policies::transcript::Transcript;
 use impresario_policies::utc_date::utc_day;
 use serde::Serialize;
 use serde_json::{Map, Value, json};
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::path::Path;
 
@@ -209,6 +210,22 @@ impl<'a> TranscriptLine<'a> {
             title: &transcript.title,
             lines: &transcript.lines,
             is_over: transcript.is_over,
+        }
+    }
+}
+
+/// A run that was left to a process of its own.
+#[derive(Debug, Serialize)]
+pub(super) struct DetachedLine<'a> {
+    run: &'a RunId,
+    log: Cow<'a, str>,
+}
+
+impl<'a> DetachedLine<'a> {
+    pub(super) fn of(run: &'a RunId, log: &'a Path) -> Self {
+        Self {
+            run,
+            log: log.to_string_lossy(),
         }
     }
 }

@@ -8,7 +8,7 @@ use super::retention::{
     forget_answers, forget_old_files, forget_old_runs, forget_sessions, settle_worktrees,
 };
 use super::state_directory::{
-    StateDirectoryError, answers, cache_directory, make_private, state_directory, worktrees,
+    StateDirectoryError, answers, cache_directory, logs, make_private, state_directory, worktrees,
 };
 use super::sub_agent::{Defaults, EMBEDDED_RUNNER, PI_RUNNER};
 use super::unread::Acknowledgement;
@@ -406,6 +406,7 @@ impl RuntimeBuilder {
             directory.join("scratch"),
             directory.join(PROMPTS_DIRECTORY),
             wishes(&directory),
+            logs(&directory),
         ];
         tokio::task::spawn_blocking(move || old.iter().for_each(|directory| forget_old_files(directory)));
         serve(root, inside, commands).await;

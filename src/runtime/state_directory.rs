@@ -35,6 +35,11 @@ pub(crate) fn answers(state_directory: &Path) -> PathBuf {
     state_directory.join("answers")
 }
 
+/// Where the processes of detached runs write, in a state directory.
+pub(crate) fn logs(state_directory: &Path) -> PathBuf {
+    state_directory.join("logs")
+}
+
 /// Where indexes are kept, which can be made anew at any time: `$XDG_CACHE_HOME/impresario`, else
 /// `$HOME/.cache/impresario`. Beside the state, where that was put in a place of its own.
 pub(crate) fn cache_directory(state_directory: Option<&Path>) -> Option<PathBuf> {

@@ -11,6 +11,11 @@ use impresario_policies::wait_cycle::{
 use std::collections::{BTreeMap, VecDeque};
 
 impl Runtime {
+    /// The run whose sub-agent called this program.
+    pub(crate) fn within() -> Option<RunId> {
+        enclosing_run()
+    }
+
     /// An error where this was called by a sub-agent whose own run the other one waits for.
     pub(super) async fn refuse_wait_cycle(&self, run: &RunId) -> Result<(), RuntimeError> {
         let Some(within) = enclosing_run() else {

@@ -9,6 +9,7 @@ mod victim;
 mod agents;
 mod chain_command;
 mod command_line;
+mod detached;
 mod memory_server;
 mod parallel_command;
 mod providers;

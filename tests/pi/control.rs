@@ -112,6 +112,7 @@ fn a_sub_agent_that_would_wait_for_itself_is_told_so_at_once() {
             "ask $IMPRESARIO_RUN 'how far?'",
             "steer --wait $IMPRESARIO_RUN 'go on'",
             "runs transcript --follow $IMPRESARIO_RUN",
+            "runs attach $IMPRESARIO_RUN",
             "runs resume $IMPRESARIO_RUN",
         ];
         let commands = of_itself.map(|command| format!("{} {command}", PROGRAM));
@@ -126,7 +127,7 @@ fn a_sub_agent_that_would_wait_for_itself_is_told_so_at_once() {
         let result = pi.wait_for(PATIENCE, is_result);
         assert!(result.to_string().contains(ANSWER), "{result}");
         let run = stage.only_run();
-        assert_eq!(stage.told_in_call(2, "Wait cycle (wait_cycle)"), 3);
+        assert_eq!(stage.told_in_call(2, "Wait cycle (wait_cycle)"), 4);
         assert_eq!(stage.told_in_call(2, "the process that drives it lives"), 1);
         assert_eq!(stage.messages(&run), Vec::<Value>::new());
         talk(&mut pi, "Thank you.");

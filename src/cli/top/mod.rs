@@ -11,12 +11,12 @@ mod state;
 
 use self::draw::{draw, page_rows};
 use self::keys::typed;
-use self::onlooker::Onlooker;
+pub(super) use self::onlooker::Onlooker;
 use self::outside::{Book, Outside, Report};
 use self::state::{Input, TopState, Wanted};
 use super::arguments::TopArguments;
 use super::exit::Failure;
-use super::output::{print, print_json, prints_to_terminal, say};
+use super::output::{print, print_json, prints_to_terminal, say, tell_pastes_apart};
 use super::runs::open_for;
 use super::wire::{SeenRunLine, json_line};
 use crate::runtime::Runtime;
@@ -24,8 +24,6 @@ use impresario_actors::gateways::{SystemWallClock, WallClock};
 use impresario_policies::overview::overview;
 use ratatui::Terminal;
 use ratatui::backend::Backend;
-use ratatui::crossterm::event::{DisableBracketedPaste, EnableBracketedPaste};
-use ratatui::crossterm::execute;
 use std::io;
 use std::process::ExitCode;
 use tokio::signal::unix::{SignalKind, signal};
@@ -76,8 +74,7 @@ async fn watch(runtime: &Runtime) -> Result<ExitCode, Failure> {
         }
     };
     let mut terminal = ratatui::try_init().map_err(not_drawn)?;
-    // A text that is pasted is no row of keys; a terminal that does not tell them apart sends keys.
-    let _ = execute!(io::stdout(), EnableBracketedPaste);
+    tell_pastes_apart(true);
     let (outside, reports) = Outside::begin(runtime);
     let begin = |wanted| outside.start(wanted);
     let watched = tokio::select! {
@@ -85,7 +82,7 @@ async fn watch(runtime: &Runtime) -> Result<ExitCode, Failure> {
         watched = show(&mut terminal, typed(), reports, begin) => watched,
         () = ends => Ok(()),
     };
-    let _ = execute!(io::stdout(), DisableBracketedPaste);
+    tell_pastes_apart(false);
     ratatui::restore();
     watched?;
     Ok(ExitCode::SUCCESS)

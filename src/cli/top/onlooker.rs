@@ -4,7 +4,7 @@ use async_trait::async_trait;
 use impresario_actors::gateways::{ChatMessage, Delivery, DeliveryReceipt, Host, HostError, Progress};
 use impresario_policies::domain::RunId;
 
-pub(super) struct Onlooker;
+pub(in crate::cli) struct Onlooker;
 
 #[async_trait(?Send)]
 impl Host for Onlooker {
