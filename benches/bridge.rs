@@ -9,8 +9,9 @@
 
 use impresario::bridge::wire::{
     ChainRun, ChainRunAccepted, ChainText, ChainTextAsk, Delegation, InputReading, MarkerPlan,
-    MarkerSkeleton, ObservedEvent, ResumableRun, RunResume, RunResumed, RunTell, RunTold, SessionEnd,
-    SessionStart, SkillCancel, SkillRun, SkillSummary, TraceName, TranscriptAsk, TranscriptPage, TypedInput,
+    MarkerSkeleton, ObservedEvent, ResumableRun, RunMessageAsk, RunMessageTold, RunResume, RunResumed,
+    RunTell, RunTold, SessionEnd, SessionStart, SkillCancel, SkillRun, SkillSummary, TraceName,
+    TranscriptAsk, TranscriptPage, TypedInput,
 };
 use impresario::bridge::{Bridge, BridgeSettings, HostEvents, Refused};
 use impresario_actors::messages::session::ListedSkill;
@@ -234,6 +235,10 @@ impl HostEvents for Nobody {
     async fn tell(&self, _: RunTell) -> Result<RunTold, Refused> {
         unreachable!("nothing is told here")
     }
+    async fn message(&self, _: RunMessageAsk) -> Result<RunMessageTold, Refused> {
+        unreachable!("nothing is asked after here")
+    }
+
     async fn cancel(&self, _: SkillCancel) -> Vec<RunId> {
         Vec::new()
     }

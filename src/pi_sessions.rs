@@ -3,9 +3,9 @@
 use crate::agents::AgentFiles;
 use crate::bridge::wire::{
     ChainMember, ChainRun, ChainRunAccepted, ChainText, ChainTextAsk, Delegation, InputReading, MarkerEdit,
-    MarkerPlan, MarkerSkeleton, MarkerTtl, ModelStanding, ObservedEvent, ResumableRun, RunResume, RunResumed,
-    RunTell, RunTold, SessionEnd, SessionStart, SkillCancel, SkillRun, SkillSummary, TraceName,
-    TranscriptAsk, TranscriptPage, TypedInput,
+    MarkerPlan, MarkerSkeleton, MarkerTtl, ModelStanding, ObservedEvent, ResumableRun, RunMessageAsk,
+    RunMessageTold, RunResume, RunResumed, RunTell, RunTold, SessionEnd, SessionStart, SkillCancel, SkillRun,
+    SkillSummary, ToldByAgent, TraceName, TranscriptAsk, TranscriptPage, TypedInput,
 };
 use crate::bridge::{Bridge, BridgeError, BridgeSettings, HostEvents, PiHost, Refused, log_to_file};
 use crate::chain_files::{ChainAsked, ordered_chain};
@@ -27,7 +27,7 @@ use impresario_policies::cache_markers::{Lifetime, Marker, MarkerEdit as Planned
 use impresario_policies::domain::{
     GroupId, Isolation, MessageKind, Reason, ReasonCode, RunId, RunState, SessionId,
 };
-use impresario_policies::run_messages::{Addressed, address};
+use impresario_policies::run_messages::{Addressed, address, named};
 use impresario_policies::run_request::RunMeans;
 use impresario_policies::settings::Configured;
 use impresario_policies::skill_command::{TypedInput as ReadInput, read_typed_input};
@@ -42,6 +42,8 @@ use std::time::Duration;
 /// How often an acknowledged delivery is tried to be settled, and the pause between two tries.
 const ACKNOWLEDGE_TRIES: u32 = 40;
 const ACKNOWLEDGE_PAUSE: Duration = Duration::from_millis(250);
+/// Who asks what became of a message is answered within its deadline, and asks again.
+const MESSAGE_LOOKED_AT: Duration = Duration::from_secs(15);
 
 /// Skills of the host that are looked at; more would not fit into a list.
 const LISTED_MAX: usize = 500;
@@ -243,6 +245,12 @@ fn internal(error: &RuntimeError) -> Reason {
     }
 }
 
+fn nobody_is_told(why: String) -> Refused {
+    let code = ReasonCode::MessageRefused;
+    let reason = Reason { code, message: why };
+    Refused { reason, hint: None }
+}
+
 fn no_run() -> Refused {
     Refused {
         reason: Reason {
@@ -414,15 +422,19 @@ impl HostEvents for PiSessions {
     async fn tell(&self, request: RunTell) -> Result<RunTold, Refused> {
         let under_way = self.runs_of(&request.session).await;
         let ids = under_way.iter().map(|run| run.id().clone()).collect::<Vec<_>>();
-        let (run, text) = match address(&request.what, &ids) {
-            Addressed::Run { run, text } => (self.runtime.run(run.clone()), text.to_string()),
-            Addressed::Nobody { why } => {
-                let code = ReasonCode::MessageRefused;
-                let reason = Reason { code, message: why };
-                return Err(Refused { reason, hint: None });
-            }
+        let addressed = match &request.by_agent {
+            Some(ToldByAgent { run }) => named(run.as_deref(), &ids).map(|run| (run, request.what.as_str())),
+            None => match address(&request.what, &ids) {
+                Addressed::Run { run, text } => Ok((run, text)),
+                Addressed::Nobody { why } => Err(why),
+            },
         };
-        let by = format!("/impresario {}", request.kind.word());
+        let (run, text) = addressed.map_err(nobody_is_told)?;
+        let (run, text) = (self.runtime.run(run.clone()), text.to_string());
+        let by = match &request.by_agent {
+            Some(_) => "the main agent".to_string(),
+            None => format!("/impresario {}", request.kind.word()),
+        };
         let message = run.tell(request.kind, text, by).await.map_err(refused_by)?;
         let name = self.name_of(&run).await.map_err(refused_by)?;
         let told = RunTold {
@@ -430,10 +442,25 @@ impl HostEvents for PiSessions {
             name: name.clone(),
             message: message.id().clone(),
         };
-        if request.kind == MessageKind::Ask {
+        if request.kind == MessageKind::Ask && request.by_agent.is_none() {
             tokio::spawn(tell_the_answer(self.host.clone(), name, message));
         }
         Ok(told)
+    }
+
+    async fn message(&self, request: RunMessageAsk) -> Result<RunMessageTold, Refused> {
+        let message = self.runtime.run(request.run).message(request.message);
+        let settled = tokio::time::timeout(MESSAGE_LOOKED_AT, message.settled()).await;
+        let settled = match settled {
+            Ok(settled) => Some(settled.map_err(refused_by)?),
+            // Whoever waits for it asks again.
+            Err(_) => None,
+        };
+        Ok(RunMessageTold {
+            fate: message.fate().await.map_err(refused_by)?.word().to_string(),
+            is_final: settled.is_some(),
+            answer: settled.flatten(),
+        })
     }
 
     async fn cancel(&self, request: SkillCancel) -> Vec<RunId> {

@@ -119,6 +119,10 @@ impl HostEvents for RecordingEvents {
         })
     }
 
+    async fn message(&self, _: wire::RunMessageAsk) -> Result<wire::RunMessageTold, Refused> {
+        unreachable!("nothing is asked after here")
+    }
+
     async fn cancel(&self, request: SkillCancel) -> Vec<RunId> {
         self.note(format!("cancel by {}", request.by));
         vec![run_id()]
@@ -352,7 +356,7 @@ fn check_example(example: &Value, asked: &mut String) {
         };
     }
     check_each!(
-        requests: Hello, Ping, TypedInput, SkillRun, ChainRun, ChainTextAsk, RunsResumable, RunResume, RunTell, SkillCancel, QuestionAnswer, MarkerSkeleton, Completions, DelegationAsk, RunsRecent, TranscriptAsk, StatusAsk,
+        requests: Hello, Ping, TypedInput, SkillRun, ChainRun, ChainTextAsk, RunsResumable, RunResume, RunTell, RunMessageAsk, SkillCancel, QuestionAnswer, MarkerSkeleton, Completions, DelegationAsk, RunsRecent, TranscriptAsk, StatusAsk,
             TraceReport, TraceView, TraceList, QuestionAsk, ModelRequest, ModelsCheck, DeliveryOffer, SessionHistory, SessionHasRun;
         notifications: RequestCancel, SessionStart, SessionEnd, ObservedEvents, DeliveryAcknowledged,
             UiProgress, UiSight, UiNotice

@@ -2,7 +2,7 @@
 // taught is decided once for a session, so that tools and prompt are the same in every turn and the provider's cache holds.
 
 import { textForCaller } from "./delivery.ts";
-import type { DelegateTool, Delegation as Lesson, DeliveryOffer, RunSight } from "./generated/protocol.ts";
+import type { DelegateTool, Delegation as Lesson, DeliveryOffer, MessageKind, RunSight } from "./generated/protocol.ts";
 import { titledText } from "./drawing.ts";
 import type { HostSession } from "./host.ts";
 import type { Impresario } from "./impresario.ts";
@@ -69,6 +69,7 @@ export class Delegation {
     this.#decided.set(session, lesson);
     for (const tool of lesson.tools) {
       if (tool.chain) this.#offerChain(session, tool);
+      else if (tool.message) this.#offerMessage(session, tool);
       else this.#offerTool(session, tool);
     }
     if (lesson.tools.length > 0) markFailures(session, new Set(lesson.tools.map(({ tool }) => tool.name)));
@@ -107,6 +108,31 @@ export class Delegation {
         });
         const details = { ...detailsOf(runs[runs.length - 1] ?? "", sight), runs, state };
         return { content: [{ type: "text", text }], details };
+      },
+    });
+  }
+
+  #offerMessage(session: HostSession, { tool }: DelegateTool): void {
+    session.pi.registerTool<never, { run: string; message: string; fate: string }>({
+      name: tool.name,
+      label: "Tell a sub-agent",
+      description: tool.description,
+      parameters: tool.parameters as never,
+      executionMode: "parallel",
+      renderCall: (parameters, theme, context) => {
+        const given = parameters as Record<string, unknown>;
+        const title = `${given["kind"] === "ask" ? "ask" : "steer"} ${typeof given["run"] === "string" ? given["run"] : "the sub-agent"}`;
+        const paint = (text: string) => theme.fg("toolTitle", theme.bold(text));
+        return titledText(title, typeof given["message"] === "string" ? given["message"] : "", paint, context?.expanded ? TASK_LINES.opened : TASK_LINES.folded);
+      },
+      execute: async (_call, parameters, signal, _update, ctx) => {
+        session.enter(ctx);
+        const given = parameters as Record<string, unknown>;
+        const kind = given["kind"] === "ask" ? "ask" : "steer";
+        const run = typeof given["run"] === "string" && given["run"] !== "" ? given["run"] : null;
+        const told = await this.#impresario.messageRun(session, { run, kind, message: String(given["message"]) }, signal);
+        const { name: _name, answer: _answer, ...details } = told;
+        return { content: [{ type: "text", text: fateInWords(kind, told) }], details };
       },
     });
   }
@@ -157,6 +183,24 @@ export class Delegation {
       },
     });
   }
+}
+
+/** What became of a message of the main agent. */
+export interface MessageResult {
+  run: string;
+  name: string;
+  message: string;
+  fate: string;
+  answer: string | undefined;
+}
+
+function fateInWords(kind: MessageKind, { run, name, message, fate, answer }: MessageResult): string {
+  const which = `${name} (run ${run}, message ${message})`;
+  if (fate === "expired") return `${which} ended before it had this. Its result comes as a message.`;
+  if (answer !== undefined) return `${which} says: ${answer}`;
+  if (kind === "ask" && fate === "delivered") return `${which} has the question and has not answered yet. Go on without it: do not ask again.`;
+  if (fate === "delivered") return `${which} has this now and goes on with its task.`;
+  return `${which} has it in line: it has it before its next step. Go on with your own work: do not send it again.`;
 }
 
 /** A tool that throws loses its details, and with them the run they name; so failure is marked here. */

@@ -2,7 +2,7 @@
 
 import { Deliveries } from "./delivery.ts";
 import { Delegation } from "./delegation.ts";
-import type { WaitingCall } from "./delegation.ts";
+import type { MessageResult, WaitingCall } from "./delegation.ts";
 import { EscapeKey } from "./escape.ts";
 import { ERROR_CODES } from "./generated/protocol.ts";
 import type { DeliveryOffer, HostRequests, InputReading, MarkerPlan, MarkerSkeleton, MessageKind, OfferReceipt, ResumableRun, SkillSummary } from "./generated/protocol.ts";
@@ -22,6 +22,9 @@ import type { RuntimeSettings } from "./runtime-process.ts";
 import { TranscriptView } from "./transcript.ts";
 
 const READY_MS = 10_000;
+/** So long a tool call of the main agent waits for what becomes of its message; a sub-agent may be in a long tool. */
+const DELIVERED_WITHIN_MS = 10_000;
+const ANSWERED_WITHIN_MS = 240_000;
 const SCREEN_CLEARED_MS = 300;
 export const NOT_READY = "Impresario's runtime is not ready yet; try again in a moment.";
 
@@ -327,10 +330,31 @@ export class Impresario {
   async tellRun(session: HostSession, kind: MessageKind, what: string): Promise<void> {
     const connection = await this.reach();
     if (!connection) return session.complain(this.runtime.offBecause ?? NOT_READY);
-    const told = await connection.ask("run.tell", { session: session.id, kind, what }, { holds: true });
+    const told = await connection.ask("run.tell", { session: session.id, kind, what, by_agent: null }, { holds: true });
     if (!told.ok) return session.complain(wordsFor(told));
     const { name, run, message } = told.result;
     session.tell(`${kind === "ask" ? "Asked" : "Told"} ${name} (run ${run}, message ${message}): it has this before its next call of the model.`);
+  }
+
+  /** Tells a sub-agent something for a tool call of the main agent, and gives what became of it. */
+  async messageRun(
+    session: HostSession,
+    wanted: { run: string | null; kind: MessageKind; message: string },
+    signal: AbortSignal | undefined,
+  ): Promise<MessageResult> {
+    const connection = await this.reach();
+    if (!connection) throw new Error(this.runtime.offBecause ?? NOT_READY);
+    const { run: named, kind, message: what } = wanted;
+    const told = await connection.ask("run.tell", { session: session.id, kind, what, by_agent: { run: named } }, { holds: true });
+    if (!told.ok) throw new Error(wordsFor(told));
+    const { run, name, message } = told.result;
+    const asksUntil = Date.now() + (kind === "ask" ? ANSWERED_WITHIN_MS : DELIVERED_WITHIN_MS);
+    for (;;) {
+      const now = await this.runtime.connection?.ask("run.message", { session: session.id, run, message }, { holds: true });
+      if (!now?.ok) throw new Error(`The message (${message}) is with run ${run}; what became of it could not be read: ${now ? wordsFor(now) : "the runtime stopped"}`);
+      const { fate, answer, is_final } = now.result;
+      if (is_final || signal?.aborted || Date.now() >= asksUntil) return { run, name, message, fate, answer: answer ?? undefined };
+    }
   }
 
   /** The runs of this session whose id begins so, behind a word. */

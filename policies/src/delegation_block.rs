@@ -130,6 +130,27 @@ pub const CHAIN_STEP_TASK: &str = "What this step is asked for. {previous} stand
 pub const CHAIN_ON_FAILURE: &str =
     "stop (unless said): no further step begins. collect: the next one is told of it.";
 
+/// The name of the tool that tells or asks a sub-agent something while it works, where no agent has it.
+pub const MESSAGE_TOOL: &str = "delegate_message";
+
+/// What it is good for.
+pub const MESSAGE_DESCRIPTION: &str = "Tell a sub-agent that works in the background something, or ask it something, \
+    while it works. It has the message before its next step and goes on with its task. Use steer when what it was asked for \
+    has changed or it should know something new; use ask when you need to know how far it is or what it found so far. Its \
+    result still comes as a message; do not ask for it.";
+
+/// Its argument `message`.
+pub const MESSAGE_TEXT: &str =
+    "What it is told or asked, complete in itself: it sees nothing of this conversation.";
+
+/// Its argument `kind`.
+pub const MESSAGE_KIND: &str = "steer: it takes it into account and goes on; you learn whether it has it. ask: you get what \
+    it says next, which may take until its tool that runs now has ended.";
+
+/// Its argument `run`.
+pub const MESSAGE_RUN: &str =
+    "The run, as the call that began it named it. Leave it out where only one sub-agent works.";
+
 /// What the model is told of the tool that asks this agent.
 pub fn delegate_tool_description(agent: &AgentDefinition) -> String {
     let mut description = agent.description.trim().to_string();

@@ -224,6 +224,24 @@ pub fn address<'a>(typed: &'a str, under_way: &'a [RunId]) -> Addressed<'a> {
     }
 }
 
+/// The same where the run is named apart from the text: whole, or as its beginning. Without a name the only run is meant.
+pub fn named<'a>(name: Option<&str>, under_way: &'a [RunId]) -> Result<&'a RunId, String> {
+    let name = name.unwrap_or_default().trim();
+    let fits = |run: &&RunId| run.as_str().starts_with(name);
+    let is_named = name.len() >= ADDRESS_CHARACTERS_MIN;
+    let fitting = under_way.iter().filter(fits).collect::<Vec<_>>();
+    let ids = under_way.iter().map(RunId::as_str).collect::<Vec<_>>();
+    match (fitting.as_slice(), under_way) {
+        (_, []) => Err("No sub-agent of this session works now.".to_string()),
+        ([run], _) if is_named || name.is_empty() => Ok(run),
+        _ if name.is_empty() => Err(format!("Say which run. There are: {}.", ids.join(", "))),
+        _ => Err(format!(
+            "No run of this session that works now is called so. There are: {}.",
+            ids.join(", ")
+        )),
+    }
+}
+
 /// What is kept of what the sub-agent said after a question.
 pub fn kept_answer(said: &str) -> String {
     let said = redact(said.trim());
@@ -413,6 +431,21 @@ mod tests {
             matches!(address("go left", &runs), Addressed::Nobody { why } if why.contains("Say which run"))
         );
         assert!(matches!(address("go left", &[]), Addressed::Nobody { why } if why.contains("No sub-agent")));
+    }
+
+    #[test]
+    fn a_run_that_is_named_apart_is_never_another_one() {
+        let runs = [RunId::new(1, 1), RunId::new(1 << 40, 2)];
+        assert_eq!(named(Some(&runs[1].as_str()[..6]), &runs), Ok(&runs[1]));
+        assert_eq!(named(None, &runs[..1]), Ok(&runs[0]));
+        let refused = |name, runs: &[RunId]| named(name, runs).expect_err("refused");
+        assert!(refused(Some("zzzz"), &runs[..1]).contains("is called so"));
+        assert!(
+            refused(Some("0"), &runs[..1]).contains("is called so"),
+            "too short"
+        );
+        assert!(refused(None, &runs).contains("Say which run"));
+        assert!(refused(Some(runs[0].as_str()), &[]).contains("No sub-agent"));
     }
 
     #[test]

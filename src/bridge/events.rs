@@ -2,8 +2,9 @@
 
 use super::wire::{
     ChainRun, ChainRunAccepted, ChainText, ChainTextAsk, Delegation, InputReading, MarkerPlan,
-    MarkerSkeleton, ObservedEvent, ResumableRun, RunResume, RunResumed, RunTell, RunTold, SessionEnd,
-    SessionStart, SkillCancel, SkillRun, SkillSummary, TraceName, TranscriptAsk, TranscriptPage, TypedInput,
+    MarkerSkeleton, ObservedEvent, ResumableRun, RunMessageAsk, RunMessageTold, RunResume, RunResumed,
+    RunTell, RunTold, SessionEnd, SessionStart, SkillCancel, SkillRun, SkillSummary, TraceName,
+    TranscriptAsk, TranscriptPage, TypedInput,
 };
 use async_trait::async_trait;
 use impresario_actors::messages::session::ListedSkill;
@@ -46,6 +47,8 @@ pub trait HostEvents: Send + Sync {
     async fn resume(&self, request: RunResume) -> Result<RunResumed, Refused>;
     /// A sub-agent that works shall be told something.
     async fn tell(&self, request: RunTell) -> Result<RunTold, Refused>;
+    /// What became of a message, when that is final or after a while.
+    async fn message(&self, request: RunMessageAsk) -> Result<RunMessageTold, Refused>;
     /// Runs shall be cancelled; returns those that are.
     async fn cancel(&self, request: SkillCancel) -> Vec<RunId>;
     /// Something happened in the session; known or not, in order.

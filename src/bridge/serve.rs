@@ -11,9 +11,9 @@ use super::wire::{
     ChainRun, ChainTextAsk, Completions, DelegationAsk, DeliveryAcknowledged, Envelope, ErrorCode,
     ErrorObject, Hello, KNOWN_EVENTS, LINE_BYTES_MAX, MarkerSkeleton, MessageId, Notification,
     ObservedEvents, PROTOCOL_VERSION, PROTOCOL_VERSION_OLDEST, Ping, QuestionAnswer, QuestionAnswered,
-    Request, RequestCancel, ResumableRuns, RunResume, RunTell, RunsRecent, RunsResumable, SessionEnd,
-    SessionStart, SkillCancel, SkillCancelled, SkillNames, SkillRun, SkillRunAccepted, StatusAsk, StatusText,
-    TraceList, TraceNames, TraceReport, TraceText, TraceView, TranscriptAsk, TypedInput, Welcome,
+    Request, RequestCancel, ResumableRuns, RunMessageAsk, RunResume, RunTell, RunsRecent, RunsResumable,
+    SessionEnd, SessionStart, SkillCancel, SkillCancelled, SkillNames, SkillRun, SkillRunAccepted, StatusAsk,
+    StatusText, TraceList, TraceNames, TraceReport, TraceText, TraceView, TranscriptAsk, TypedInput, Welcome,
     read_envelope,
 };
 use futures_util::FutureExt;
@@ -471,6 +471,9 @@ async fn answer_call(
         Ok(AnswerLine::done(id, &resumed))
     } else if method == <RunTell as Request>::METHOD.name {
         let told = events.tell(parse(&params)?).await.map_err(refusal)?;
+        Ok(AnswerLine::done(id, &told))
+    } else if method == <RunMessageAsk as Request>::METHOD.name {
+        let told = events.message(parse(&params)?).await.map_err(refusal)?;
         Ok(AnswerLine::done(id, &told))
     } else if method == <SkillCancel as Request>::METHOD.name {
         let cancelled = events.cancel(parse(&params)?).await;

@@ -61,6 +61,20 @@ impl SentMessage {
         Ok(answered.map(|(answer, _)| answer))
     }
 
+    /// Waits until nothing more becomes of it: a question is answered or its run is over, anything else is delivered or has
+    /// expired. What the sub-agent said to a question.
+    pub(crate) async fn settled(&self) -> Result<Option<String>, RuntimeError> {
+        let run = self.run.projection().await?;
+        let known = run.message(&self.id);
+        match known.map(|known| known.message.kind) {
+            Some(MessageKind::Ask) => self.answer().await,
+            Some(MessageKind::Steer) => self.delivered().await.map(|_| None),
+            None => Err(RuntimeError::NotFound {
+                run: self.run.id().clone(),
+            }),
+        }
+    }
+
     /// Follows the run until this holds, or until it is over.
     async fn until(&self, holds: impl Fn(MessageFate) -> bool) -> Result<(), RuntimeError> {
         let mut events = self.run.events();
@@ -110,6 +124,11 @@ impl Run {
         };
         self.runtime().tell(self.id(), message).await?;
         Ok(SentMessage::new(self.clone(), id))
+    }
+
+    /// A message that was sent before.
+    pub(crate) fn message(&self, id: MessageId) -> SentMessage {
+        SentMessage::new(self.clone(), id)
     }
 
     /// Where it stands.

@@ -179,6 +179,77 @@ fn of_two_sub_agents_that_ask_each_other_one_is_told_and_the_other_has_its_answe
     }
 }
 
+/// The last result of a tool that the main agent's call of its model has, of so many.
+fn heard_by_main_agent(stage: &Stage, call: usize) -> String {
+    let calls = stage.server.ledger().calls_of("main agent");
+    let messages = calls[call - 1].body["messages"].as_array().expect("messages");
+    messages.last().expect("a message").to_string()
+}
+
+#[test]
+fn the_main_agent_steers_and_asks_a_sub_agent_in_the_background() {
+    let tells =
+        |message: &str, kind: &str| Turn::tool("delegate_message", json!({"message": message, "kind": kind}));
+    let script = || {
+        let background = json!({"task": "look around", "background": true});
+        let nobody = json!({"run": "zzzz", "message": TOLD, "kind": "steer"});
+        let main = [
+            tells(TOLD, "steer"),
+            Turn::tool("delegate_general", background),
+            Turn::tool("delegate_message", nobody),
+            tells(TOLD, "steer"),
+            tells(ASKED, "ask"),
+            Turn::text("I know enough."),
+        ];
+        let agent = [
+            reads().behind_gate("steered"),
+            reads().behind_gate("asked"),
+            Turn::text("Half way.").and_tool("read", json!({"path": "present.md"})),
+            Turn::text(ANSWER).behind_gate("over"),
+        ];
+        let mut script = delegating(Turn::text("unused"), agent);
+        let rule = Rule::new("main agent").last_user_contains("please");
+        script.rules.insert(1, main.into_iter().fold(rule, Rule::turn));
+        script
+    };
+    for stage in Stage::both_with("control: the main agent", script) {
+        stage.sandbox.write_work_file("present.md", "here\n");
+        let mut pi = stage.ready_rpc();
+        prompt(&mut pi, "Now, please.");
+        stage.wait_for_calls_of("main agent", 4);
+        let run = stage.only_run();
+        stage.wait_for_fates(&run, &["queued"]);
+        stage.server.open_gate("steered");
+        stage.wait_for_calls_of("agent", 2);
+        stage.wait_for_fates(&run, &["delivered", "queued"]);
+        stage.server.open_gate("asked");
+        pi.wait_for(PATIENCE, |record| record.to_string().contains("I know enough."));
+        let refused = [2, 4].map(|call| heard_by_main_agent(&stage, call));
+        assert!(
+            refused[0].contains("No sub-agent of this session works now."),
+            "{}",
+            refused[0]
+        );
+        let who = format!("called so. There are: {run}.");
+        assert!(refused[1].contains(&who), "{}", refused[1]);
+        let steered = heard_by_main_agent(&stage, 5);
+        assert!(
+            steered.contains(&format!("general (run {run}, message m")),
+            "{steered}"
+        );
+        let answered = heard_by_main_agent(&stage, 6);
+        assert!(answered.contains("says: Half way."), "{answered}");
+        let messages = stage.messages(&run);
+        assert!(
+            messages.iter().all(|message| message["by"] == "the main agent"),
+            "{messages:?}"
+        );
+        stage.server.open_gate("over");
+        stage.ends_with_answer(pi);
+        assert_eq!(stage.fates(&run), ["delivered", "answered"]);
+    }
+}
+
 #[test]
 fn a_person_in_pi_steers_and_asks_without_naming_the_only_run() {
     let turns = || {

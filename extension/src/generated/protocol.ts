@@ -93,6 +93,8 @@ export type DelegateTool = {
   task: string,
   /** It runs a chain: a call of it is a `chain.run`. */
   chain: boolean,
+  /** It tells or asks a run something: a call of it is a `run.tell`, and `run.message` until it is known what became of it. */
+  message: boolean,
   /** Calls of it in one turn run one after the other. */
   sequential: boolean,
   /** The tool. */
@@ -538,6 +540,26 @@ export type ResumableRuns = {
 /** A run, for ever. Sixteen characters that sort by time of acceptance: nine of milliseconds, seven of chance. */
 export type RunId = string;
 
+/** What became of a message? Answered when that is final, or as it is after a while. */
+export type RunMessageAsk = {
+  /** From which session. */
+  session: SessionId,
+  /** Which run has it. */
+  run: RunId,
+  /** Which message. */
+  message: MessageId,
+};
+
+/** The answer to [`RunMessageAsk`]. */
+export type RunMessageTold = {
+  /** `queued`, `delivered`, `answered` or `expired`. */
+  fate: string,
+  /** Nothing more becomes of it. */
+  is_final: boolean,
+  /** What the sub-agent said next, where it was asked something. */
+  answer: string | null,
+};
+
 /** Go on with a run that is parked or was cut off, in a new run that names it. */
 export type RunResume = {
   /** In which session; the result belongs there. */
@@ -602,6 +624,8 @@ export type RunTell = {
   kind: MessageKind,
   /** How the run's id begins, then the text. The text alone means the only run of the session that is under way. */
   what: string,
+  /** The main agent says it: then `what` is the text alone, and what the sub-agent says to it is asked for with `run.message`. */
+  by_agent: ToldByAgent | null,
 };
 
 /** The message is in the journal. What the sub-agent says to a question comes as a notice. */
@@ -765,6 +789,12 @@ export type StatusText = {
 
 /** The four ways a run can end. */
 export type TerminalState = "succeeded" | "failed" | "cancelled" | "parked";
+
+/** Whom the main agent tells something. */
+export type ToldByAgent = {
+  /** The run, or how its id begins; none means the only one of the session that is under way. */
+  run: string | null,
+};
 
 /** A call of a tool by a model. */
 export type ToolCall = {
@@ -952,6 +982,7 @@ export const METHODS = {
   "runs.resumable": { deadlineMs: 5000, unanswered: "open" },
   "run.resume": { deadlineMs: 60000, unanswered: "told" },
   "run.tell": { deadlineMs: 20000, unanswered: "told" },
+  "run.message": { deadlineMs: 20000, unanswered: "told" },
   "skill.cancel": { deadlineMs: 5000, unanswered: "told" },
   "question.answer": { deadlineMs: 5000, unanswered: "told" },
   "markers.plan": { deadlineMs: 50, unanswered: "open" },
@@ -982,6 +1013,7 @@ export interface HostRequests {
   "runs.resumable": { params: RunsResumable; result: ResumableRuns };
   "run.resume": { params: RunResume; result: RunResumed };
   "run.tell": { params: RunTell; result: RunTold };
+  "run.message": { params: RunMessageAsk; result: RunMessageTold };
   "skill.cancel": { params: SkillCancel; result: SkillCancelled };
   "question.answer": { params: QuestionAnswer; result: QuestionAnswered };
   "markers.plan": { params: MarkerSkeleton; result: MarkerPlan };

@@ -5,10 +5,12 @@ use impresario_policies::agents::AgentDefinition;
 use impresario_policies::delegation_block::{
     CHAIN_DESCRIPTION, CHAIN_NAME, CHAIN_ON_FAILURE, CHAIN_STEP_TASK, CHAIN_STEPS, CHAIN_TASK, CHAIN_TOOL,
     DELEGATE_BACKGROUND, DELEGATE_CONTEXT, DELEGATE_DESCRIPTION, DELEGATE_ISOLATION, DELEGATE_SKILL,
-    DELEGATE_TASK, DELEGATE_TOOL, DELEGATION_SECTION, context_label, delegate_argument,
-    delegate_tool_description, delegate_tool_name, delegation_block,
+    DELEGATE_TASK, DELEGATE_TOOL, DELEGATION_SECTION, MESSAGE_DESCRIPTION, MESSAGE_KIND, MESSAGE_RUN,
+    MESSAGE_TEXT, MESSAGE_TOOL, context_label, delegate_argument, delegate_tool_description,
+    delegate_tool_name, delegation_block,
 };
 use impresario_policies::domain::{ExecutionMode, SessionId};
+use impresario_policies::run_messages::MESSAGE_CHARACTERS_MAX;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -41,6 +43,8 @@ pub struct DelegateTool {
     pub task: String,
     /// It runs a chain: a call of it is a `chain.run`.
     pub chain: bool,
+    /// It tells or asks a run something: a call of it is a `run.tell`, and `run.message` until it is known what became of it.
+    pub message: bool,
     /// Calls of it in one turn run one after the other.
     pub sequential: bool,
     /// The tool.
@@ -58,6 +62,7 @@ impl Delegation {
                 .into_iter()
                 .chain(agents.iter().map(agent_tool))
                 .chain(chain_tool(agents))
+                .chain(message_tool(agents))
                 .collect(),
         }
     }
@@ -87,18 +92,44 @@ fn skill_tool() -> DelegateTool {
     DelegateTool {
         agent: None,
         chain: false,
+        message: false,
         task: "task".into(),
         sequential: false,
         tool: tool(name, about, properties, &["skill", "task"]),
     }
 }
 
+/// An agent has the name of this tool.
+fn is_taken(name: &str, agents: &[AgentDefinition]) -> bool {
+    agents
+        .iter()
+        .any(|agent| delegate_tool_name(agent.name()) == name)
+}
+
+/// None where nobody works in the background, or where an agent has its name.
+fn message_tool(agents: &[AgentDefinition]) -> Option<DelegateTool> {
+    if agents.is_empty() || is_taken(MESSAGE_TOOL, agents) {
+        return None;
+    }
+    let properties = json!({
+        "run": { "type": "string", "maxLength": 64, "description": MESSAGE_RUN },
+        "message": { "type": "string", "minLength": 1, "maxLength": MESSAGE_CHARACTERS_MAX, "description": MESSAGE_TEXT },
+        "kind": { "type": "string", "enum": ["steer", "ask"], "description": MESSAGE_KIND },
+    });
+    let (name, about) = (MESSAGE_TOOL.into(), MESSAGE_DESCRIPTION.into());
+    Some(DelegateTool {
+        agent: None,
+        chain: false,
+        message: true,
+        task: "message".into(),
+        sequential: false,
+        tool: tool(name, about, properties, &["message", "kind"]),
+    })
+}
+
 /// None where there is nobody to ask, or where an agent has its name.
 fn chain_tool(agents: &[AgentDefinition]) -> Option<DelegateTool> {
-    let taken = agents
-        .iter()
-        .any(|agent| delegate_tool_name(agent.name()) == CHAIN_TOOL);
-    if agents.is_empty() || taken {
+    if agents.is_empty() || is_taken(CHAIN_TOOL, agents) {
         return None;
     }
     let names = agents.iter().map(AgentDefinition::name).collect::<Vec<_>>();
@@ -120,6 +151,7 @@ fn chain_tool(agents: &[AgentDefinition]) -> Option<DelegateTool> {
     Some(DelegateTool {
         agent: None,
         chain: true,
+        message: false,
         task: "task".into(),
         sequential: false,
         tool: tool(CHAIN_TOOL.into(), CHAIN_DESCRIPTION.into(), properties, &[]),
@@ -140,6 +172,7 @@ fn agent_tool(agent: &AgentDefinition) -> DelegateTool {
     DelegateTool {
         agent: Some(agent.name().into()),
         chain: false,
+        message: false,
         task: wanted.name.into(),
         sequential: agent.execution_mode == ExecutionMode::Sequential,
         tool: tool(

@@ -148,6 +148,7 @@ messages! {
     RunsResumable => ResumableRuns, "runs.resumable" from Host, 5_000 ms, Open;
     RunResume => RunResumed, "run.resume" from Host, 60_000 ms, Told;
     RunTell => RunTold, "run.tell" from Host, 20_000 ms, Told;
+    RunMessageAsk => RunMessageTold, "run.message" from Host, 20_000 ms, Told;
     SkillCancel => SkillCancelled, "skill.cancel" from Host, 5_000 ms, Told;
     QuestionAnswer => QuestionAnswered, "question.answer" from Host, 5_000 ms, Told;
     ObservedEvents, "event" from Host;

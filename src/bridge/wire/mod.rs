@@ -27,8 +27,9 @@ pub use methods::{METHODS, Method, MethodKind, Notification, Request, Side, Unan
 pub use model::{HOST_MODEL, ModelStanding, ModelsCheck, ModelsChecked};
 pub use runs::{
     DeliveryAcknowledged, DeliveryOffer, OfferReceipt, OfferedAnswer, OfferedRun, QuestionAnswer,
-    QuestionAnswered, QuestionAsk, QuestionShown, ResumableRun, ResumableRuns, RunResume, RunResumed,
-    RunTell, RunTold, RunsResumable, SkillCancel, SkillCancelled, SkillRun, SkillRunAccepted,
+    QuestionAnswered, QuestionAsk, QuestionShown, ResumableRun, ResumableRuns, RunMessageAsk, RunMessageTold,
+    RunResume, RunResumed, RunTell, RunTold, RunsResumable, SkillCancel, SkillCancelled, SkillRun,
+    SkillRunAccepted, ToldByAgent,
 };
 pub use session::{
     Completions, HasRun, InputReading, KNOWN_EVENTS, ObservedEvent, ObservedEvents, SessionEnd,

@@ -114,6 +114,39 @@ pub struct RunTell {
     pub kind: MessageKind,
     /// How the run's id begins, then the text. The text alone means the only run of the session that is under way.
     pub what: String,
+    /// The main agent says it: then `what` is the text alone, and what the sub-agent says to it is asked for with
+    /// `run.message`.
+    #[serde(default)]
+    pub by_agent: Option<ToldByAgent>,
+}
+
+/// Whom the main agent tells something.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema, TS)]
+pub struct ToldByAgent {
+    /// The run, or how its id begins; none means the only one of the session that is under way.
+    pub run: Option<String>,
+}
+
+/// What became of a message? Answered when that is final, or as it is after a while.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema, TS)]
+pub struct RunMessageAsk {
+    /// From which session.
+    pub session: SessionId,
+    /// Which run has it.
+    pub run: RunId,
+    /// Which message.
+    pub message: MessageId,
+}
+
+/// The answer to [`RunMessageAsk`].
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema, TS)]
+pub struct RunMessageTold {
+    /// `queued`, `delivered`, `answered` or `expired`.
+    pub fate: String,
+    /// Nothing more becomes of it.
+    pub is_final: bool,
+    /// What the sub-agent said next, where it was asked something.
+    pub answer: Option<String>,
 }
 
 /// The message is in the journal. What the sub-agent says to a question comes as a notice.
