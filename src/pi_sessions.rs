@@ -388,11 +388,11 @@ impl HostEvents for PiSessions {
 
     async fn chain_text(&self, asked: ChainTextAsk) -> Result<ChainText, Refused> {
         let id = self.group_of(&asked.group)?;
-        let group = self.runtime.group(id).await.map_err(not_chained)?;
-        let outcome = group.outcome().await.map_err(not_chained)?;
+        let group = self.runtime.members_of(&id).await.map_err(not_chained)?;
         Ok(ChainText {
-            state: outcome.state,
-            text: outcome.text,
+            state: group.state(),
+            text: group.synthesis(),
+            runs: group.members.into_iter().map(|member| member.run).collect(),
         })
     }
 

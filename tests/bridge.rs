@@ -12,7 +12,7 @@ use impresario_actors::gateways::{
     ModelMessage, ModelRequest, ModelRole, Progress, UnixMillis,
 };
 use impresario_actors::messages::session::ListedSkill;
-use impresario_policies::domain::{Reason, ReasonCode, RunId, SessionId, TerminalState, WhatToRun};
+use impresario_policies::domain::{GroupId, Reason, ReasonCode, RunId, SessionId, TerminalState, WhatToRun};
 use serde_json::{Value, json};
 use std::io::{BufRead, BufReader, PipeReader, PipeWriter, Write};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -76,8 +76,9 @@ impl HostEvents for RecordingEvents {
 
     async fn chain_text(&self, asked: ChainTextAsk) -> Result<ChainText, Refused> {
         Ok(ChainText {
-            state: TerminalState::Succeeded,
+            state: Some(TerminalState::Succeeded),
             text: asked.group,
+            runs: Vec::new(),
         })
     }
 
@@ -919,6 +920,7 @@ fn a_delivery_is_offered_for_its_session_and_answered_with_a_receipt() {
                     "flags": ["It cites a.rs:3, which it did not look at."], "seen": "Seen by the runtime: no tool calls.",
                 },
                 "whole": "This answer is cut.",
+                "chain": GroupId::new(1, 1).as_str(),
             });
             assert_eq!(offer["params"], expected);
             host.say(json!({"jsonrpc": "2.0", "id": offer["id"], "result": {"receipt": "shown"}}));
@@ -953,6 +955,7 @@ fn a_delivery_is_offered_for_its_session_and_answered_with_a_receipt() {
                         seen: Some("Seen by the runtime: no tool calls.".into()),
                     }),
                     whole: Some("This answer is cut.".into()),
+                    chain: Some(GroupId::new(1, 1)),
                 };
                 host.deliver(delivery).await
             }

@@ -101,6 +101,10 @@ export class Delegation {
           steps: steps ? JSON.stringify({ on_failure: given["on_failure"] ?? "stop", steps }) : null,
           task: typeof given["task"] === "string" ? given["task"] : "",
         };
+        if (given["background"] === true && session.hasUI) {
+          const { group, runs } = await this.#impresario.chainInBackground(session, wanted);
+          return { content: [{ type: "text", text: chainInBackground(group) }], details: { run: runs[runs.length - 1] ?? "", runs } };
+        }
         const { state, text, runs, sight } = await this.#impresario.chain(session, wanted, {
           signal,
           show: ({ run, doing, sight }, { number, of, id }) =>
@@ -214,6 +218,10 @@ function markFailures(session: HostSession, ours: Set<string>): void {
 
 function inBackground(name: string, run: string): string {
   return `${name} works in the background as run ${run}. Its answer comes as a message when it is there; do not wait for it and do not do its work meanwhile.`;
+}
+
+function chainInBackground(group: string): string {
+  return `The chain works in the background as chain ${group}. What it says comes as one message when all of it is over; do not wait for it and do not do its work meanwhile.`;
 }
 
 function detailsOf(run: string, sight: RunSight | null | undefined): DelegatedDetails {

@@ -10,10 +10,21 @@ import { toCheck } from "./sight.ts";
 
 export const RESULT_TYPE = "impresario-result";
 const LOOK_AGAIN_MS = 250;
+const OF_EARLIER_SESSION = "It was asked for in an earlier session here, which Pi did not keep.";
 
 export interface Result {
   offer: DeliveryOffer;
   shown: ShownRun | undefined;
+  /** The run is a step of this chain, which is over: what it says is posted, once for all of its runs. */
+  chain?: SaidByChain;
+}
+
+/** What a chain says when all of it is over. */
+export interface SaidByChain {
+  group: string;
+  state: DeliveryOffer["state"];
+  text: string;
+  runs: string[];
 }
 
 export class Deliveries {
@@ -37,7 +48,7 @@ export class Deliveries {
   take(result: Result): OfferReceipt {
     const { run } = result.offer;
     if (result.offer.earlier_session) this.#earlier.add(run);
-    const queued = this.#queued.some((other) => other.offer.run === run);
+    const queued = this.#queued.some((other) => runsIn(other).includes(run));
     if (!queued) this.#queued.push(result);
     const session = this.#session();
     if (session) this.#postQueued(session);
@@ -111,26 +122,28 @@ export class Deliveries {
   #postQueued(session: HostSession): void {
     if (!session.isIdle) return;
     // One turn for all of them: the last one begins it.
-    const last = this.#queued.findLast(({ offer }) => this.#awaited.has(offer.run) && offer.state !== "cancelled");
+    const last = this.#queued.findLast((result) => runsIn(result).some((run) => this.#awaited.has(run)) && stateOf(result) !== "cancelled");
     const others = this.#queued.filter((result) => result !== last);
     this.#queued = [...others, ...(last ? [last] : [])].filter((result) => !this.#post(session, result, result === last));
   }
 
-  #post(session: HostSession, { offer, shown }: Result, triggerTurn: boolean): boolean {
-    this.#unkept.add(offer.run);
-    if (branchHas(session, offer.run)) return true;
-    const details = { run: offer.run, state: offer.state, reason: offer.reason };
+  #post(session: HostSession, result: Result, triggerTurn: boolean): boolean {
+    const runs = runsIn(result);
+    for (const run of runs) this.#unkept.add(run);
+    if (runs.every((run) => branchHas(session, run))) return true;
+    const { offer, shown, chain } = result;
+    const details = chain ? { group: chain.group, runs, state: chain.state } : { run: offer.run, state: offer.state, reason: offer.reason };
     const posted = guarded(() => {
-      if (offer.state === "cancelled") {
+      if (details.state === "cancelled") {
         session.pi.appendEntry(RESULT_TYPE, details);
-        session.notice("info", [titleLine(offer, shown), offer.stopped_early, offer.changes?.text].filter(Boolean).join("\n"));
+        session.notice("info", chain ? textOfChain(chain, offer) : [titleLine(offer, shown), offer.stopped_early, offer.changes?.text].filter(Boolean).join("\n"));
       } else {
-        session.pi.sendMessage({ customType: RESULT_TYPE, content: textFor(offer, shown), display: true, details }, { triggerTurn });
+        session.pi.sendMessage({ customType: RESULT_TYPE, content: chain ? textOfChain(chain, offer) : textFor(offer, shown), display: true, details }, { triggerTurn });
       }
       return true;
     }, false);
     if (!posted) return false;
-    this.#awaited.delete(offer.run);
+    for (const run of runs) this.#awaited.delete(run);
     if (session.mode === "print") print(offer, shown);
     return true;
   }
@@ -154,8 +167,16 @@ export class Deliveries {
   }
 }
 
+function runsIn({ offer, chain }: Result): string[] {
+  return chain?.runs ?? [offer.run];
+}
+
+function stateOf({ offer, chain }: Result): DeliveryOffer["state"] {
+  return chain?.state ?? offer.state;
+}
+
 /** Without a person nobody comes back to this session: what Pi printed is the delivery. */
-function isRead(session: HostSession): boolean {
+export function isRead(session: HostSession): boolean {
   return session.mode === "print" || session.mode === "json";
 }
 
@@ -163,30 +184,49 @@ function branchHas(session: HostSession, run: string): boolean {
   return session.read((ctx) => ctx.sessionManager.getBranch().some((entry) => runsOf(entry).includes(run)), false);
 }
 
+interface RunsNamed {
+  run?: string;
+  runs?: string[];
+}
+
 interface StoredEntry {
   type: string;
   customType?: string;
-  details?: { run?: string };
-  data?: { run?: string };
-  message?: { role: string; details?: { run?: string; runs?: string[]; state?: string } };
+  details?: RunsNamed;
+  data?: RunsNamed;
+  message?: { role: string; details?: RunsNamed & { state?: string } };
 }
 
 function runsOf(entry: unknown): string[] {
   const { type, customType, details, data, message } = entry as StoredEntry;
   // A call that only began its run brings no result: it says no state.
-  if (message?.role === "toolResult") return message.details?.state ? [...(message.details.runs ?? []), message.details.run ?? ""] : [];
+  if (message?.role === "toolResult") return message.details?.state ? named(message.details) : [];
   if (customType !== RESULT_TYPE) return [];
-  return [(type === "custom_message" ? details?.run : data?.run) ?? ""];
+  return named(type === "custom_message" ? details : data);
+}
+
+function named(runs: RunsNamed | undefined): string[] {
+  return [...(runs?.runs ?? []), runs?.run ?? ""];
 }
 
 /** What the model reads, and the person where nothing draws it more nicely. */
 export function textFor(offer: DeliveryOffer, shown: ShownRun | undefined): string {
   const parts = [titleLine(offer, shown), ...flagged(offer), ...asked(offer), ...left(offer)];
-  if (offer.earlier_session) parts.splice(1, 0, "It was asked for in an earlier session here, which Pi did not keep.");
+  if (offer.earlier_session) parts.splice(1, 0, OF_EARLIER_SESSION);
   if (offer.reason) parts.push(offer.reason.message);
   parts.push(...answered(offer));
   if (offer.receipt?.seen) parts.push(offer.receipt.seen);
   return parts.join("\n\n");
+}
+
+/** What a chain says, as one result. */
+function textOfChain({ group, state, text }: SaidByChain, { earlier_session }: DeliveryOffer): string {
+  const parts = [`The chain ${endedAs(state)} (chain ${group})`, ...(earlier_session ? [OF_EARLIER_SESSION] : []), text];
+  return parts.filter((part) => part.trim()).join("\n\n");
+}
+
+function endedAs(state: SaidByChain["state"]): string {
+  return { succeeded: "succeeded", failed: "failed", cancelled: "was cancelled", parked: "is parked" }[state];
 }
 
 /** The same for whoever called with the task and reads it in the call. */

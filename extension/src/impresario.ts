@@ -1,6 +1,7 @@
 // What lives as long as the Pi process: the runtime, and what is known of its runs. Sessions come and go around it.
 
-import { Deliveries } from "./delivery.ts";
+import { Deliveries, isRead } from "./delivery.ts";
+import type { SaidByChain } from "./delivery.ts";
 import { Delegation } from "./delegation.ts";
 import type { MessageResult, WaitingCall } from "./delegation.ts";
 import { EscapeKey } from "./escape.ts";
@@ -41,12 +42,14 @@ interface Wanted {
   isolated: boolean;
 }
 
-/** What a chain said. */
-interface ChainResult {
-  group: string;
-  state: DeliveryOffer["state"];
-  text: string;
-  runs: string[];
+/** The chain that the main agent asks for. */
+interface WantedChain {
+  name: string | null;
+  steps: string | null;
+  task: string;
+}
+
+interface ChainResult extends SaidByChain {
   sight: DeliveryOffer["sight"] | undefined;
 }
 
@@ -186,7 +189,7 @@ export class Impresario {
   /** Runs a chain for a tool call of the main agent, and gives what it says when all of it is over. */
   async chain(
     session: HostSession,
-    wanted: { name: string | null; steps: string | null; task: string },
+    wanted: WantedChain,
     call: { signal: AbortSignal | undefined; show(run: ShownRun, step: { number: number; of: number; id: string }): void },
   ): Promise<ChainResult> {
     this.runtime.startIfIdle();
@@ -218,14 +221,43 @@ export class Impresario {
       if (call.signal?.aborted) cancel();
       call.signal?.addEventListener("abort", cancel, { once: true });
       const results = await this.#leftBehind.tellInterrupted(session, Promise.all(ends));
-      const told = await this.runtime.connection?.ask("chain.text", { session: session.id, group }, { holds: true });
-      const text = told?.ok ? told.result.text : `The chain is over; what it says could not be read (${told ? wordsFor(told) : "the runtime stopped"}). \`impresario chain --resume ${group}\` prints it.`;
-      const state = told?.ok ? told.result.state : "failed";
-      const last = results[results.length - 1];
-      return { group, state, text, runs: members.map(({ run }) => run), sight: last?.offer.sight };
+      const runs = members.map(({ run }) => run);
+      const sight = results[results.length - 1]?.offer.sight;
+      const standing = await this.#standingOf(session, group);
+      const unread = `The chain is over; what it says could not be read. \`impresario chain --resume ${group}\` prints it.`;
+      const said: SaidByChain = typeof standing === "object" ? standing : { group, state: "failed", text: unread, runs };
+      return { ...said, runs, sight };
     } finally {
       release();
     }
+  }
+
+  /** Begins a chain whose result comes as one message when all of it is over. */
+  async chainInBackground(session: HostSession, wanted: WantedChain): Promise<{ group: string; runs: string[] }> {
+    this.runtime.startIfIdle();
+    const release = this.runtime.hold();
+    try {
+      const connection = await this.runtime.ready(READY_MS);
+      if (!connection) throw new Error(this.runtime.offBecause ?? NOT_READY);
+      const accepted = await connection.ask("chain.run", { ...wanted, session: session.id, request: crypto.randomUUID() }, { holds: true });
+      if (!accepted.ok) throw new Error(refusal("The chain", accepted));
+      const { group, members } = accepted.result;
+      for (const { run, id, task } of members) {
+        this.progress.begin(run, id, task);
+        this.deliveries.wakeFor(run);
+      }
+      return { group, runs: members.map(({ run }) => run) };
+    } finally {
+      release();
+    }
+  }
+
+  /** What a chain says when it is over; nothing where it cannot be read. */
+  async #standingOf(session: HostSession, group: string): Promise<SaidByChain | "works" | undefined> {
+    const told = await this.runtime.connection?.ask("chain.text", { session: session.id, group }, { holds: true });
+    if (!told?.ok) return undefined;
+    const { state, text, runs } = told.result;
+    return state === null ? "works" : { group, state, text, runs };
   }
 
   /** Begins a run whose result comes as a message, like that of one that a person asked for; the run's id. */
@@ -438,17 +470,27 @@ export class Impresario {
     return open;
   }
 
-  #take(offer: DeliveryOffer): OfferReceipt {
-    this.#here(offer.session);
-    const shown = this.progress.end(offer.run);
-    this.questions.close(offer.run);
-    const call = this.#calls.get(offer.run);
-    this.#calls.delete(offer.run);
-    const receipt = call ? this.deliveries.expect(offer.run) : this.deliveries.take({ offer, shown });
+  async #take(offer: DeliveryOffer): Promise<OfferReceipt> {
+    const session = this.#here(offer.session);
+    const { run } = offer;
+    const shown = this.progress.end(run);
+    this.questions.close(run);
+    const call = this.#calls.get(run);
+    this.#calls.delete(run);
+    const receipt = call ? this.deliveries.expect(run) : await this.#takeAsMessage(session, offer, shown);
     call?.settle({ offer, shown });
-    this.#ends.get(offer.run)?.();
-    this.#ends.delete(offer.run);
+    this.#ends.get(run)?.();
+    this.#ends.delete(run);
     return receipt;
+  }
+
+  /** A step's result is part of what its chain says, which is posted when the last of its runs is offered. */
+  async #takeAsMessage(session: HostSession, offer: DeliveryOffer, shown: ShownRun | undefined): Promise<OfferReceipt> {
+    if (!offer.chain || isRead(session)) return this.deliveries.take({ offer, shown });
+    const standing = await this.#standingOf(session, offer.chain);
+    this.#here(offer.session);
+    if (standing === "works") return this.deliveries.expect(offer.run);
+    return this.deliveries.take({ offer, shown, ...(standing && { chain: standing }) });
   }
 
   #connected(connection: Connection, again: boolean): void {

@@ -299,23 +299,39 @@ fn body_of(earlier: &EarlierMember) -> String {
     parts.collect::<Vec<_>>().join("\n")
 }
 
-/// In the place of the names, once: what is put in is not looked through again.
 fn fill_in(task: &str, before: &[&EarlierMember], earlier: &[EarlierMember]) -> String {
+    replace_names(task, |name| match named_step(name) {
+        _ if name == PREVIOUS && before.len() == 1 => before.first().map(|only| with_failure(only)),
+        _ if name == PREVIOUS => {
+            let sections = before
+                .iter()
+                .map(|member| format!("### {}\n{}", member.id, with_failure(member)));
+            Some(sections.collect::<Vec<_>>().join("\n\n"))
+        }
+        Some(id) => earlier.iter().find(|member| member.id == id).map(with_failure),
+        None => None,
+    })
+}
+
+/// The task of a step for who reads it before anybody said anything: it names whose words will stand there. `before` are
+/// the steps that `{previous}` stands for.
+pub fn task_in_words(task: &str, before: &[&str]) -> String {
+    let of = |who: &str| format!("[what {who} says]");
+    replace_names(task, |name| match named_step(name) {
+        _ if name == PREVIOUS => Some(match before {
+            [only] => of(only),
+            several => format!("[what {} say]", several.join(" and ")),
+        }),
+        named => named.map(of),
+    })
+}
+
+/// Puts something in the place of names in braces, once: what is put in is not looked through again.
+fn replace_names(task: &str, stands_for: impl Fn(&str) -> Option<String>) -> String {
     let mut text = String::new();
     let mut copied = 0;
     for (at, name) in placeholders(task) {
-        let said = match named_step(name) {
-            _ if name == PREVIOUS && before.len() == 1 => before.first().map(|only| with_failure(only)),
-            _ if name == PREVIOUS => {
-                let sections = before
-                    .iter()
-                    .map(|member| format!("### {}\n{}", member.id, with_failure(member)));
-                Some(sections.collect::<Vec<_>>().join("\n\n"))
-            }
-            Some(id) => earlier.iter().find(|member| member.id == id).map(with_failure),
-            None => None,
-        };
-        let Some(said) = said else { continue };
+        let Some(said) = stands_for(name) else { continue };
         text.push_str(&task[copied..at]);
         text.push_str(&said);
         copied = at + name.len();
@@ -581,5 +597,13 @@ mod tests {
         let named = steps_named("{steps.a} {steps.b-c} {previous} {steps.").collect::<Vec<_>>();
         assert_eq!(named, ["a", "b-c"]);
         assert_eq!(with_chain_task("about {task}", "x"), "about x");
+    }
+
+    #[test]
+    fn a_task_in_words_says_whose_words_will_stand_there() {
+        let check = |task, before: &[&str], expected: &str| assert_eq!(task_in_words(task, before), expected);
+        check("Judge: {previous}", &["find"], "Judge: [what find says]");
+        check("{previous}", &["a", "b"], "[what a and b say]");
+        check("{steps.a} {other} {", &["b"], "[what a says] {other} {");
     }
 }

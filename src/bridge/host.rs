@@ -200,6 +200,7 @@ impl Host for PiHost {
             changes: delivery.changes.map(|changes| (*changes).into()),
             receipt: delivery.receipt,
             whole: delivery.whole,
+            chain: delivery.chain.map(|chain| chain.to_string()),
         };
         Ok(self.peer.ask(&offer).await.map_err(host_error)?.receipt)
     }

@@ -6,7 +6,7 @@
 use super::group::{Group, Like, SubAgentGroup, count};
 use super::sub_agent::SubAgent;
 use super::{Runtime, RuntimeError};
-use impresario_policies::chain::{OUTPUT_UNITS_MAX, refuse_chain};
+use impresario_policies::chain::{OUTPUT_UNITS_MAX, refuse_chain, task_in_words};
 use impresario_policies::domain::{
     Briefing, ChainPlace, Gate, GroupId, GroupMember, OnFailure, RunRequest, Subtask,
 };
@@ -195,8 +195,14 @@ impl Runtime {
     ) -> Result<Vec<RunRequest>, RuntimeError> {
         let steps_in_all = count(chain.steps.len());
         let members = count(plan.output_units_max.len());
+        let subtasks = chain.subtasks();
         let mut requests = Vec::new();
         for (step, branches) in (0..).zip(chain.steps) {
+            let before = (step as usize)
+                .checked_sub(1)
+                .and_then(|before| subtasks.get(before));
+            let before = before.into_iter().flatten().map(|subtask| subtask.id.as_str());
+            let before = before.collect::<Vec<_>>();
             for branch in branches {
                 let ChainStep {
                     like,
@@ -222,16 +228,18 @@ impl Runtime {
                     }),
                     subtask,
                 };
-                requests.push(in_chain(like, member, gate));
+                requests.push(in_chain(like, member, &before, gate));
             }
         }
         Ok(requests)
     }
 }
 
-fn in_chain(like: RunRequest, member: GroupMember, gate: Option<Gate>) -> RunRequest {
+/// What it is told is written when it begins; until then, and in lists, its task is said in words.
+fn in_chain(like: RunRequest, member: GroupMember, before: &[&str], gate: Option<Gate>) -> RunRequest {
+    let goal = task_in_words(&member.subtask.goal, before);
     let mut request = RunRequest {
-        task: format!("{} — {}", member.subtask.id, member.subtask.goal),
+        task: format!("{} — {goal}", member.subtask.id),
         briefing: Briefing::Direct,
         group: Some(member),
         ..like

@@ -329,7 +329,8 @@ impl Runtime {
         self.group(id).await
     }
 
-    async fn members_of(&self, id: &GroupId) -> Result<GroupProjection, RuntimeError> {
+    /// What the journal has of a group by now.
+    pub(crate) async fn members_of(&self, id: &GroupId) -> Result<GroupProjection, RuntimeError> {
         let mut runs = Vec::new();
         for summary in self.runs(RunFilter::of_group(id.clone())).await? {
             let steps = self.steps(&summary.run, 0).await?;

@@ -4,6 +4,7 @@
 mod audit;
 
 mod admission;
+mod chains;
 mod context_memory;
 mod cool_downs;
 mod given;

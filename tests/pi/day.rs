@@ -70,7 +70,7 @@ fn run_later(pi: &mut JsonLines) {
     assert!(text_of(&result).contains(LATER), "{result}");
 }
 
-fn kill_runtime(stage: &Stage) {
+pub fn kill_runtime(stage: &Stage) {
     kill_process(stage.runtime_pid(), Signal::KILL).expect("the runtime runs");
 }
 
@@ -381,7 +381,7 @@ fn killed_between_delivery_and_acknowledgement_the_result_stands_there_once() {
 
 // --- sessions change under a run -------------------------------------------------------------------------------
 
-fn session_file(pi: &mut JsonLines) -> String {
+pub fn session_file(pi: &mut JsonLines) -> String {
     let seen = pi.said().records.len();
     pi.say(&json!({"id": "state", "type": "get_state"}))
         .expect("Pi listens");
@@ -392,7 +392,7 @@ fn session_file(pi: &mut JsonLines) -> String {
         .to_owned()
 }
 
-fn switch(pi: &mut JsonLines, command: &Value) {
+pub fn switch(pi: &mut JsonLines, command: &Value) {
     let seen = pi.said().records.len();
     pi.say(command).expect("Pi listens");
     let (_, done) = pi.wait_for_behind(seen, PATIENCE, |record| record["command"] == command["type"]);

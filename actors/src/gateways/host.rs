@@ -4,7 +4,9 @@
 
 use super::UnixMillis;
 use async_trait::async_trait;
-use impresario_policies::domain::{Patch, Reason, RunId, SessionId, TerminalState, WhatToRun, Worktree};
+use impresario_policies::domain::{
+    GroupId, Patch, Reason, RunId, SessionId, TerminalState, WhatToRun, Worktree,
+};
 use impresario_policies::sight::RunSight;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -105,6 +107,9 @@ pub struct Delivery {
     /// Where all of the answer is, where it is cut; in words.
     #[serde(default)]
     pub whole: Option<String>,
+    /// The chain that it is a step of.
+    #[serde(default)]
+    pub chain: Option<GroupId>,
 }
 
 /// What the runtime saw of a run's work, in words.

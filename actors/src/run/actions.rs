@@ -11,7 +11,7 @@ use crate::supervision::Context;
 use impresario_policies::budget::Allowance;
 use impresario_policies::chain::total_time;
 use impresario_policies::domain::{
-    AttemptEnding, AttemptNumber, Brief, Briefing, Containment, Proof, Reason, Replay, RunMessage,
+    AttemptEnding, AttemptNumber, Brief, Briefing, Containment, GroupId, Proof, Reason, Replay, RunMessage,
     RunRequest, SessionId, Step, TerminalState, WhatToRun,
 };
 use impresario_policies::fallback::{StartFrom, describe_next_attempt, models_left, why_it_was_left};
@@ -563,6 +563,7 @@ impl Run {
                 .projection
                 .whole_answer()
                 .map(|whole| describe_whole_answer(&self.id, whole)),
+            chain: self.request().and_then(chain_of),
         })
     }
 
@@ -610,6 +611,11 @@ impl Run {
 }
 
 /// The last attempt's proof says how its processes were held; what was seen now says that none is left.
+fn chain_of(request: &RunRequest) -> Option<GroupId> {
+    let member = request.group.as_ref()?;
+    member.chain.is_some().then(|| member.group.clone())
+}
+
 fn seal(of_last_attempt: Option<Proof>, seen_now: Proof) -> Proof {
     match of_last_attempt {
         Some(proven) if proven.no_children => Proof {

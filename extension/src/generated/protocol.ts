@@ -52,13 +52,15 @@ export type ChainRunAccepted = {
 
 /** The answer to [`ChainTextAsk`]. */
 export type ChainText = {
-  /** How it ended: as its worst step. */
-  state: TerminalState,
+  /** How it ended: as its worst step; none while it works. */
+  state: TerminalState | null,
   /** What its last step said, or what each step did. */
   text: string,
+  /** Its runs, in the order of the steps; of one that was resumed, the last. */
+  runs: Array<RunId>,
 };
 
-/** What did a chain say? Answered when nothing more happens to it. */
+/** What does a chain say? */
 export type ChainTextAsk = {
   /** From which session. */
   session: SessionId,
@@ -157,6 +159,8 @@ export type DeliveryOffer = {
   receipt: DeliveredReceipt | null,
   /** A line for whoever reads the answer: it is cut, and all of it is there. */
   whole: string | null,
+  /** The chain that it is a step of: what the chain says is one result, the steps' are part of it. */
+  chain: string | null,
 };
 
 /** What the host says to a delivery. */

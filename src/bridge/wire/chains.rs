@@ -43,7 +43,7 @@ pub struct ChainMember {
     pub run: RunId,
 }
 
-/// What did a chain say? Answered when nothing more happens to it.
+/// What does a chain say?
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema, TS)]
 pub struct ChainTextAsk {
     /// From which session.
@@ -55,8 +55,10 @@ pub struct ChainTextAsk {
 /// The answer to [`ChainTextAsk`].
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema, TS)]
 pub struct ChainText {
-    /// How it ended: as its worst step.
-    pub state: TerminalState,
+    /// How it ended: as its worst step; none while it works.
+    pub state: Option<TerminalState>,
     /// What its last step said, or what each step did.
     pub text: String,
+    /// Its runs, in the order of the steps; of one that was resumed, the last.
+    pub runs: Vec<RunId>,
 }

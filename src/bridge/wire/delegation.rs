@@ -147,6 +147,7 @@ fn chain_tool(agents: &[AgentDefinition]) -> Option<DelegateTool> {
         "steps": { "type": "array", "items": { "type": "object", "properties": step }, "description": CHAIN_STEPS },
         "task": text(CHAIN_TASK),
         "on_failure": { "type": "string", "enum": ["stop", "collect"], "description": CHAIN_ON_FAILURE },
+        "background": { "type": "boolean", "description": DELEGATE_BACKGROUND },
     });
     Some(DelegateTool {
         agent: None,

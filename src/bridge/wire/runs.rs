@@ -249,6 +249,9 @@ pub struct DeliveryOffer {
     /// A line for whoever reads the answer: it is cut, and all of it is there.
     #[serde(default)]
     pub whole: Option<String>,
+    /// The chain that it is a step of: what the chain says is one result, the steps' are part of it.
+    #[serde(default)]
+    pub chain: Option<String>,
 }
 
 /// What a run changed in a git worktree of its own; the person's files are as they were.
