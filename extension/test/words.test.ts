@@ -37,14 +37,14 @@ test("progress is short and harmless to a terminal", () => {
 });
 
 test("a result says what, how, why and the answer", () => {
-  const offer = { run: "r1", session: null, earlier_session: false, state: "failed", answer: "half", reason: { code: "total_timeout", message: "Too slow." }, stopped_early: null, about: null, changes: null, receipt: null, sight: null, whole: null } as const;
+  const offer = { run: "r1", session: null, earlier_session: false, state: "failed", answer: "half", reason: { code: "total_timeout", message: "Too slow." }, stopped_early: null, about: null, changes: null, receipt: null, sight: null, whole: null, chain: null } as const;
   assert.equal(textFor(offer, run), "Skill demo failed (run r1)\n\nToo slow.\n\nWhat there was of an answer:\n\nhalf");
   assert.equal(textFor({ ...offer, state: "succeeded", answer: "42", reason: null }, undefined), "A sub-agent succeeded (run r1)\n\n42");
 });
 
 test("a result says what was asked, which model answered, and why others did not", () => {
   const about = { skill: "demo", agent: null, task: " look ", answers: [{ question: "Which?", answer: "both" }], model: "b/two", left: ["On a/one, it was busy."], used: "7 tokens in, 1 out" };
-  const offer = { run: "r1", session: null, earlier_session: false, state: "succeeded", answer: "42", reason: null, stopped_early: null, about, changes: null, receipt: null, sight: null, whole: null } as const;
+  const offer = { run: "r1", session: null, earlier_session: false, state: "succeeded", answer: "42", reason: null, stopped_early: null, about, changes: null, receipt: null, sight: null, whole: null, chain: null } as const;
   const text = "Skill demo succeeded (run r1, on b/two; 7 tokens in, 1 out)\n\nTask: look\n\nAsked: Which?\nAnswered: both\n\nOn a/one, it was busy.\n\n42";
   assert.equal(textFor({ ...offer, about: { ...about } }, undefined), text);
   assert.equal(textForCaller({ ...offer, about: { ...about } }, undefined), text.replace("Task: look\n\n", ""));
