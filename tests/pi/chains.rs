@@ -112,6 +112,15 @@ fn in_the_background() -> Script {
     script
 }
 
+/// The second step is let go, and the main agent goes on with what the chain says without a word of the person.
+fn goes_on_when_it_is_over(stage: &Stage, pi: &mut JsonLines) {
+    let seen = pi.said().records.len();
+    stage.server.open_gate("later");
+    pi.wait_for_behind(seen, PATIENCE, |record| record["type"] == "agent_end");
+    let told = body_of(stage, "main agent");
+    assert!(told.contains(JUDGED), "{told}");
+}
+
 /// What the session says of a chain, once.
 fn check_said_once(pi: &JsonLines) {
     assert_eq!(count(pi, is_result), 1, "one result for all of its steps");
@@ -136,9 +145,7 @@ fn a_chain_in_the_background_holds_up_nobody_and_what_it_says_comes_as_one_messa
         stage.wait_for_calls_of("second step", 1);
         // The first step is over, and nothing is said of it.
         assert_eq!(count(&pi, is_result), 0);
-        stage.server.open_gate("later");
-        pi.wait_for(PATIENCE, is_result);
-        talk(&mut pi, "Thank you.");
+        goes_on_when_it_is_over(&stage, &mut pi);
         stage.wait_for_states(&["succeeded"; 2]);
         check_said_once(&pi);
         stage.end(pi);
@@ -182,12 +189,11 @@ fn a_runtime_killed_under_a_chain_in_the_background_costs_no_step_and_no_result(
     }) {
         let mut pi = stage.ready_rpc();
         prompt(&mut pi, "Now, please.");
+        pi.wait_for(PATIENCE, |record| record["type"] == "agent_end");
         stage.wait_for_calls_of("second step", 1);
         kill_runtime(&stage);
         stage.wait_for_calls_of("second step", 2);
-        stage.server.open_gate("later");
-        pi.wait_for(PATIENCE, is_result);
-        talk(&mut pi, "Thank you.");
+        goes_on_when_it_is_over(&stage, &mut pi);
         stage.wait_for_states(&["succeeded"; 2]);
         check_said_once(&pi);
         assert_eq!(stage.server.ledger().calls_of("first step").len(), 1);
