@@ -907,7 +907,10 @@ fn a_delivery_is_offered_for_its_session_and_answered_with_a_receipt() {
             let offer = host.read();
             let expected = json!({
                 "run": run_id().to_string(), "session": "S1", "state": "failed", "answer": "half",
-                "reason": {"code": "total_timeout", "message": "too slow"},
+                "reason": {
+                    "code": "total_timeout",
+                    "message": format!("too slow /skill:resume {} goes on with it.", run_id()),
+                },
                 "stopped_early": "[System]: Sub-agent stopped early (timeout).",
                 "earlier_session": false,
                 "changes": null,
