@@ -1,8 +1,10 @@
 //! Chains in real Pi of both versions: one call of a tool, and what the last step says comes back.
 
 use crate::agents::{FOUND, delegating};
-use crate::day::{kill_runtime, session_file, switch};
-use crate::host::{MAIN_ANSWER, PATIENCE, Stage, count, is_result, prompt, talk, wait_for_file};
+use crate::day::kill_runtime;
+use crate::host::{
+    MAIN_ANSWER, PATIENCE, Stage, count, is_result, prompt, session_file, switch, talk, wait_for_file,
+};
 use impresario_model_server::{Rule, Script, Turn};
 use impresario_test_support::json_lines::JsonLines;
 use impresario_test_support::limited::End;

@@ -4,7 +4,7 @@
 
 use crate::host::{
     ANSWER, MAIN_ANSWER, PATIENCE, Stage, answer, brief_rule, count, is_notice, is_result, prompt,
-    submit_and_see, talk, verdict, wait_for_file,
+    session_file, submit_and_see, switch, talk, verdict, wait_for_file,
 };
 use impresario_model_server::{Rule, Script, Turn};
 use impresario_test_support::json_lines::JsonLines;
@@ -380,24 +380,6 @@ fn killed_between_delivery_and_acknowledgement_the_result_stands_there_once() {
 }
 
 // --- sessions change under a run -------------------------------------------------------------------------------
-
-pub fn session_file(pi: &mut JsonLines) -> String {
-    let seen = pi.said().records.len();
-    pi.say(&json!({"id": "state", "type": "get_state"}))
-        .expect("Pi listens");
-    let (_, state) = pi.wait_for_behind(seen, PATIENCE, |record| record["command"] == "get_state");
-    state["data"]["sessionFile"]
-        .as_str()
-        .unwrap_or_else(|| panic!("{state}"))
-        .to_owned()
-}
-
-pub fn switch(pi: &mut JsonLines, command: &Value) {
-    let seen = pi.said().records.len();
-    pi.say(command).expect("Pi listens");
-    let (_, done) = pi.wait_for_behind(seen, PATIENCE, |record| record["command"] == command["type"]);
-    assert_eq!(done["success"], json!(true), "{done}");
-}
 
 #[test]
 fn a_result_waits_for_its_own_session_through_a_fork() {

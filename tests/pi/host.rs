@@ -306,6 +306,26 @@ pub fn talk(pi: &mut JsonLines, text: &str) {
     pi.wait_for_behind(seen, PATIENCE, |record| record["type"] == "agent_end");
 }
 
+/// Where Pi keeps the session that is open.
+pub fn session_file(pi: &mut JsonLines) -> String {
+    let seen = pi.said().records.len();
+    pi.say(&json!({"id": "state", "type": "get_state"}))
+        .expect("Pi listens");
+    let (_, state) = pi.wait_for_behind(seen, PATIENCE, |record| record["command"] == "get_state");
+    state["data"]["sessionFile"]
+        .as_str()
+        .unwrap_or_else(|| panic!("{state}"))
+        .to_owned()
+}
+
+/// Has Pi open another session.
+pub fn switch(pi: &mut JsonLines, command: &Value) {
+    let seen = pi.said().records.len();
+    pi.say(command).expect("Pi listens");
+    let (_, done) = pi.wait_for_behind(seen, PATIENCE, |record| record["command"] == command["type"]);
+    assert_eq!(done["success"], json!(true), "{done}");
+}
+
 /// Pi ends well when nobody is there any more.
 pub fn quit(mut pi: JsonLines) {
     pi.hang_up();

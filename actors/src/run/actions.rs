@@ -610,12 +610,12 @@ impl Run {
     }
 }
 
-/// The last attempt's proof says how its processes were held; what was seen now says that none is left.
 fn chain_of(request: &RunRequest) -> Option<GroupId> {
     let member = request.group.as_ref()?;
     member.chain.is_some().then(|| member.group.clone())
 }
 
+/// The last attempt's proof says how its processes were held; what was seen now says that none is left.
 fn seal(of_last_attempt: Option<Proof>, seen_now: Proof) -> Proof {
     match of_last_attempt {
         Some(proven) if proven.no_children => Proof {
