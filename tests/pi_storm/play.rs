@@ -42,7 +42,7 @@ impl Storm {
         play.until_it_is_struck();
         match self.victim() {
             Some(Victim::Host) => play.without_its_host(),
-            _ => play.to_its_end(),
+            _ => play.run_out(),
         }
         check_ends(self, &stage);
         check_fault_happened(self, &stage);
@@ -264,7 +264,7 @@ impl Play<'_> {
     }
 
     /// Whoever asked is told once, the results are kept, Pi goes, and nothing is left.
-    fn to_its_end(mut self) {
+    fn run_out(mut self) {
         let (storm, stage) = (self.storm, self.stage);
         match storm.kind {
             Kind::Skill | Kind::Steered => {
