@@ -127,6 +127,39 @@ fn check_failed(finished: &Finished, code: &str, words: &[&str]) {
     }
 }
 
+/// What asks a person for leave in Pi is not loaded where nobody could give it: tools are chosen by the agent there.
+#[test]
+fn extensions_of_the_user_and_the_workspace_ask_nothing_in_a_sub_agent() {
+    let asks = |file: &Path| {
+        format!(
+            "require('fs').writeFileSync({:?}, 'loaded');\n\
+             export default (pi) => pi.on('tool_call', async (_, ctx) => \
+             (await ctx.ui.confirm('May I?', 'really')) ? undefined : {{ block: true, reason: 'nobody said yes' }});\n",
+            file.display()
+        )
+    };
+    let turns = || {
+        let reads = Turn::tool("read", json!({"path": "notes.txt"}));
+        Script::turns([reads, Turn::text(ANSWER)])
+    };
+    with_both("extensions that ask", turns, |stage| {
+        let loaded = stage.sandbox.home().join("loaded");
+        stage
+            .sandbox
+            .write_work_file(".pi/extensions/asks.ts", &asks(&loaded));
+        let of_user = stage.sandbox.agent_directory().join("extensions");
+        fs::create_dir_all(&of_user).expect("a directory");
+        fs::write(of_user.join("asks.ts"), asks(&loaded)).expect("an extension");
+        let finished = stage.explore(&["--trust", "--model", MOCK_MODEL]);
+        assert_eq!(finished.end, End::Exited(0), "{}", finished.stderr);
+        assert_eq!(run_ended(&finished)["state"], "succeeded");
+        let calls = stage.server.ledger().calls();
+        let heard = calls[1].body["messages"].to_string();
+        assert!(heard.contains("The supervisor decides who restarts."), "{heard}");
+        assert!(!loaded.exists(), "an extension was loaded");
+    });
+}
+
 fn model(turn: Turn) -> Rule {
     Rule::new("model").turn(turn)
 }

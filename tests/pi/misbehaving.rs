@@ -118,6 +118,34 @@ fn giving_up_at_once_says_why() {
     assert!(outcome.detail.contains("Unknown option"), "{}", outcome.detail);
 }
 
+/// Only our own extension is loaded there; whoever asks all the same is not waited for.
+#[test]
+fn a_dialog_that_nobody_sees_is_refused_at_once_and_said() {
+    let asks = r#"for method in select confirm input editor; do
+            echo '{"type":"extension_ui_request","id":"'$method'-1","method":"'$method'","title":"May I?","message":"rm -rf","options":["yes","no"]}'
+        done
+        seen=0
+        while [ $seen -lt 4 ]; do
+            read -r line || exit 9
+            case $line in *extension_ui_response*) echo "$line" >> answers; seen=$((seen + 1));; esac
+        done"#;
+    let place = Place::new(&format!("{BEGIN}; {asks}; {ANSWER}; {END}; {SETTLED}; exit 0"));
+    let outcome = on_one_thread(async { place.start().await.outcome().await });
+    outcome.check(AttemptEnding::Answered);
+    let refused =
+        |method: &str| format!(r#"{{"type":"extension_ui_response","id":"{method}-1","cancelled":true}}"#);
+    let answers = fs::read_to_string(place.directory.path().join("answers")).expect("answers");
+    let mut answers = answers.lines().collect::<Vec<_>>();
+    answers.sort_unstable();
+    assert_eq!(answers, ["confirm", "editor", "input", "select"].map(refused));
+    let said = outcome.unread();
+    assert_eq!(said.len(), 4, "{said:?}");
+    assert_eq!(
+        outcome.facts.unread_lines, 0,
+        "it is no line that could not be read"
+    );
+}
+
 #[test]
 fn leaving_without_a_word_is_a_crash_whatever_the_exit_code() {
     play("exit 0").check(AttemptEnding::Crashed);

@@ -7,6 +7,7 @@ use super::calls::Calls;
 use super::gate::{self, Answered, Question};
 use super::pool::{History, Worker, WorkerPool};
 use super::reader::{Dialog, EventReader, Response, Seen};
+use super::summary::one_line;
 use super::told::{Messages, MessagesBefore};
 use super::wire::{Command, call_allowed};
 use crate::gateways::{EndFacts, Overrun, RunnerEvent, RunnerEvents, ToolGate};
@@ -28,6 +29,8 @@ use tokio::process::{ChildStderr, ChildStdin, ChildStdout};
 use tokio::sync::{mpsc, oneshot};
 use tokio::time::{Instant, sleep_until};
 
+/// So much of the title of a dialog that is refused is kept.
+const DIALOG_CHARACTERS_MAX: usize = 200;
 /// With so many events waiting for the attempt, Pi has to wait too.
 const EVENTS_WAITING_MAX: usize = 64;
 /// With so many questions of the child extension open, Pi has to wait too.
@@ -534,6 +537,13 @@ impl Driver {
 
     fn ask_gate(&mut self, dialog: Dialog) {
         let mut question = gate::read(&dialog);
+        if matches!(question, Question::Foreign) {
+            tracing::warn!(title = dialog.title, "a dialog in a nested Pi was refused");
+            self.pass_on(RunnerEvent::Unread {
+                line: one_line(&dialog.title, DIALOG_CHARACTERS_MAX),
+                why: format!("a dialog ({}) that nobody sees there was refused", dialog.method),
+            });
+        }
         match &mut question {
             Question::Start(Some(asked)) => asked.call = self.calls.ask(&asked.call),
             Question::Result(Some(asked)) => asked.call = self.calls.shown(&asked.call),
