@@ -10,8 +10,8 @@
 use impresario::bridge::wire::{
     ChainRun, ChainRunAccepted, ChainText, ChainTextAsk, Delegation, InputReading, MarkerPlan,
     MarkerSkeleton, ObservedEvent, ResumableRun, RunMessageAsk, RunMessageTold, RunResume, RunResumed,
-    RunTell, RunTold, SessionEnd, SessionStart, SkillCancel, SkillRun, SkillSummary, TraceName,
-    TranscriptAsk, TranscriptPage, TypedInput,
+    RunTell, RunTold, SessionEnd, SessionStart, SetupAsk, SetupNext, SkillCancel, SkillRun, SkillSummary,
+    TraceName, TranscriptAsk, TranscriptPage, TypedInput,
 };
 use impresario::bridge::{Bridge, BridgeSettings, HostEvents, Refused};
 use impresario_actors::messages::session::ListedSkill;
@@ -279,6 +279,14 @@ impl HostEvents for Nobody {
 
     async fn status(&self, _: &SessionId, _: String) -> String {
         String::new()
+    }
+
+    async fn setup_models(&self, _: SetupAsk) -> Result<SetupNext, Refused> {
+        Ok(SetupNext {
+            question: None,
+            warnings: Vec::new(),
+            told: Some("Nothing was changed.".into()),
+        })
     }
 
     async fn traces(&self, _: &SessionId) -> Vec<TraceName> {

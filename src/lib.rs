@@ -55,6 +55,7 @@ pub mod memory;
 mod models;
 mod pi_results;
 pub mod pi_sessions;
+mod pi_setup;
 mod pi_sights;
 mod preflight;
 mod project_files;

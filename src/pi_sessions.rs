@@ -4,13 +4,14 @@ use crate::agents::AgentFiles;
 use crate::bridge::wire::{
     ChainMember, ChainRun, ChainRunAccepted, ChainText, ChainTextAsk, Delegation, InputReading, MarkerEdit,
     MarkerPlan, MarkerSkeleton, MarkerTtl, ModelStanding, ObservedEvent, ResumableRun, RunMessageAsk,
-    RunMessageTold, RunResume, RunResumed, RunTell, RunTold, SessionEnd, SessionStart, SkillCancel, SkillRun,
-    SkillSummary, ToldByAgent, TraceName, TranscriptAsk, TranscriptPage, TypedInput,
+    RunMessageTold, RunResume, RunResumed, RunTell, RunTold, SessionEnd, SessionStart, SetupAsk, SetupNext,
+    SkillCancel, SkillRun, SkillSummary, ToldByAgent, TraceName, TranscriptAsk, TranscriptPage, TypedInput,
 };
 use crate::bridge::{Bridge, BridgeError, BridgeSettings, HostEvents, PiHost, Refused, log_to_file};
 use crate::chain_files::{ChainAsked, ordered_chain};
 use crate::models::OfflineOr;
 use crate::pi_results::LeftResults;
+use crate::pi_setup::next_of_setup;
 use crate::pi_sights::show_sights;
 use crate::runtime::{
     PI_RUNNER, Resumable, Run, Runtime, RuntimeError, SentMessage, StartError, lock, state_directory,
@@ -598,6 +599,28 @@ impl HostEvents for PiSessions {
             lines: (!is_seen).then_some(transcript.lines),
             is_over: transcript.is_over,
             mark,
+        })
+    }
+
+    async fn setup_models(&self, asked: SetupAsk) -> Result<SetupNext, Refused> {
+        let order = self.order(&asked.session, String::new(), String::new());
+        let places = SettingsPlaces::of(&order.workspace, order.workspace_trusted);
+        let mut spawn = self.skills.clone();
+        let next = tokio::task::spawn_blocking(move || {
+            let trusted = order.workspace_trusted;
+            spawn.set(Settings::read(&places).configured());
+            let agents = spawn.agent_places(&order.workspace, AgentFiles::where_trusted(trusted));
+            let agents = agents
+                .definitions()
+                .into_iter()
+                .map(|agent| agent.name().to_string());
+            Ok(next_of_setup(&places, agents.collect(), asked))
+        });
+        next.await.unwrap_or_else(|error| {
+            Err(refused_by(RuntimeError::Refused(Reason {
+                code: ReasonCode::Internal,
+                message: format!("The settings could not be looked at: {error}"),
+            })))
         })
     }
 

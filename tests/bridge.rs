@@ -187,6 +187,14 @@ impl HostEvents for RecordingEvents {
         format!("{session} looks at {section:?}")
     }
 
+    async fn setup_models(&self, _: wire::SetupAsk) -> Result<wire::SetupNext, Refused> {
+        Ok(wire::SetupNext {
+            question: None,
+            warnings: Vec::new(),
+            told: Some("Nothing was changed.".into()),
+        })
+    }
+
     async fn traces(&self, _session: &SessionId) -> Vec<TraceName> {
         vec![TraceName {
             file: "demo_1.json".into(),
@@ -357,7 +365,7 @@ fn check_example(example: &Value, asked: &mut String) {
         };
     }
     check_each!(
-        requests: Hello, Ping, TypedInput, SkillRun, ChainRun, ChainTextAsk, RunsResumable, RunResume, RunTell, RunMessageAsk, SkillCancel, QuestionAnswer, MarkerSkeleton, Completions, DelegationAsk, RunsRecent, TranscriptAsk, StatusAsk,
+        requests: Hello, Ping, TypedInput, SkillRun, ChainRun, ChainTextAsk, RunsResumable, RunResume, RunTell, RunMessageAsk, SkillCancel, QuestionAnswer, MarkerSkeleton, Completions, DelegationAsk, RunsRecent, TranscriptAsk, StatusAsk, SetupAsk,
             TraceReport, TraceView, TraceList, QuestionAsk, ModelRequest, ModelsCheck, DeliveryOffer, SessionHistory, SessionHasRun;
         notifications: RequestCancel, SessionStart, SessionEnd, ObservedEvents, DeliveryAcknowledged,
             UiProgress, UiSight, UiNotice

@@ -7,6 +7,7 @@ import { NO_SKILLS } from "./generated/protocol.ts";
 import type { InputReading, ResumableRun, SkillSummary } from "./generated/protocol.ts";
 import type { Context, HostSession, Pi } from "./host.ts";
 import { NOT_READY } from "./impresario.ts";
+import { setUpModels } from "./setup-models.ts";
 import type { Impresario, SkillOutcome } from "./impresario.ts";
 import { oneLine } from "./progress.ts";
 
@@ -50,6 +51,10 @@ export function registerCommands(pi: Pi, impresario: Impresario, session: HostSe
     description: "How things stand; /impresario transcript [run], steer [run] <text>, ask [run] <question>",
     getArgumentCompletions: (prefix) => completeLook(impresario, prefix),
     handler: (typed, ctx) => carryOut(`/impresario ${typed}`, ctx),
+  });
+  pi.registerCommand("setup-models", {
+    description: "Choose models for the agents: /setup-models",
+    handler: (_typed, ctx) => handled(session, ctx, () => setUpModels(impresario, session)),
   });
   for (const [name, command] of Object.entries(COMMANDS)) {
     pi.registerCommand(`skill:${name}`, {

@@ -136,6 +136,11 @@ export class HostSession {
     return await this.read<Promise<string | undefined>>((ctx) => ctx.ui.select(title, choices), Promise.resolve(undefined));
   }
 
+  /** Closing it is a no. */
+  async confirm(title: string, text: string): Promise<boolean> {
+    return await this.read<Promise<boolean>>((ctx) => ctx.ui.confirm(title, text), Promise.resolve(false));
+  }
+
   /** Shows a notice nobody asked for. The same one is not shown twice in a row. */
   notice(level: NoticeLevel, text: string): void {
     const now = Date.now();

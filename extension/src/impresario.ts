@@ -587,7 +587,7 @@ function dataOf(failure: Failure): { code?: string; hint?: string | null } {
   return failure.why === "error" ? ((failure.error.data ?? {}) as { code?: string; hint?: string | null }) : {};
 }
 
-function wordsFor(failure: Failure): string {
+export function wordsFor(failure: Failure): string {
   if (failure.why === "error") return failure.error.message;
   if (failure.why === "timeout") return "the runtime did not answer in time";
   return failure.why === "gone" ? "the runtime stopped" : "the runtime is behind";

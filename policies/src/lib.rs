@@ -66,6 +66,7 @@ pub mod run_messages;
 pub mod run_request;
 pub mod session_retention;
 pub mod settings;
+pub mod setup_models;
 pub mod sight;
 pub mod skill_command;
 pub mod skill_file;

@@ -3,8 +3,8 @@
 use super::wire::{
     ChainRun, ChainRunAccepted, ChainText, ChainTextAsk, Delegation, InputReading, MarkerPlan,
     MarkerSkeleton, ObservedEvent, ResumableRun, RunMessageAsk, RunMessageTold, RunResume, RunResumed,
-    RunTell, RunTold, SessionEnd, SessionStart, SkillCancel, SkillRun, SkillSummary, TraceName,
-    TranscriptAsk, TranscriptPage, TypedInput,
+    RunTell, RunTold, SessionEnd, SessionStart, SetupAsk, SetupNext, SkillCancel, SkillRun, SkillSummary,
+    TraceName, TranscriptAsk, TranscriptPage, TypedInput,
 };
 use async_trait::async_trait;
 use impresario_actors::messages::session::ListedSkill;
@@ -71,6 +71,8 @@ pub trait HostEvents: Send + Sync {
     async fn transcript(&self, asked: TranscriptAsk) -> Result<TranscriptPage, Refused>;
     /// How things stand, for the person. What went wrong stands in the text too.
     async fn status(&self, session: &SessionId, section: String) -> String;
+    /// What a person who chooses models for the agents is asked next, or what became of it.
+    async fn setup_models(&self, asked: SetupAsk) -> Result<SetupNext, Refused>;
     /// The traces a person can choose from, the newest first.
     async fn traces(&self, session: &SessionId) -> Vec<TraceName>;
 }

@@ -12,9 +12,9 @@ use super::wire::{
     ErrorObject, Hello, KNOWN_EVENTS, LINE_BYTES_MAX, MarkerSkeleton, MessageId, Notification,
     ObservedEvents, PROTOCOL_VERSION, PROTOCOL_VERSION_OLDEST, Ping, QuestionAnswer, QuestionAnswered,
     Request, RequestCancel, ResumableRuns, RunMessageAsk, RunResume, RunTell, RunsRecent, RunsResumable,
-    SessionEnd, SessionStart, SkillCancel, SkillCancelled, SkillNames, SkillRun, SkillRunAccepted, StatusAsk,
-    StatusText, TraceList, TraceNames, TraceReport, TraceText, TraceView, TranscriptAsk, TypedInput, Welcome,
-    read_envelope,
+    SessionEnd, SessionStart, SetupAsk, SkillCancel, SkillCancelled, SkillNames, SkillRun, SkillRunAccepted,
+    StatusAsk, StatusText, TraceList, TraceNames, TraceReport, TraceText, TraceView, TranscriptAsk,
+    TypedInput, Welcome, read_envelope,
 };
 use futures_util::FutureExt;
 use futures_util::future::{AbortHandle, Abortable, BoxFuture};
@@ -505,6 +505,9 @@ async fn answer_call(
     } else if method == <TranscriptAsk as Request>::METHOD.name {
         let page = events.transcript(parse(&params)?).await.map_err(refusal)?;
         Ok(AnswerLine::done(id, &page))
+    } else if method == <SetupAsk as Request>::METHOD.name {
+        let next = events.setup_models(parse(&params)?).await.map_err(refusal)?;
+        Ok(AnswerLine::done(id, &next))
     } else if method == <StatusAsk as Request>::METHOD.name {
         let StatusAsk { session, section } = parse(&params)?;
         let text = events.status(&session, section).await;

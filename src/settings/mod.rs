@@ -3,6 +3,10 @@
 //! What they mean is decided in `impresario_policies::settings`; here they are read, and what is wrong with them is
 //! said with file and line. Places are shown as a person knows them, never with the directories above.
 
+mod agent_models;
+
+pub use agent_models::{AgentModels, read_agent_models, write_agent_models};
+
 use impresario_policies::settings::{
     Configured, FILE_BYTES_MAX, Notice, NoticeKind, OUR_SECTION, Origin, Place, Resolved, ResolvedValue,
     SettingsFile, place_of_key, resolve_settings,

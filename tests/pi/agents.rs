@@ -1,7 +1,8 @@
 //! Agents in real Pi of both versions: a tool for each, side by side, and in the background.
 
-use crate::host::{MAIN_ANSWER, PATIENCE, Stage, is_result, prompt, script};
+use crate::host::{MAIN_ANSWER, PATIENCE, Stage, answer, is_result, prompt, script};
 use impresario_model_server::{Call, Rule, Script, Turn, Usage};
+use impresario_test_support::json_lines::JsonLines;
 use impresario_test_support::limited::End;
 use impresario_test_support::pi::Version;
 use serde_json::{Value, json};
@@ -137,6 +138,48 @@ fn an_agent_in_the_background_holds_up_nobody_and_its_answer_comes_as_a_message(
         assert!(woken.contains(FOUND), "{woken}");
         drop(terminal);
         stage.nothing_is_left();
+    }
+}
+
+#[test]
+fn models_are_chosen_for_agents_in_pi_and_hold_for_the_next_one() {
+    for version in Version::ALL {
+        let turn = Turn::tool("delegate_explore", json!({"question": "where is it"}));
+        let Some(stage) = Stage::set_with(version, "setup models", delegating(turn, [Turn::text(FOUND)]))
+        else {
+            return;
+        };
+        let mut pi = stage.ready_rpc();
+        prompt(&mut pi, "/setup-models");
+        let choose = |pi: &mut JsonLines, title: &str, wanted: &str| {
+            let is_it = |record: &Value| record["method"] == "select" && record["title"] == title;
+            let asked = pi.wait_for(PATIENCE, is_it);
+            let options = asked["options"].as_array().expect("options").clone();
+            let begins = |option: &&Value| option.as_str().is_some_and(|option| option.starts_with(wanted));
+            let chosen = options.iter().find(begins);
+            answer(
+                pi,
+                &asked,
+                chosen.unwrap_or_else(|| panic!("{wanted} in {asked}")).clone(),
+            );
+        };
+        choose(&mut pi, "Models of sub-agents", "Use one model");
+        choose(&mut pi, "Model of all agents", "mock/mock-other");
+        let asked = pi.wait_for(PATIENCE, |record| record["method"] == "confirm");
+        assert!(
+            asked["message"].to_string().contains("mock/mock-other"),
+            "{asked}"
+        );
+        pi.say(&json!({"type": "extension_ui_response", "id": asked["id"], "confirmed": true}))
+            .expect("Pi listens");
+        pi.wait_for(PATIENCE, |record| record.to_string().contains("Written to "));
+
+        prompt(&mut pi, "Now, please.");
+        pi.wait_for(PATIENCE, |record| record["type"] == "agent_end");
+        let calls = calls_of(&stage, "agent");
+        assert_eq!(calls[0].model, "mock-other");
+        pi.hang_up();
+        assert_eq!(pi.wait_for_end(PATIENCE), End::Exited(0));
     }
 }
 

@@ -219,6 +219,20 @@ export type InputReading = { "is": "pass" } | { "is": "skill",
   usage: string,
 };
 
+/** A model that the host can call. */
+export type ListedModel = {
+  /** Whose it is. */
+  provider: string,
+  /** Its id with that provider. */
+  id: string,
+  /** What the host calls it. */
+  name: string,
+  /** Whether it thinks; none where the host does not know. */
+  reasons: boolean | null,
+  /** Whether it sees pictures. */
+  sees: boolean,
+};
+
 /** Who put a skill where the host found it. */
 export type ListedScope = "user" | "project" | "package" | "session";
 
@@ -710,6 +724,47 @@ export type SessionStart = {
   reason: string,
 };
 
+/** What the person did with a question. */
+export type SetupAnswer = { "did": "chose",
+  /** The place. */
+  place: number, } | { "did": "said",
+  /** Yes. */
+  yes: boolean, } | { "did": "closed" };
+
+/** What is asked next, after these answers? The host keeps nothing but them. */
+export type SetupAsk = {
+  /** From which session. */
+  session: SessionId,
+  /** The models that the host can call. */
+  models: Array<ListedModel>,
+  /** The one of the session. */
+  current: ListedModel | null,
+  /** What the person did so far. */
+  answers: Array<SetupAnswer>,
+};
+
+/** The answer to [`SetupAsk`]. */
+export type SetupNext = {
+  /** What is asked; none at the end. */
+  question: SetupQuestion | null,
+  /** What the person should know, each a sentence. */
+  warnings: Array<string>,
+  /** At the end: what became of it. */
+  told: string | null,
+};
+
+/** What the person is asked. */
+export type SetupQuestion = { "ask": "select",
+  /** What is chosen. */
+  title: string,
+  /** What there is to choose from. */
+  options: Array<string>, } | { "ask": "confirm",
+  /** What is confirmed. */
+  title: string,
+  /** What it is about, a line each. */
+  lines: Array<string>,
+};
+
 /** Cancel a run, or all runs of the session. */
 export type SkillCancel = {
   /** Of which session. */
@@ -998,6 +1053,7 @@ export const METHODS = {
   "runs.recent": { deadlineMs: 2000, unanswered: "open" },
   "run.transcript": { deadlineMs: 5000, unanswered: "told" },
   "status": { deadlineMs: 10000, unanswered: "told" },
+  "setup.models": { deadlineMs: 10000, unanswered: "told" },
   "question.ask": { deadlineMs: 5000, unanswered: "fails" },
   "model.complete": { deadlineMs: 180000, unanswered: "fails" },
   "models.check": { deadlineMs: 5000, unanswered: "fails" },
@@ -1029,6 +1085,7 @@ export interface HostRequests {
   "runs.recent": { params: RunsRecent; result: ResumableRuns };
   "run.transcript": { params: TranscriptAsk; result: TranscriptPage };
   "status": { params: StatusAsk; result: StatusText };
+  "setup.models": { params: SetupAsk; result: SetupNext };
 }
 
 /** What the runtime may ask. */

@@ -162,6 +162,7 @@ messages! {
     RunsRecent => ResumableRuns, "runs.recent" from Host, 2_000 ms, Open;
     TranscriptAsk => TranscriptPage, "run.transcript" from Host, 5_000 ms, Told;
     StatusAsk => StatusText, "status" from Host, 10_000 ms, Told;
+    SetupAsk => SetupNext, "setup.models" from Host, 10_000 ms, Told;
     UiProgress, "ui.progress" from Runtime;
     UiSight, "ui.sight" from Runtime;
     UiNotice, "ui.notice" from Runtime;

@@ -13,6 +13,7 @@ mod methods;
 mod model;
 mod runs;
 mod session;
+mod setup;
 mod traces;
 mod ui;
 
@@ -36,6 +37,7 @@ pub use session::{
     SessionHasRun, SessionHistory, SessionHistoryMessages, SessionMode, SessionStart, SkillNames,
     SkillSummary, TypedInput,
 };
+pub use setup::{SetupAsk, SetupNext};
 pub use traces::{TraceList, TraceName, TraceNames, TraceReport, TraceText, TraceView};
 pub use ui::{Hello, NoticeLevel, Ping, Pong, RequestCancel, UiNotice, UiProgress, UiSight, Welcome};
 

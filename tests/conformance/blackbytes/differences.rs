@@ -53,6 +53,16 @@ pub fn ours(function: &str, case: &Case, ours: &Answer) -> Option<&'static str> 
                 .as_str()
                 .is_some_and(|price| price.contains("e+"))
         })],
+        "setup_models" => &[
+            ("whoever changes nothing has no file written", |case, ours| {
+                let peers = value(&case.expected).get("settings_after");
+                let empty = peers.is_some_and(|peers| peers.to_text() == r#"{"blackbytes":{}}"#);
+                empty && ours.get("settings_after") == &Json::Null
+            }),
+            ("keys of the peer's own are left to the peer", |case, ours| {
+                case.get("settings").get("blackbytes").is_some() && ours.get("settings_after") == &Json::Null
+            }),
+        ],
         "timeline_footer" => &[("letters with accents stand behind the others", |case, _| {
             !value(&case.expected)
                 .as_str()

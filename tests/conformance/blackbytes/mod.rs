@@ -8,6 +8,7 @@ mod figures;
 mod receipts;
 mod runner;
 mod settings;
+mod setup_models;
 mod texts;
 
 use crate::Function;
@@ -54,6 +55,7 @@ pub fn functions() -> Vec<Function> {
             settings::settings_parse,
             settings::parse_covered,
         ),
+        ("setup_models", setup_models::setup_models, setup_models::covered),
         ("timeline_footer", receipts::timeline_footer, Json::clone),
         ("user_prompt", texts::user_prompt, Json::clone),
         ("validate_tool_names", agents::validate_tool_names, Json::clone),
