@@ -9,7 +9,9 @@ use super::exit::Failure;
 use super::output::{print, print_json, say, say_plainly, speak_into_the_log};
 use super::run::Workspace;
 use super::wire::{DetachedLine, json_line};
-use crate::runtime::{RunId, Runtime, logs, make_private, state_directory};
+use crate::runtime::{
+    RunId, Runtime, StateDirectoryError, log_of, logs, make_private, state_directory, wishes,
+};
 use impresario_actors::gateways::{Entropy, SystemEntropy, SystemWallClock, WallClock};
 use rustix::process::setsid;
 use std::ffi::OsString;
@@ -32,7 +34,7 @@ pub(super) fn start(how: &HowArguments, workspace: &Workspace) -> Result<ExitCod
         )));
     }
     let run = RunId::new(SystemWallClock.now().0, SystemEntropy.next());
-    let log = log_of(how, &run)?;
+    let log = prepare_log(how, &run)?;
     let mut child = spawn(&run, &log, how, workspace).map_err(|error| {
         Failure::failed(format!(
             "failed to start a process for the run (its log is {}): {error}",
@@ -82,16 +84,31 @@ fn say_why_not(child: &mut Child, log: &Path) -> ExitCode {
     ExitCode::from(code.unwrap_or(1))
 }
 
-fn log_of(how: &HowArguments, run: &RunId) -> Result<PathBuf, Failure> {
-    let unusable = |error: &dyn std::fmt::Display| Failure::failed(format!("failed to {error}"));
-    let state = match &how.place.state.state_directory {
-        Some(directory) => directory.clone(),
-        None => state_directory().map_err(|error| unusable(&error))?,
-    };
-    make_private(&state).map_err(|error| unusable(&error))?;
-    let logs = logs(&state);
-    make_private(&logs).map_err(|error| unusable(&error))?;
-    Ok(logs.join(format!("{run}.log")))
+fn prepare_log(how: &HowArguments, run: &RunId) -> Result<PathBuf, Failure> {
+    let state = state_of(how)?;
+    for directory in [&state, &logs(&state)] {
+        make_private(directory).map_err(unusable)?;
+    }
+    Ok(log_of(&state, run))
+}
+
+fn state_of(how: &HowArguments) -> Result<PathBuf, Failure> {
+    match &how.place.state.state_directory {
+        Some(directory) => Ok(directory.clone()),
+        None => state_directory().map_err(unusable),
+    }
+}
+
+fn unusable(error: StateDirectoryError) -> Failure {
+    Failure::failed(format!("failed to {error}"))
+}
+
+/// Where answers to its questions are left, where the run is one of ours here.
+pub(super) fn answers_of(how: &HowArguments) -> Result<Option<PathBuf>, Failure> {
+    match how.detached_as {
+        Some(_) => Ok(Some(wishes(&state_of(how)?))),
+        None => Ok(None),
+    }
 }
 
 fn spawn(run: &RunId, log: &Path, how: &HowArguments, workspace: &Workspace) -> std::io::Result<Child> {

@@ -337,7 +337,10 @@ impl HowArguments {
             .builder()
             .workspace(workspace)
             .skills(settings.clone())
-            .host("cli", TerminalHost::new(json));
+            .host(
+                "cli",
+                TerminalHost::new(json).answered_in(detach::answers_of(self)?),
+            );
         let builder = match &self.place.pi {
             Some(pi) => builder.pi(pi),
             None => builder,

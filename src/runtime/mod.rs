@@ -43,9 +43,10 @@ pub use message::SentMessage;
 pub use resume::Resumable;
 pub use run::{Outcome, Run, RunError};
 pub use state_directory::{StateDirectoryError, state_directory};
-pub(crate) use state_directory::{logs, make_private, worktrees};
+pub(crate) use state_directory::{log_of, logs, make_private, worktrees};
 pub use sub_agent::{EMBEDDED_RUNNER, OFFLINE_MODEL, PI_RUNNER, SubAgent};
 pub use unread::{Acknowledgement, Unread};
+pub(crate) use wish::{take_answer, wishes};
 
 // What a program implements, gives or reads when it embeds the runtime.
 pub use crate::models::OfflineOr;
@@ -317,6 +318,17 @@ impl Runtime {
     /// Asks the process that drives the run to cancel it. Whether it did stands in the journal.
     pub(crate) fn wish_cancelled(&self, run: &RunId) -> std::io::Result<()> {
         wish::leave(&self.0.defaults.wishes, run)
+    }
+
+    /// Answers a question of a run that was left to itself. Whether it was heard stands in the journal.
+    pub(crate) fn leave_answer(&self, run: &RunId, question: &str, answer: &str) -> std::io::Result<()> {
+        wish::leave_answer(&self.0.defaults.wishes, run, question, answer)
+    }
+
+    /// The run was left to a process of its own, which nobody sits before.
+    pub(crate) fn is_left_to_itself(&self, run: &RunId) -> bool {
+        let state = self.0.defaults.wishes.parent();
+        state.is_some_and(|state| log_of(state, run).exists())
     }
 
     /// Takes that back, where nobody took it up.

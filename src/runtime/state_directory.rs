@@ -1,5 +1,6 @@
 //! Where the journal, nested sessions, scratch directories and logs are kept.
 
+use impresario_policies::domain::RunId;
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -38,6 +39,11 @@ pub(crate) fn answers(state_directory: &Path) -> PathBuf {
 /// Where the processes of detached runs write, in a state directory.
 pub(crate) fn logs(state_directory: &Path) -> PathBuf {
     state_directory.join("logs")
+}
+
+/// Where the process of this run writes.
+pub(crate) fn log_of(state_directory: &Path, run: &RunId) -> PathBuf {
+    logs(state_directory).join(format!("{run}.log"))
 }
 
 /// Where indexes are kept, which can be made anew at any time: `$XDG_CACHE_HOME/impresario`, else

@@ -19,10 +19,11 @@ const LOOKED_EVERY: Duration = Duration::from_millis(250);
 const ASK: Duration = Duration::from_secs(60);
 const CANCEL: &str = "cancel-";
 const MESSAGE: &str = "message-";
+const ANSWER: &str = "answer-";
 /// A longer file is no message of ours: four bytes a character, and a little for who sent it.
 const MESSAGE_BYTES_MAX: usize = 4 * MESSAGE_CHARACTERS_MAX + 1_000;
 
-pub(super) fn wishes(state_directory: &Path) -> PathBuf {
+pub(crate) fn wishes(state_directory: &Path) -> PathBuf {
     state_directory.join("wishes")
 }
 
@@ -65,6 +66,31 @@ pub(super) fn message_waits(wishes: &Path, run: &RunId, message: &MessageId) -> 
 /// Takes a message back, if it is still there.
 pub(super) fn take_message_back(wishes: &Path, run: &RunId, message: &MessageId) {
     let _ = std::fs::remove_file(file_of_message(wishes, run, message));
+}
+
+fn file_of_answer(wishes: &Path, run: &RunId) -> PathBuf {
+    wishes.join(format!("{ANSWER}{run}"))
+}
+
+/// Leaves an answer to this question for the process that drives the run, whole from the beginning on.
+pub(super) fn leave_answer(wishes: &Path, run: &RunId, question: &str, answer: &str) -> io::Result<()> {
+    let file = file_of_answer(wishes, run);
+    let fresh = file.with_extension("new");
+    std::fs::write(&fresh, format!("{}\n{question}{answer}", question.len()))?;
+    std::fs::rename(fresh, file)
+}
+
+/// What somebody left as the answer to what is asked now. An answer to an earlier question is thrown away.
+pub(crate) fn take_answer(wishes: &Path, run: &RunId, asked: &str) -> Option<String> {
+    let file = file_of_answer(wishes, run);
+    let mut text = String::new();
+    let opened = std::fs::File::open(&file).ok()?;
+    let read = opened.take(MESSAGE_BYTES_MAX as u64).read_to_string(&mut text);
+    let _ = std::fs::remove_file(file);
+    read.ok()?;
+    let (bytes, rest) = text.split_once('\n')?;
+    let (question, answer) = rest.split_at_checked(bytes.parse().ok()?)?;
+    asked.contains(question).then(|| answer.trim().to_string())
 }
 
 fn read_message(wishes: &Path, run: &RunId, id: &MessageId) -> Option<RunMessage> {

@@ -204,6 +204,32 @@ fn one_interrupt_ends_a_gate_and_the_chain() {
     assert!(place.runs().iter().take(2).all(|run| run["state"] == "cancelled"));
 }
 
+/// The later one begins when this one is over, so it would hear the question too late.
+#[test]
+fn a_step_that_asks_a_later_one_is_told_that_it_would_wait_for_itself() {
+    let place = Place::new();
+    let waiting = Waiting::start(&place);
+    let later = place.runs_oldest_first()[2].1["run"].clone();
+    let later = later.as_str().expect("an id");
+    let mut ask = place.impresario(&["ask", later, "how far are you?"]);
+    ask.env("IMPRESARIO_RUN", &waiting.at_gate);
+    let said = Said::of(ask);
+    said.check(1);
+    let why = format!(
+        "run {later} is a later step of the chain of run {}",
+        waiting.at_gate
+    );
+    assert!(
+        said.stderr.contains("(wait_cycle)") && said.stderr.contains(&why),
+        "{}",
+        said.stderr
+    );
+    // From outside there is nobody who would wait for it.
+    place.run(&["steer", later, "be short"]).check(0);
+    waiting.interrupt();
+    waiting.said().check(3);
+}
+
 /// A chain whose second step stands at its gate.
 struct Waiting {
     child: Child,

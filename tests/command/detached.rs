@@ -2,7 +2,10 @@
 
 use crate::place::{Place, QUESTION, Said, processes_of, until};
 use impresario_model_server::{Fault, ModelServer, Script, Turn};
+use impresario_test_support::limited::End;
 use impresario_test_support::processes::{command_line, with_environment};
+use impresario_test_support::terminal::{Key, Terminal};
+use impresario_test_support::waiting::PATIENCE;
 use rustix::process::{Pid, Signal, getsid, kill_process};
 use serde_json::Value;
 use std::fs;
@@ -164,6 +167,30 @@ fn a_detached_run_that_fails_ends_who_follows_it_as_it_would_have_ended_its_comm
         followed.stderr
     );
     stage.place.until_nothing_is_detached();
+}
+
+#[test]
+fn who_follows_a_detached_run_answers_its_questions() {
+    let place = Place::new();
+    let run = id_of(&place.run(&["run", "--detach", "explore", "fix it"]));
+    let mut terminal = Terminal::start(place.impresario(&["runs", "attach", &run]));
+    terminal.wait_for_text(PATIENCE, "> ");
+    terminal.type_text(QUESTION);
+    terminal.press(Key::Enter);
+    assert_eq!(
+        terminal.wait_for_end(PATIENCE),
+        End::Exited(0),
+        "{}",
+        terminal.screen()
+    );
+    place.until_nothing_is_detached();
+    let told = place.run(&["trace", &run, "--json"]).json_lines();
+    let answered = told.iter().find(|step| step["type"] == "question_answered");
+    assert!(answered.expect("an answer").to_string().contains(QUESTION));
+    let log = fs::read_to_string(place.log(&run)).expect("a log");
+    assert!(log.contains("asks: "), "{log}");
+    let left = fs::read_dir(place.state().join("wishes")).expect("a directory");
+    assert_eq!(left.count(), 0);
 }
 
 #[test]
