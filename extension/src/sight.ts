@@ -104,7 +104,7 @@ function timeline(sight: RunSight, width: number, nowMs: number, paint: Paint): 
 
 function callText(call: CallSight, nowMs: number): string {
   const took = call.took ?? (call.fate === "running" ? elapsed(nowMs - call.begun_ms) : "");
-  return [call.tool, call.with, took].filter(Boolean).join("  ");
+  return [call.tool, call.with, took, call.why ?? ""].filter(Boolean).join("  ");
 }
 
 /** The title of a result says what the head of the drawing says. */

@@ -9,7 +9,7 @@ const paint = { fg: (color: string, text: string) => (color === "toolOutput" || 
 const BEGUN = 1_000;
 
 function call(tool: string, fate: CallSight["fate"], took: string | null): CallSight {
-  return { tool, with: `${tool}.rs`, fate, begun_ms: BEGUN, took };
+  return { tool, with: `${tool}.rs`, fate, begun_ms: BEGUN, took, why: fate === "failed" ? "no such file" : null };
 }
 
 const sight: RunSight = {
@@ -43,7 +43,7 @@ test("a run that is over is a line and the beginning of its answer, and opened a
     head,
     "  [+7 earlier calls]",
     "<success>  ✓ read  read.rs  20ms",
-    "<error>  ✗ bash  bash.rs  1.0s",
+    "<error>  ✗ bash  bash.rs  1.0s  no such file",
     "<warning>  ? grep  grep.rs",
     "<warning>  ↻ On a/one, it was busy.",
     "one",

@@ -10,6 +10,7 @@ pub mod answer_schema;
 pub mod attempt_ending;
 pub mod budget;
 pub mod cache_markers;
+pub mod call_words;
 pub mod chain;
 pub mod chain_file;
 pub mod child_environment;

@@ -237,6 +237,7 @@ mod tests {
             fate: CallFate::Running,
             begun_ms: 12_500,
             took: None,
+            why: None,
         }];
         let mut cut_off = seen(3, None, None);
         cut_off.cut_off = true;

@@ -36,6 +36,8 @@ enum Replace {
     Secret,
     /// All of it, if the group `secret` has the look of a generated token.
     IfToken,
+    /// The group `secret` of it, unless it is a number or a word of JSON.
+    SecretUnlessPlain,
     /// All of it, if the group `secret` is base64 of `user:password`.
     IfCredentials,
 }
@@ -54,7 +56,8 @@ impl Pattern {
             };
             match self.replace {
                 Replace::Whole => REDACTED.to_string(),
-                Replace::Secret => {
+                Replace::SecretUnlessPlain if is_plain(secret.as_str()) => whole.to_string(),
+                Replace::Secret | Replace::SecretUnlessPlain => {
                     let start = captures.get(0).map_or(0, |found| found.start());
                     let (from, to) = (secret.start() - start, secret.end() - start);
                     format!("{}{REDACTED}{}", &whole[..from], &whole[to..])
@@ -71,6 +74,11 @@ impl Pattern {
 fn is_token(text: &str) -> bool {
     const LONG: usize = 20;
     text.len() >= LONG || (text.len() >= 6 && text.bytes().any(|byte| byte.is_ascii_digit()))
+}
+
+/// How many tokens, or whether there is a secret.
+fn is_plain(text: &str) -> bool {
+    text.parse::<f64>().is_ok() || ["true", "false", "null"].contains(&text)
 }
 
 /// Base64 of printable ASCII with a colon in it.
@@ -108,17 +116,23 @@ struct Patterns {
 }
 
 /// Without one of these words, in any case, the patterns behind it match nothing.
-const WORDS: [(&str, &[u8]); 30] = [
+const WORDS: [(&str, &[u8]); 61] = [
     ("bearer", &[0, 10]),
-    ("key", &[1, 6, 7, 9, 16]),
-    ("secret", &[2, 6]),
-    ("token", &[3, 6]),
+    ("key", &[1, 6, 7, 9, 16, 18, 20, 24, 28]),
+    ("secret", &[2, 6, 18, 28]),
+    ("token", &[3, 6, 18, 28]),
     ("sk-", &[4]),
-    ("passw", &[6, 8]),
+    ("passw", &[6, 8, 18, 28]),
+    ("pass", &[20]),
     ("passphrase", &[8]),
-    ("pwd", &[8]),
-    ("authorization", &[6]),
-    ("credential", &[6]),
+    ("pwd", &[8, 20]),
+    ("auth", &[20, 24]),
+    ("authorization", &[6, 18, 21, 22, 28]),
+    ("credential", &[6, 18, 19, 28]),
+    ("cookie", &[23]),
+    ("sig=", &[24]),
+    ("signature=", &[24]),
+    ("session", &[24]),
     ("basic", &[11]),
     ("eyj", &[12]),
     ("akia", &[13]),
@@ -137,8 +151,33 @@ const WORDS: [(&str, &[u8]); 30] = [
     ("npm_", &[15]),
     ("hf_", &[15]),
     ("://", &[17]),
-    ("passwd", &[6, 8]),
+    ("passwd", &[6, 8, 18, 28]),
     ("private", &[9, 16]),
+    ("sk_", &[25]),
+    ("rk_", &[25]),
+    ("rk-", &[25]),
+    ("pk_", &[25]),
+    ("pk-", &[25]),
+    ("whsec_", &[25]),
+    ("gsk_", &[26]),
+    ("xai-", &[26]),
+    ("pplx-", &[26]),
+    ("r8_", &[26]),
+    ("tvly-", &[26]),
+    ("pypi-", &[26]),
+    ("dckr_pat_", &[26]),
+    ("_api_", &[26]),
+    ("ntn_", &[26]),
+    ("shp", &[26]),
+    ("sbp_", &[26]),
+    ("glsa_", &[26]),
+    ("sntrys_", &[26]),
+    ("nrak-", &[26]),
+    ("gocspx-", &[26]),
+    ("ya29.", &[26]),
+    ("hvs.", &[26]),
+    ("sg.", &[27]),
+    (":aa", &[27]),
 ];
 /// The pattern of long runs of hexadecimal digits, which no word announces.
 const HEX_PATTERN: u8 = 5;
@@ -177,12 +216,13 @@ fn has_long_hex(bytes: &[u8]) -> bool {
 }
 
 static PATTERNS: LazyLock<Patterns> = LazyLock::new(|| {
-    use Replace::{IfCredentials, IfToken, Secret, Whole};
+    use Replace::{IfCredentials, IfToken, Secret, SecretUnlessPlain, Whole};
     let space = format!("[{SPACE_CLASS}]");
     let dark = format!("[^{SPACE_CLASS}]");
     // What stands in quotes belongs to the value, spaces and all.
     let assigned = format!(r#"{space}*[:=]{space}*(?:"[^"\n]*"{dark}*|'[^'\n]*'{dark}*|{dark}+)"#);
     let quoted = r#"(?<secret>(?:[^"\\]|\\.)+)"#;
+    let named = r"(?i-u:[\w.-]*(?:api[-_ ]?key|secret|token|passw(?:or)?d|authorization|credentials?|private[-_]?key|access[-_]?key)[\w.-]*)";
     let sources: Vec<(String, Replace)> = vec![
         // The peer's six, in its order.
         (format!("Bearer{space}+[A-Za-z0-9._~+/-]+=*"), Whole),
@@ -192,18 +232,34 @@ static PATTERNS: LazyLock<Patterns> = LazyLock::new(|| {
         ("sk-[A-Za-z0-9._-]{20,}".into(), Whole),
         ("(?i-u:[0-9a-f]{40,})".into(), Whole),
         // What it misses.
-        (format!(r#""(?i-u:[\w.-]*(?:api[-_ ]?key|secret|token|passw(?:or)?d|authorization|credentials?|private[-_]?key|access[-_]?key)[\w.-]*)"{space}*:{space}*"{quoted}""#), Secret),
+        (format!(r#""{named}"{space}*:{space}*"{quoted}""#), Secret),
         (format!("(?i-u:api[ ]key){assigned}"), Whole),
         (format!("(?i-u:passw(?:or)?d|passphrase|pwd){assigned}"), Whole),
         (format!("(?i-u:(?:secret|private|access)[-_](?:access[-_])?key){assigned}"), Whole),
         (format!("(?i-u:bearer){space}+(?<secret>[A-Za-z0-9._~+/-]+=*)"), IfToken),
         (format!("(?i-u:basic){space}+(?<secret>[A-Za-z0-9+/]{{6,}}={{0,2}})"), IfCredentials),
-        (r"eyJ[A-Za-z0-9_-]+\.eyJ[A-Za-z0-9_-]+\.[A-Za-z0-9_-]*".into(), Whole),
+        (r"eyJ[A-Za-z0-9_-]+\.[A-Za-z0-9_-]{2,}\.[A-Za-z0-9_-]*".into(), Whole),
         (r"\b(?-u:AKIA|ASIA|ABIA|ACCA)[A-Z0-9]{16}\b".into(), Whole),
-        (r"\bgh[pousr]_[A-Za-z0-9]{20,}|\bgithub_pat_[A-Za-z0-9_]{20,}|\bglpat-[A-Za-z0-9_-]{20,}".into(), Whole),
+        (r"\bgh[pousr]_[A-Za-z0-9]{16,}|\bgithub_pat_[A-Za-z0-9_]{20,}|\bglpat-[A-Za-z0-9_-]{20,}".into(), Whole),
         (r"\bxox[abeprs]-[A-Za-z0-9-]{10,}|\bAIza[A-Za-z0-9_-]{35}|\bnpm_[A-Za-z0-9]{36}|\bhf_[A-Za-z0-9]{30,}".into(), Whole),
         (r"-----BEGIN [A-Z ]*PRIVATE KEY-----[A-Za-z0-9+/=\s]*(?:-----END [A-Z ]*PRIVATE KEY-----)?".into(), Whole),
         (r"[a-z][a-z0-9+.-]*://[^\s/:@]*:(?<secret>[^\s/@]+)@".into(), Secret),
+        // Names in single quotes, as Python and JavaScript write them; values without quotes, as YAML has them.
+        (format!(r#"'{named}'{space}*:{space}*["'](?<secret>(?:[^"'\\\n]|\\.)+)["']"#), Secret),
+        (format!("(?i-u:credentials?){assigned}"), Whole),
+        // Names of variables and of parts of connection strings: a key of a map is written otherwise.
+        (r#"\b(?-u:(?:[A-Z0-9]+_)*(?:KEY|PASS|PWD|AUTH)|[A-Za-z]*(?:Account|Shared|Access|Signing|Encryption)Key)=(?<secret>"[^"\n]+"|'[^'\n]+'|[^\s"',;&]+)"#.into(), Secret),
+        // Headers. A scheme stays: it says what kind of login was refused.
+        (format!(r"(?i-u:authorization){space}*:{space}*(?i-u:basic|bearer|token|digest|negotiate|apikey){space}+(?<secret>{dark}+)"), Secret),
+        (format!(r"(?i-u:authorization){space}*:{space}*(?<secret>{dark}+)"), IfToken),
+        (r"(?i-u:\b(?:set-)?cookie):[ \t]*(?<secret>[^\s=;]+=[^\n]*)".into(), Secret),
+        // Parameters of signed addresses.
+        (r"[?&](?i-u:key|sig|signature|x-amz-signature|x-goog-signature|auth|session(?:id)?)=(?<secret>[^&\s#]+)".into(), Secret),
+        // Keys that begin with who gave them.
+        (r"\b(?:[sr]k|pk)_[A-Za-z0-9_-]{16,}|\b[rp]k-[A-Za-z0-9_-]{16,}|\bwhsec_[A-Za-z0-9]{16,}".into(), Whole),
+        (r"\b(?:gsk_|xai-|pplx-|r8_|tvly-|pypi-|dckr_pat_|lin_api_|ntn_|shp(?:at|ss|ca|pa)_|sbp_|glsa_|sntrys_|NRAK-|GOCSPX-|ya29\.|hvs\.)[A-Za-z0-9._=-]{16,}".into(), Whole),
+        (r"\bSG\.[A-Za-z0-9_-]{16,}\.[A-Za-z0-9_-]{16,}|\b[0-9]{8,10}:AA[A-Za-z0-9_-]{32,}".into(), Whole),
+        (format!(r#"["']{named}["']{space}*[:=]{space}*(?<secret>[^\s"',;{{}}\[\]]+)"#), SecretUnlessPlain),
     ];
     let list = sources
         .into_iter()
@@ -227,7 +283,7 @@ mod tests {
 
     #[test]
     fn every_pattern_compiles() {
-        assert_eq!(PATTERNS.list.len(), 18);
+        assert_eq!(PATTERNS.list.len(), 29);
     }
 
     #[test]
@@ -249,6 +305,29 @@ mod tests {
             "\"authorization\": \"a\"",
             "\"credentials\":\"a\"",
             "x://u:p@h",
+            "'token': 'a'",
+            "'token': a",
+            "'my-api-key': a",
+            "'passwd': a",
+            "'authorization': a",
+            "\"secret\" = a",
+            "\"credentials\": a",
+            "credentials: a",
+            "KEY=a",
+            "DB_PASS=a",
+            "PGPWD=a",
+            "NPM_AUTH=a",
+            "AccountKey=a",
+            "Authorization: Digest a",
+            "authorization: abcdef1",
+            "Set-Cookie: a=b",
+            "x?sig=a",
+            "x?signature=a",
+            "x?auth=a",
+            "x?session=a",
+            "x?key=a",
+            "SG.aaaaaaaaaaaaaaaaaaaaaa.aaaaaaaaaaaaaaaaaaaaaa",
+            "12345678:AAaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa",
             "-----BEGIN RSA PRIVATE KEY-----\nabc",
         ];
         for sample in samples {
@@ -264,6 +343,27 @@ mod tests {
             ("npm_", 36),
             ("hf_", 30),
             ("AKIA", 16),
+            ("sk_live_", 16),
+            ("rk_test_", 16),
+            ("pk-", 16),
+            ("whsec_", 16),
+            ("gsk_", 16),
+            ("xai-", 16),
+            ("pplx-", 16),
+            ("r8_", 16),
+            ("tvly-", 16),
+            ("pypi-", 16),
+            ("dckr_pat_", 16),
+            ("lin_api_", 16),
+            ("ntn_", 16),
+            ("shpat_", 16),
+            ("sbp_", 16),
+            ("glsa_", 16),
+            ("sntrys_", 16),
+            ("NRAK-", 16),
+            ("GOCSPX-", 16),
+            ("ya29.", 16),
+            ("hvs.", 16),
         ];
         for (start, length) in made {
             assert_eq!(
@@ -310,6 +410,14 @@ mod tests {
             "Basic functionality works",
             "a token is needed",
             "tokens: 5k",
+            "authorization: required",
+            "the key: a value",
+            "for key in map, map[key]=value",
+            "cookie: yum",
+            "task-1234567890abcdefgh",
+            "it is risk-free-and-well-known",
+            "primary_key = id",
+            r#"{"max_tokens": 4096, "has_secret": true, "token": null}"#,
         ] {
             check(text, text);
         }

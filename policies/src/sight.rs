@@ -3,6 +3,7 @@
 //! One picture of it all, made anew from the run's steps and from what is live: whoever draws it keeps nothing. Its size
 //! has a limit whatever the run does, and nothing in it is obeyed by a terminal.
 
+use crate::call_words::{error_hint, shortened};
 use crate::domain::{Briefing, ModelUsage, RunState};
 use crate::fallback::{models_left, reason_of_attempt};
 use crate::figures::{cost_words, duration_words, token_words};
@@ -24,6 +25,9 @@ const RECEIPT_LINES_MAX: usize = 24;
 const NAME_CHARACTERS_MAX: usize = 80;
 const LINE_CHARACTERS_MAX: usize = 200;
 const WORDS_CHARACTERS_MAX: usize = 2_000;
+/// What a call is called with, and why it failed.
+const WITH_UNITS_MAX: usize = 80;
+const WHY_UNITS_MAX: usize = 60;
 
 /// What a person sees of a run.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema, TS)]
@@ -100,6 +104,9 @@ pub struct CallSight {
     pub begun_ms: u64,
     /// How long it took; none while it runs.
     pub took: Option<String>,
+    /// Why it failed, in a few words; none where it did not, or said nothing.
+    #[serde(default)]
+    pub why: Option<String>,
 }
 
 /// What became of a tool call.
@@ -292,12 +299,24 @@ fn call_seen(call: &ToolCallProjection, attempt_is_over: bool) -> CallSight {
     };
     CallSight {
         tool: line(&call.tool, NAME_CHARACTERS_MAX),
-        with: line(&call.summary, LINE_CHARACTERS_MAX),
+        with: shortened(&line(&call.summary, LINE_CHARACTERS_MAX), WITH_UNITS_MAX),
+        why: why_it_failed(&call.fate),
         fate,
         begun_ms: call.begun_at_ms,
         took: call
             .over_at_ms
             .map(|over| duration_words(over.saturating_sub(call.begun_at_ms) as f64)),
+    }
+}
+
+fn why_it_failed(fate: &ToolFate) -> Option<String> {
+    match fate {
+        ToolFate::Finished {
+            is_error: true,
+            preview,
+            ..
+        } => error_hint(preview.trim_start(), WHY_UNITS_MAX).map(|why| shown(&why).into_owned()),
+        ToolFate::Finished { .. } | ToolFate::InFlight | ToolFate::Indeterminate => None,
     }
 }
 

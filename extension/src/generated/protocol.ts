@@ -16,6 +16,8 @@ export type CallSight = {
   begun_ms: number,
   /** How long it took; none while it runs. */
   took: string | null,
+  /** Why it failed, in a few words; none where it did not, or said nothing. */
+  why: string | null,
 };
 
 /** One run of a chain. */

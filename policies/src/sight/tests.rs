@@ -74,7 +74,11 @@ fn tool_ended(call: &str, is_error: bool) -> Step {
         call: call.into(),
         is_error,
         bytes: 1,
-        preview: String::new(),
+        preview: if is_error {
+            "Error: no such file\nls".into()
+        } else {
+            String::new()
+        },
         overflow: None,
         evidence: None,
     }
@@ -151,6 +155,7 @@ fn a_run_that_works_shows_its_calls_its_words_and_nothing_it_waits_for() {
         fate,
         begun_ms,
         took: took.map(String::from),
+        why: (fate == CallFate::Failed).then(|| "no such file".into()),
     };
     let wanted = RunSight {
         name: "explore".into(),
@@ -330,7 +335,7 @@ fn its_size_has_a_limit_and_no_terminal_obeys_it() {
         sight
             .calls
             .iter()
-            .all(|call| call.with.chars().count() == LINE_CHARACTERS_MAX)
+            .all(|call| call.with.chars().count() == WITH_UNITS_MAX)
     );
     let words = sight.words.clone().unwrap_or_default();
     assert!(!words.contains("first") && words.contains("last"), "{words}");

@@ -1,12 +1,14 @@
 //! Where we differ on purpose. Each difference is recognised by what it is, never by a record's name.
 
 use super::fallback::TIMEOUT_MS;
+use super::{answers, calls};
 use super::{text, texts};
 use crate::compare::same;
 use crate::json::Json;
 use crate::vectors::{Answer, Case, text_of_hex};
 use impresario_policies::compat::units;
 use impresario_policies::domain::ReasoningEffort;
+use impresario_policies::redact::REDACTED;
 use regex::Regex;
 use serde_json::Value;
 
@@ -42,6 +44,40 @@ pub fn ours(function: &str, case: &Case, ours: &Answer) -> Option<&'static str> 
             ),
             ("a chain that names a model twice is left out", named_twice),
         ],
+        "append_bounded" => &[("a cut splits no pair", halves_are_left_out)],
+        "artifact_capture" => &[(
+            "what is kept is all of it, as it was said, however short or long",
+            answers::is_all_there,
+        )],
+        "error_hint" => &[("a hint that is cut splits no pair", halves_are_left_out)],
+        "redact_text" => &[
+            (
+                "the name goes with its value, and more shapes are known",
+                hides_as_much,
+            ),
+            (
+                "a key that begins with sk- has twenty characters behind it",
+                |case, ours| ours_is(ours, case.text("text")) && case.text("text").starts_with("sk-"),
+            ),
+            ("a number in JSON is no secret", |case, ours| {
+                let shown = shown_by_us(case, ours);
+                shown.iter().all(|word| word.parse::<f64>().is_ok())
+            }),
+            ("a value whose name is no secret's stays", names_no_secret),
+        ],
+        "tool_arg_summary" => &[
+            ("what is looked for, and where", |case, _| {
+                calls::names_pattern_and_place(case)
+            }),
+            ("what does not look like a path is cut at its end", |case, _| {
+                calls::looks_like_no_path(case)
+            }),
+            (
+                "a path is cut at its beginning, whatever it is called",
+                |_, ours| value(ours).as_str().is_some_and(|words| words.starts_with("…/")),
+            ),
+        ],
+        "truncate_path" | "truncate_text" => &[("a cut splits no pair", halves_are_left_out)],
         "bound_return" => &[
             ("a cut splits no pair", halves_are_left_out),
             ("0 and below is no limit", |case, ours| {
@@ -409,4 +445,42 @@ fn an_effort_that_is_none(case: &Case, ours: &Answer) -> bool {
 fn a_number_is_a_text(case: &Case, ours: &Answer) -> bool {
     let number = r"(?m)^ *([a-z_]+: [0-9.]+|[a-z_]+: \[.*\b[0-9]+\b.*\]|timeout_ms: ['\x22][0-9]+['\x22])$";
     any_file(case, number) && loads(case, ours)
+}
+
+/// The words of a text, without what stands for a secret.
+fn words_of(text: &str) -> Vec<String> {
+    let text = text.replace(REDACTED, " ");
+    let words = text.split(|letter: char| !letter.is_alphanumeric());
+    words
+        .filter(|word| !word.is_empty())
+        .map(str::to_string)
+        .collect()
+}
+
+/// The words that the peer hides and we do not.
+fn shown_by_us(case: &Case, ours: &Answer) -> Vec<String> {
+    let theirs = words_of(value(&case.expected).as_str().unwrap_or_default());
+    let ours = words_of(value(ours).as_str().unwrap_or_default());
+    ours.into_iter().filter(|word| !theirs.contains(word)).collect()
+}
+
+fn hides_as_much(case: &Case, ours: &Answer) -> bool {
+    match &case.expected {
+        // A long text is recorded as its digest: ours has to hide something in it.
+        Answer::Value(Json::Object(_)) => value(ours).as_str().is_some_and(|ours| ours.contains(REDACTED)),
+        _ => shown_by_us(case, ours).is_empty(),
+    }
+}
+
+/// `monkey`, `primary_key`, `keynote`, `max_tokens`: the name that stands before what we show is no secret's.
+fn names_no_secret(case: &Case, ours: &Answer) -> bool {
+    let secret =
+        Regex::new(r"(?i)(api[-_ ]?key|secret|token|password|passwd|credential)s?$").expect("a pattern");
+    let text = case.text("text");
+    shown_by_us(case, ours).iter().all(|word| {
+        let places = text.match_indices(word.as_str()).map(|(at, _)| &text[..at]);
+        let mut names =
+            places.map(|before| before.trim_end_matches(|letter: char| !letter.is_alphanumeric()));
+        names.any(|before| !secret.is_match(before) || before.to_lowercase().ends_with("tokens"))
+    })
 }

@@ -55,3 +55,22 @@ fn run_over(entry: &Json) -> RunOver {
 pub fn summary_covered(recorded: &Json) -> Json {
     only(recorded, &["summary"])
 }
+
+pub fn diagnostics_summary(case: &Case) -> Answer {
+    let runs: Vec<RunOver> = case.list("entries").iter().map(run_over).collect();
+    let statistics = add_up(&runs);
+    let failures = statistics
+        .failures
+        .iter()
+        .map(|failure| json!({"kind": failure.kind, "count": failure.count, "recentHints": failure.hints}));
+    Answer::value(json!({
+        "failures": failures.collect::<Vec<_>>(),
+        "total": statistics.total,
+        "success_rate": statistics.success_rate,
+    }))
+}
+
+/// Who there is, and how they are set, is told by the list of agents.
+pub fn diagnostics_covered(recorded: &Json) -> Json {
+    only(recorded, &["failures", "total", "success_rate"])
+}

@@ -1,10 +1,13 @@
 //! The functions of pi-blackbytes 2.20.1.
 
 mod agents;
+mod answers;
+mod calls;
 mod chain;
 mod differences;
 mod fallback;
 mod figures;
+pub mod not_covered;
 mod receipts;
 mod runner;
 mod settings;
@@ -24,10 +27,22 @@ type Covered = fn(&Json) -> Json;
 pub fn functions() -> Vec<Function> {
     let table: Vec<(&'static str, Replay, Covered)> = vec![
         ("agent_snapshot", agents::agent_snapshot, agents::snapshot_covered),
+        ("append_bounded", texts::append_bounded, Json::clone),
+        (
+            "artifact_capture",
+            answers::artifact_capture,
+            answers::capture_covered,
+        ),
         ("bound_return", texts::bound_return, Json::clone),
         ("builtin_agents", agents::builtin_agents, agents::builtin_covered),
         ("chain_budget", chain::chain_budget, Json::clone),
         ("chain_prompt", chain::chain_prompt, Json::clone),
+        (
+            "diagnostics_summary",
+            figures::diagnostics_summary,
+            figures::diagnostics_covered,
+        ),
+        ("error_hint", calls::error_hint_of, Json::clone),
         ("enabled_set", agents::enabled_set, agents::enabled_covered),
         (
             "failure_stderr_class",
@@ -56,6 +71,10 @@ pub fn functions() -> Vec<Function> {
             settings::parse_covered,
         ),
         ("setup_models", setup_models::setup_models, setup_models::covered),
+        ("redact_text", texts::redact_text, Json::clone),
+        ("tool_arg_summary", calls::tool_arg_summary, Json::clone),
+        ("truncate_path", calls::truncate_path, Json::clone),
+        ("truncate_text", calls::truncate_text, Json::clone),
         ("timeline_footer", receipts::timeline_footer, Json::clone),
         ("user_prompt", texts::user_prompt, Json::clone),
         ("validate_tool_names", agents::validate_tool_names, Json::clone),

@@ -5,6 +5,7 @@ use impresario_policies::delegation_block::task_with_context;
 use impresario_policies::domain::ReasoningEffort;
 use impresario_policies::model_family::model_family;
 use impresario_policies::output_sanitizer::{Keeps, SanitizerSettings, sanitize_output};
+use impresario_policies::redact::redact;
 use serde_json::json;
 
 /// The peer's limit where a record gives none.
@@ -39,4 +40,20 @@ pub fn bound_return(case: &Case) -> Answer {
         keeps: Keeps::BothEnds,
     };
     Answer::value(json!(sanitize_output(case.text("text"), &settings).text))
+}
+
+pub fn redact_text(case: &Case) -> Answer {
+    Answer::value(json!(redact(case.text("text"))))
+}
+
+/// What is collected while it is said is cut once, when all is said.
+pub fn append_bounded(case: &Case) -> Answer {
+    let settings = SanitizerSettings {
+        enabled: true,
+        strip_tool_traces: false,
+        units_max: case.count("max"),
+        keeps: Keeps::BothEnds,
+    };
+    let chunks = case.texts("chunks").concat();
+    Answer::value(json!(sanitize_output(&chunks, &settings).text))
 }

@@ -3,6 +3,7 @@
 use super::agent_loop::Stop;
 use super::tools::{ToolOutcome, Toolbox};
 use crate::gateways::{RunnerEvent, RunnerEvents, ToolCall, ToolGate, ToolVerdict};
+use impresario_policies::call_words::telling_argument;
 use impresario_policies::domain::Replay;
 use std::rc::Rc;
 use tokio_util::sync::CancellationToken;
@@ -118,13 +119,17 @@ pub(super) async fn unless_cancelled<T>(
     }
 }
 
-/// The arguments in one line.
+/// What a call is about in one line; all of its arguments where no name is known.
 fn summarise(arguments: &serde_json::Value) -> String {
+    let one_line = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
+    if let Some(telling) = telling_argument(arguments) {
+        return one_line(&telling).chars().take(SUMMARY_CHARACTERS_MAX).collect();
+    }
     let mut line = String::new();
     if let Some(fields) = arguments.as_object() {
         for (name, value) in fields {
             let value = value.as_str().map_or_else(|| value.to_string(), str::to_string);
-            let value = value.split_whitespace().collect::<Vec<_>>().join(" ");
+            let value = one_line(&value);
             line.push_str(&format!(
                 "{}{name}={value}",
                 if line.is_empty() { "" } else { " " }

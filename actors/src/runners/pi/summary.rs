@@ -2,10 +2,10 @@
 
 use super::wire;
 use crate::runners::overflow_tools::OverflowTool;
+use impresario_policies::call_words::telling_argument;
 use impresario_policies::domain::Replay;
 use impresario_policies::redact::redact;
 use impresario_policies::sub_agent_prompt::RETRIEVAL_TOOL;
-use serde_json::Value;
 use serde_json::value::RawValue;
 
 const SUMMARY_CHARACTERS_MAX: usize = 200;
@@ -30,27 +30,17 @@ pub fn summarize_arguments(arguments: Option<&RawValue>) -> String {
         return String::new();
     };
     one_line(
-        &telling_argument(raw).unwrap_or_else(|| raw.get().to_string()),
+        &understood(raw).unwrap_or_else(|| raw.get().to_string()),
         SUMMARY_CHARACTERS_MAX,
     )
 }
 
-/// The argument a person wants to see: the command, the path, the pattern and where.
-fn telling_argument(raw: &RawValue) -> Option<String> {
+/// The argument a person wants to see, where the arguments are small enough to be understood.
+fn understood(raw: &RawValue) -> Option<String> {
     if raw.get().len() > UNDERSTOOD_BYTES_MAX {
         return None;
     }
-    let arguments: Value = serde_json::from_str(raw.get()).ok()?;
-    let named = |name: &str| arguments.get(name).and_then(Value::as_str);
-    if let Some(command) = named("command") {
-        return Some(command.to_string());
-    }
-    match (named("pattern").or(named("query")), named("path")) {
-        (Some(pattern), Some(path)) => Some(format!("{pattern} in {path}")),
-        (Some(pattern), None) => Some(pattern.to_string()),
-        (None, Some(path)) => Some(path.to_string()),
-        (None, None) => None,
-    }
+    telling_argument(&serde_json::from_str(raw.get()).ok()?)
 }
 
 /// What came back of a tool.
