@@ -54,9 +54,10 @@ export class Deliveries {
     if (session) this.#postQueued(session);
     this.#lookAgain(this.#queued.length > 0);
     const kept = session !== undefined && branchHas(session, run) && this.#isKept(session, run);
-    if (!kept) return { receipt: "shown" };
-    this.#unkept.delete(run);
-    return { receipt: "kept" };
+    if (kept) this.#unkept.delete(run);
+    // What a chain says brings the results of its other steps, too.
+    if (result.chain) this.look();
+    return { receipt: kept ? "kept" : "shown" };
   }
 
   /** The main agent asked for this run in the background and goes on with its result. */

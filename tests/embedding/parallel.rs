@@ -127,6 +127,29 @@ async fn the_failure_of_one_harms_no_sibling() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn of_twenty_branches_a_poisoned_one_harms_no_other() {
+    let place = Place::new();
+    let runtime = place.start().await;
+    let goal = |number| if number == 7 { "panic" } else { "say" };
+    let ids = (0..20).map(|number| format!("branch-{number}"));
+    let subtasks = (0..20)
+        .zip(ids)
+        .map(|(number, id)| Subtask::new(id, goal(number)));
+    let outcome = run(&runtime, group(subtasks).concurrency(8)).await;
+    assert_eq!(outcome.state, TerminalState::Failed);
+    for (number, member) in (0..).zip(&outcome.members) {
+        let worker = &member.result.as_ref().expect("a result").worker;
+        let expected = if number == 7 {
+            String::new()
+        } else {
+            format!("branch-{number} is done")
+        };
+        assert_eq!(worker.text, expected, "{worker:?}");
+    }
+    assert_eq!(outcome.members.len(), 20);
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn the_death_of_an_actor_of_one_changes_nothing_of_what_is_said() {
     let tasks = || group(["a", "b", "c"].map(|id| Subtask::new(id, "say")));
     let unharmed = {
@@ -454,6 +477,7 @@ impl ModelClient for Clerk {
             }
             _ if goal == "silence" && !desk.see(|seen| seen.speaks) => pending().await,
             _ if goal == "fail" => return Err(ModelError::Unavailable("the house is full".to_string())),
+            _ if goal == "panic" => panic!("poisoned"),
             _ if goal == "long" => "x".repeat(500),
             _ => format!("{id} is done"),
         };

@@ -21,6 +21,7 @@ mod day;
 mod first_skill;
 mod from_the_command_line;
 mod left_results;
+mod many;
 mod misbehaving;
 mod receipts;
 mod resume;
