@@ -20,16 +20,9 @@ fn is_end(record: &Value) -> bool {
 
 /// What the main agent knows that was told this.
 fn told(stage: &Stage, order: &str) -> String {
-    let calls = stage
-        .server
-        .ledger()
-        .calls_of("main agent")
-        .into_iter()
-        .map(|call| call.body.to_string());
-    calls
-        .filter(|body| body.contains(order))
-        .last()
-        .expect("it goes on")
+    let calls = stage.server.ledger().calls_of("main agent").into_iter();
+    let mut bodies = calls.map(|call| call.body.to_string());
+    bodies.rfind(|body| body.contains(order)).expect("it goes on")
 }
 
 /// Of a rule for this piece of work.
