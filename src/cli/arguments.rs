@@ -45,7 +45,7 @@ pub(super) enum Command {
     Parallel(ParallelArguments),
     /// Run sub-agents one after the other, each told what the one before it said, with gates between them
     Chain(ChainArguments),
-    /// List runs, show one, cancel, resume, prune
+    /// List runs, show one, follow it, tell or ask it something, cancel, resume, prune
     Runs(RunsArguments),
     /// Tell a sub-agent something while it works
     Steer(SteerArguments),
