@@ -192,11 +192,6 @@ impl Play<'_> {
                     stage.callers(),
                     steps(stage)
                 );
-                // Pi may ask its model before the end of the tool before it is on disk.
-                until(
-                    || open_calls(storm, stage) == 0,
-                    || format!("a tool does not end: {:#?}", steps(stage)),
-                );
             }
             Moment::InTool(place) => {
                 let file = effects_file(storm.struck, place);
@@ -587,27 +582,6 @@ fn children_of(parent: i32) -> Vec<i32> {
                 .collect::<Vec<_>>()
         })
         .collect()
-}
-
-/// Calls of tools of who is struck that have begun and not ended.
-fn open_calls(storm: &Storm, stage: &Stage) -> usize {
-    let rows = steps(stage);
-    let is_struck = |row: &&JournalRow| {
-        let task = row.step["request"]["task"].as_str();
-        task.is_some_and(|task| task.contains(&piece(storm.struck)))
-    };
-    let Some(run) = rows.iter().find(is_struck).map(|row| &row.run) else {
-        return 0;
-    };
-    let of_kind = |kind: &str| {
-        let of_run = rows
-            .iter()
-            .filter(|row| row.run == *run && row.step["step"] == kind);
-        of_run
-            .map(|row| row.step["call"].to_string())
-            .collect::<BTreeSet<_>>()
-    };
-    of_kind("tool_started").difference(&of_kind("tool_ended")).count()
 }
 
 fn until_steps(stage: &Stage, step: &str, count: usize) {

@@ -6,7 +6,7 @@
 use super::evidence::Witness;
 use super::silence::JournalWait;
 use super::wire::named_in;
-use super::{ASK, AttemptPorts, Begun, Previews, Unsaid, WRITTEN_WITHIN, calls_and};
+use super::{ASK, AttemptPorts, OpenCalls, Previews, Unsaid, WRITTEN_WITHIN, calls_and};
 use crate::gateways::{CallAsked, ContextEngine, PASSAGES_MAX, RetrievalRequest, ToolGate, ToolVerdict};
 use crate::messages::ledger::OverBudget;
 use crate::messages::run::{ReadOverflow, RecordSteps, ReviewToolResult};
@@ -45,7 +45,7 @@ pub(super) struct Gate {
     pub(super) within: Duration,
     pub(super) traced: Option<usize>,
     pub(super) previews: Previews,
-    pub(super) begun: Begun,
+    pub(super) open_calls: OpenCalls,
     pub(super) witness: Rc<Witness>,
     pub(super) purse: Rc<Purse>,
     pub(super) unsaid: Unsaid,
@@ -58,16 +58,23 @@ pub(super) struct Gate {
 
 /// So many passages where the sub-agent does not say.
 const PASSAGES_DEFAULT: usize = 8;
+/// So long the next call of the model waits for the ends of the tools before it.
+const ENDS_WRITTEN_WITHIN: Duration = Duration::from_secs(1);
 const STOPPED: &str = "the run is being stopped";
 
 #[async_trait(?Send)]
 impl ToolGate for Gate {
     async fn calling(&self, asked: CallAsked) -> Result<(), String> {
         let waiting = JournalWait::begin(&self.journal_waits);
+        let paid_for = async {
+            // What the model has read is on disk. A disk that is slow holds up no model for long.
+            let _ = timeout(ENDS_WRITTEN_WITHIN, self.open_calls.all_written()).await;
+            self.purse.reserve(asked).await
+        };
         let reserved = tokio::select! {
             biased;
             () = self.stopping.cancelled() => return Err(STOPPED.to_string()),
-            reserved = self.purse.reserve(asked) => reserved,
+            reserved = paid_for => reserved,
         };
         drop(waiting);
         let conclude = reserved.map_err(|OverBudget(why)| why)?;
@@ -109,7 +116,7 @@ impl ToolGate for Gate {
             Ok(Err(refused)) => return Err(refused.0),
             Err(error) => return Err(format!("{error:?}")),
         }
-        self.begun.borrow_mut().insert(call.to_string());
+        self.open_calls.began(call);
         match self.stopping.is_cancelled() {
             true => Err(STOPPED.to_string()),
             false => Ok(()),

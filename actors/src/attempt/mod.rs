@@ -7,6 +7,7 @@
 mod evidence;
 mod gate;
 mod glimpses;
+mod open_calls;
 mod review;
 mod said;
 mod silence;
@@ -15,6 +16,7 @@ mod wire;
 use self::evidence::Witness;
 use self::gate::Gate;
 use self::glimpses::Glimpses;
+use self::open_calls::{OpenCalls, Unwritten};
 pub use self::review::AnswerReview;
 use self::said::Said;
 use self::silence::{JournalWait, Silence};
@@ -104,16 +106,13 @@ pub struct Attempt {
     silence: Silence,
     traced: Option<usize>,
     previews: Previews,
-    begun: Begun,
+    open_calls: OpenCalls,
     witness: Rc<Witness>,
     isolation: Isolation,
 }
 
 /// What results began with, by call, until the runner says that the call ended.
 type Previews = Rc<RefCell<BTreeMap<String, String>>>;
-
-/// The calls whose start is on disk, until the runner says that they ended.
-type Begun = Rc<RefCell<BTreeSet<String>>>;
 
 /// Calls of the model that are over and not on disk: they are written with the next step.
 type Unsaid = Rc<RefCell<Vec<ModelCall>>>;
@@ -205,7 +204,7 @@ impl Attempt {
             silence,
             traced: None,
             previews: Previews::default(),
-            begun: Begun::default(),
+            open_calls: OpenCalls::default(),
             witness,
             isolation: Isolation::None,
         }
@@ -238,7 +237,7 @@ impl Handles<StartDue> for Attempt {
             within: self.clocks.tool,
             traced: self.traced,
             previews: self.previews.clone(),
-            begun: self.begun.clone(),
+            open_calls: self.open_calls.clone(),
             witness: self.witness.clone(),
             purse: self.purse.clone(),
             unsaid: self.unsaid.clone(),
@@ -281,22 +280,24 @@ impl Handles<RunnerSaid> for Attempt {
         if self.glimpses.is_due(&said.event) {
             self.show_glimpse();
         }
+        let end = match &said.event {
+            RunnerEvent::ToolEnded { call, .. } => self.open_calls.ended(call),
+            _ => None,
+        };
         match said.event {
             RunnerEvent::Ended(facts) => {
                 self.heard_all.cancel();
                 self.end(&facts, ctx);
             }
             RunnerEvent::Text { .. } => self.listen(ctx),
-            RunnerEvent::ToolEnded { call, is_error, .. } if !self.begun.borrow_mut().remove(&call) => {
-                match is_error {
-                    true => self.listen(ctx),
-                    false => self.ran_unasked(&call, ctx),
-                }
-            }
+            RunnerEvent::ToolEnded { call, is_error, .. } if end.is_none() => match is_error {
+                true => self.listen(ctx),
+                false => self.ran_unasked(&call, ctx),
+            },
             event => match step_of(self.request.attempt, self.with_preview(event)) {
-                Some(step) => self.record(Some(step), ctx),
+                Some(step) => self.record(Some(step), end, ctx),
                 // A call of the model is written with the tool it leads to. One that led to none waits no longer.
-                None if self.unsaid.borrow().len() > 1 => self.record(None, ctx),
+                None if self.unsaid.borrow().len() > 1 => self.record(None, None, ctx),
                 None => self.listen(ctx),
             },
         }
@@ -427,7 +428,7 @@ impl Attempt {
         event
     }
 
-    fn record(&mut self, step: Option<Step>, ctx: &mut Context<Self>) {
+    fn record(&mut self, step: Option<Step>, end: Option<Unwritten>, ctx: &mut Context<Self>) {
         let port = self.ports.record.clone();
         let waiting = JournalWait::begin(&self.silence.journal_waits);
         let (steps, witness) = (calls_and(&self.unsaid, step), self.witness.clone());
@@ -437,7 +438,7 @@ impl Attempt {
         };
         ctx.spawn_then(reply, |attempt, reply, ctx| {
             attempt.silence.forgive_waiting();
-            drop(waiting);
+            drop((waiting, end));
             if !matches!(reply, Ok(Ok(()))) {
                 tracing::debug!(run.id = %attempt.request.run, ?reply, "step of the attempt refused");
             }
