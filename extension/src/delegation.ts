@@ -4,6 +4,7 @@
 import { textForCaller } from "./delivery.ts";
 import type { DelegateTool, Delegation as Lesson, DeliveryOffer, MessageKind, RunSight } from "./generated/protocol.ts";
 import { titledText } from "./drawing.ts";
+import { guarded } from "./host.ts";
 import type { HostSession } from "./host.ts";
 import type { Impresario } from "./impresario.ts";
 import type { ShownRun } from "./progress.ts";
@@ -67,6 +68,11 @@ export class Delegation {
   #decide(session: HostSession, lesson: Lesson): void {
     if (this.#decided.has(session)) return;
     this.#decided.set(session, lesson);
+    // Pi may have replaced the session while the runtime was asked, and throws then; the next one asks for itself.
+    guarded(() => this.#offer(session, lesson), undefined);
+  }
+
+  #offer(session: HostSession, lesson: Lesson): void {
     for (const tool of lesson.tools) {
       if (tool.chain) this.#offerChain(session, tool);
       else if (tool.message) this.#offerMessage(session, tool);
