@@ -16,17 +16,17 @@ use std::fs;
 
 /// Does something that must not happen twice, then waits for a model that never answers; the next one does.
 fn worked_then_waits() -> Script {
+    worked_and_then(Turn::text("never").behind_gate("never"))
+}
+
+/// Does something that must not happen twice, meets this, and answers when it is asked again.
+fn worked_and_then(met: Turn) -> Script {
     let once = Turn::tool("bash", json!({ "command": "echo once >> ran.txt" }));
     let sub_agent = Rule::new("sub-agent").user_contains("User Goal: ");
     Script::new()
         .rule(brief_rule())
         .rule(judge([verdict(None)]))
-        .rule(
-            sub_agent
-                .turn(once)
-                .turn(Turn::text("never").behind_gate("never"))
-                .turn(Turn::text(ANSWER)),
-        )
+        .rule(sub_agent.turn(once).turn(met).turn(Turn::text(ANSWER)))
         .rule(Rule::new("main agent").turn(Turn::text(MAIN_ANSWER)).repeat())
 }
 
@@ -279,20 +279,7 @@ fn without_a_screen_the_runs_are_listed_and_one_goes_on_to_its_end() {
 
 #[test]
 fn a_run_that_failed_is_gone_on_with_where_it_was_when_what_stopped_it_is_over() {
-    let refused_once = || {
-        let once = Turn::tool("bash", json!({ "command": "echo once >> ran.txt" }));
-        let sub_agent = Rule::new("sub-agent").user_contains("User Goal: ");
-        Script::new()
-            .rule(brief_rule())
-            .rule(judge([verdict(None)]))
-            .rule(
-                sub_agent
-                    .turn(once)
-                    .turn(Turn::fault(Fault::Unauthorized))
-                    .turn(Turn::text(ANSWER)),
-            )
-            .rule(Rule::new("main agent").turn(Turn::text(MAIN_ANSWER)).repeat())
-    };
+    let refused_once = || worked_and_then(Turn::fault(Fault::Unauthorized));
     for stage in Stage::both_with("resume: failed", refused_once) {
         let mut pi = stage.rpc();
         prompt(&mut pi, "/skill demo work");
