@@ -13,8 +13,8 @@ use std::cell::{Cell, RefCell};
 use std::fs::{self, File, TryLockError};
 use std::path::{Path, PathBuf};
 
-/// What calls models and is no sub-agent, by the names that scripts give it.
-const NO_SUB_AGENTS: [&str; 3] = ["brief", "judge", "main agent"];
+/// What calls models and is no sub-agent, by a word in the names that scripts give its rules.
+const NO_SUB_AGENTS: [&str; 4] = ["actor", "brief", "judge", "main agent"];
 
 /// Looks at what a scenario left, when it is dropped. It stands first among a stage's fields, so that what it reads is
 /// still there.
@@ -180,7 +180,7 @@ fn living_runtime(state: &Path) -> Option<PathBuf> {
 fn is_of_sub_agent(call: &&Call) -> bool {
     call.rule
         .as_deref()
-        .is_none_or(|rule| !NO_SUB_AGENTS.contains(&rule))
+        .is_none_or(|rule| !NO_SUB_AGENTS.iter().any(|word| rule.contains(word)))
 }
 
 fn seen(call: &Call) -> ModelCallSeen {

@@ -2,8 +2,11 @@
 
 use crate::agents::delegating;
 use crate::below::PROGRAM;
-use crate::host::{ANSWER, PATIENCE, Stage, is_notice, is_result, prompt, talk};
-use impresario_model_server::{Rule, Turn};
+use crate::host::{
+    ANSWER, MAIN_ANSWER, PATIENCE, Stage, answer, brief_rule, count, is_notice, is_result, prompt, talk,
+    verdict,
+};
+use impresario_model_server::{Rule, Script, Turn};
 use impresario_test_support::json_lines::JsonLines;
 use impresario_test_support::limited;
 use impresario_test_support::waiting::until;
@@ -27,6 +30,17 @@ impl Stage {
     fn messages(&self, run: &str) -> Vec<Value> {
         let shown = self.impresario(&["runs", "show", run, "--json"]).records();
         shown[0]["messages"].as_array().expect("a list").clone()
+    }
+
+    /// How many runs have a question in the journal.
+    fn asked(&self) -> usize {
+        let runs = self.runs().into_iter();
+        let asked = runs.filter(|run| {
+            let run = run["run"].as_str().expect("an id");
+            let trace = self.impresario(&["trace", run, "--json"]);
+            trace.stdout.contains("question_asked")
+        });
+        asked.count()
     }
 
     fn fates(&self, run: &str) -> Vec<String> {
@@ -311,5 +325,46 @@ fn a_message_that_was_taken_survives_the_runtime_and_is_delivered_once() {
             (&message["fate"], &message["attempt"]),
             (&json!("delivered"), &json!(2))
         );
+    }
+}
+
+#[test]
+fn two_sub_agents_that_ask_at_the_same_time_are_answered_one_after_the_other() {
+    let script = || {
+        let both = Turn::tool("delegate", json!({"skill": "demo", "task": "the first"}))
+            .and_tool("delegate", json!({"skill": "demo", "task": "the second"}));
+        let main = Rule::new("main agent").last_user_contains("please").turn(both);
+        let answered = Rule::new("judge who knows")
+            .system_contains("# Impresario: judge")
+            .user_contains("because of");
+        let judge = Rule::new("judge").system_contains("# Impresario: judge");
+        let asks = Turn::text(&verdict(Some("Why?")).to_string());
+        let sub_agent = Rule::new("sub-agent").user_contains("User Goal: ");
+        Script::new()
+            .rule(brief_rule())
+            .rule(answered.turn(Turn::text(&verdict(None).to_string())).repeat())
+            .rule(judge.turn(asks).repeat())
+            .rule(sub_agent.turn(Turn::text(ANSWER)).repeat())
+            .rule(main.turn(Turn::text(MAIN_ANSWER)))
+    };
+    for stage in Stage::both_with("control: two questions", script) {
+        let mut pi = stage.ready_rpc();
+        prompt(&mut pi, "Now, please.");
+        let is_question = |record: &Value| record["method"] == "input";
+        let (first_at, first) = pi.wait_for_behind(0, PATIENCE, is_question);
+        until(|| stage.asked() == 2, || "they do not both ask".to_string());
+        // What the runtime says now stands behind both questions.
+        prompt(&mut pi, "/skill:trace-view nothing.json");
+        pi.wait_for_behind(first_at, PATIENCE, |record| {
+            is_notice(record, "\"nothing.json\" not found")
+        });
+        assert_eq!(count(&pi, is_question), 1, "one at a time");
+        answer(&mut pi, &first, "because of one");
+        let (_, second) = pi.wait_for_behind(first_at, PATIENCE, is_question);
+        answer(&mut pi, &second, "because of two");
+        pi.wait_for(PATIENCE, |record| record["type"] == "agent_end");
+        stage.wait_for_states(&["succeeded"; 2]);
+        assert_eq!(count(&pi, is_question), 2);
+        stage.end(pi);
     }
 }
