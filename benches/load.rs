@@ -354,7 +354,7 @@ async fn streams(runs: usize, directory: &Path) {
     let mut lost = 0;
     for task in tasks.collect::<Vec<_>>() {
         match task.await.expect("no panic") {
-            Ok(outcome) if outcome.answer.as_deref() == Some(said_in_parts().trim_end()) => {}
+            Ok(outcome) if outcome.answer.as_deref() == Some(&said_in_parts()) => {}
             other => {
                 eprintln!("no outcome: {:?}", other.map(|outcome| outcome.reason));
                 lost += 1;
