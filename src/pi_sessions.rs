@@ -289,7 +289,10 @@ fn resumable_run(found: Resumable, here: &Path) -> ResumableRun {
         run: run.run,
         task: run.task,
         elsewhere: elsewhere.map(|workspace| workspace.display().to_string()),
-        cut_off,
+        state: match cut_off {
+            true => "cut off".to_string(),
+            false => run.state.word().to_string(),
+        },
         at_ms: run.accepted_at.0,
     }
 }
@@ -399,10 +402,14 @@ impl HostEvents for PiSessions {
 
     async fn resumable(&self, session: &SessionId) -> Vec<ResumableRun> {
         let here = self.order(session, String::new(), String::new()).workspace;
-        let mut runs = self.runtime.resumable().await.unwrap_or_else(|error| {
-            tracing::warn!(%error, "runs to go on with not listed");
-            Vec::new()
-        });
+        let mut runs = self
+            .runtime
+            .resumable(Some(session))
+            .await
+            .unwrap_or_else(|error| {
+                tracing::warn!(%error, "runs to go on with not listed");
+                Vec::new()
+            });
         // Stable, so the newest stay first.
         runs.sort_by_key(|found| found.run.workspace.as_ref() != Some(&here));
         let shown = runs.into_iter().take(RESUMABLE_MAX);

@@ -209,9 +209,9 @@ async function pickRun(impresario: Impresario, session: HostSession): Promise<st
   return undefined;
 }
 
-export function runInOneLine({ run, name, task, elsewhere, cut_off }: ResumableRun): string {
+export function runInOneLine({ run, name, task, elsewhere, state }: ResumableRun): string {
   const place = elsewhere === null ? "" : ` (in ${elsewhere})`;
-  return `${run} ${cut_off ? "cut off" : "parked"}: ${name}${place} – ${oneLine(task, DESCRIPTION_CHARS_MAX)}`;
+  return `${run} ${state}: ${name}${place} – ${oneLine(task, DESCRIPTION_CHARS_MAX)}`;
 }
 
 function inOneLine({ name, description }: SkillSummary): string {

@@ -8,7 +8,7 @@ use impresario_actors::gateways::session_file;
 use impresario_actors::journal::{RunFilter, RunProgress, RunSummary};
 use impresario_actors::messages::journal::ReadClaimable;
 use impresario_policies::domain::{
-    Briefing, Cap, Inherited, Origin, Reason, ReasonCode, RunId, RunRequest, RunState,
+    Briefing, Cap, Inherited, Origin, Reason, ReasonCode, RunId, RunRequest, RunState, SessionId,
 };
 use impresario_policies::interruption::{Interruption, describe_interruption};
 use impresario_policies::projection::RunProjection;
@@ -86,15 +86,18 @@ impl Runtime {
         Ok(unfinished.map(|orphan| orphan.run.run).collect())
     }
 
-    /// The runs that wait for a person to go on with them, the newest first.
-    pub async fn resumable(&self) -> Result<Vec<Resumable>, RuntimeError> {
+    /// The runs that wait for a person to go on with them, and what failed or was cancelled in this session; the newest
+    /// first.
+    pub async fn resumable(&self, session: Option<&SessionId>) -> Result<Vec<Resumable>, RuntimeError> {
         let cut_off = self.cut_off_runs().await?;
         let all = self.runs(RunFilter::default()).await?;
         let goes_on = |run: &RunSummary| {
             let facts = facts_of(run, &all, cut_off.contains(&run.run));
             match decide_resumption(&facts) {
-                // What failed or was cancelled is gone on with by who names it.
-                ResumptionDecision::GoOn => run.state == RunState::Parked,
+                // What failed or was cancelled elsewhere is gone on with by who names it.
+                ResumptionDecision::GoOn => {
+                    run.state == RunState::Parked || (session.is_some() && run.session.as_ref() == session)
+                }
                 ResumptionDecision::TakeOver => true,
                 ResumptionDecision::Refuse(_) => false,
             }

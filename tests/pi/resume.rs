@@ -289,8 +289,13 @@ fn a_run_that_failed_is_gone_on_with_where_it_was_when_what_stopped_it_is_over()
         let advice = format!("/skill:resume {run} goes on with it.");
         assert!(failed.to_string().contains(&advice), "{failed}");
 
+        // It stands among those to choose from as well.
         let seen = pi.said().records.len();
-        prompt(&mut pi, &format!("/skill:resume {run}"));
+        prompt(&mut pi, "/skill:resume");
+        let (_, asked) = pi.wait_for_behind(seen, PATIENCE, |record| record["method"] == "select");
+        let line = asked["options"][0].as_str().expect("a line").to_string();
+        assert!(line.starts_with(&format!("{run} failed: demo")), "{asked}");
+        answer(&mut pi, &asked, json!(line));
         pi.wait_for_behind(seen, PATIENCE, |record| {
             is_result(record) && record.to_string().contains(ANSWER)
         });

@@ -545,8 +545,8 @@ export type ResumableRun = {
   task: string,
   /** The directory it works in, where it is not the session's own. */
   elsewhere: string | null,
-  /** It is not parked: its runtime is dead and its session is closed. */
-  cut_off: boolean,
+  /** `parked`, `failed`, …; `cut off` where its runtime is dead and its session is closed. */
+  state: string,
   /** When it was accepted, in milliseconds since 1970. */
   at_ms: number,
 };

@@ -68,8 +68,8 @@ pub struct ResumableRun {
     /// The directory it works in, where it is not the session's own.
     #[serde(default)]
     pub elsewhere: Option<String>,
-    /// It is not parked: its runtime is dead and its session is closed.
-    pub cut_off: bool,
+    /// `parked`, `failed`, …; `cut off` where its runtime is dead and its session is closed.
+    pub state: String,
     /// When it was accepted, in milliseconds since 1970.
     pub at_ms: u64,
 }
