@@ -45,6 +45,7 @@
 
 mod agents;
 pub mod bridge;
+pub mod capabilities;
 mod chain_files;
 pub mod chaos;
 pub mod cli;

@@ -9,9 +9,12 @@ use impresario_policies::skill_lookup::{
     SkillFileChoice, SkillFileFacts, SkillLookupError, SkillPlace, choose_skill_file, is_skill_name,
     skill_candidates, unknown_skill,
 };
+use serde_json::Value;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
+/// The field of a skill's file that keeps it from models.
+const PERSON_ONLY: &str = "disable-model-invocation";
 /// So many skills are offered at most.
 const SKILLS_MAX: usize = 500;
 
@@ -110,6 +113,45 @@ pub fn list_skills(settings: &SpawnSettings, order: &SkillOrder) -> Vec<SkillEnt
         }
     }
     skills.into_values().take(SKILLS_MAX).collect()
+}
+
+/// A skill that a model may use.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct UsableSkill {
+    pub(crate) name: String,
+    pub(crate) description: String,
+    pub(crate) file: PathBuf,
+    pub(crate) directory: PathBuf,
+}
+
+/// Those of the list that can be run and that a model may begin by itself, with their files.
+pub(crate) fn usable_skills(settings: &SpawnSettings, order: &SkillOrder) -> Vec<UsableSkill> {
+    let skills = list_skills(settings, order).into_iter();
+    let runnable = skills.filter(|skill| skill.problem.is_none());
+    let usable = runnable.filter_map(|entry| {
+        let order = SkillOrder {
+            name: entry.name.clone(),
+            hosts_form: false,
+            ..order.clone()
+        };
+        let mut own = own_places(settings, &order).ok()?;
+        let place = match listed_elsewhere(&own, &order) {
+            Some(listed) => listed_place(listed, settings, &order),
+            None => {
+                let there = own.iter().position(|place| place.file.symlink_metadata().is_ok())?;
+                own.swap_remove(there)
+            }
+        };
+        let skill = read_place(&place).ok()?;
+        let is_the_persons = skill.fields.get(PERSON_ONLY).and_then(Value::as_bool) == Some(true);
+        (!is_the_persons).then(|| UsableSkill {
+            name: entry.name,
+            description: skill.description.unwrap_or(entry.description),
+            directory: directory_of(&place.file),
+            file: place.file,
+        })
+    });
+    usable.collect()
 }
 
 fn names_in(directory: &Path) -> Vec<String> {

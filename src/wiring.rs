@@ -5,6 +5,7 @@
 //! ├── journal
 //! ├── ledger
 //! ├── cool downs
+//! ├── capability index
 //! ├── session (one_for_one)
 //! │   ├── conversation (rest_for_one): host, judge, router
 //! │   └── cache markers
@@ -19,6 +20,8 @@ use futures_util::FutureExt;
 use futures_util::future::LocalBoxFuture;
 use impresario_actors::attempt::{AnswerReview, Attempt, AttemptPorts, AttemptTools};
 use impresario_actors::cache_markers::CacheMarkers;
+use impresario_actors::capability_index::{CapabilityIndex, CapabilityStore};
+use impresario_actors::context::local::HeavyWork;
 use impresario_actors::cool_downs::CoolDowns;
 use impresario_actors::event_feed::EventFeed;
 use impresario_actors::gateways::{
@@ -29,6 +32,9 @@ use impresario_actors::host_port::HostPort;
 use impresario_actors::journal::{Journal, JournalAccess, RuntimeId};
 use impresario_actors::judge::{Judge, JudgePorts};
 use impresario_actors::ledger::{Ledger, LedgerPorts};
+use impresario_actors::messages::capabilities::{
+    CapabilityUsed, FindCapability, IndexCapabilities, ReadUses, SearchCapabilities,
+};
 use impresario_actors::messages::cool_downs::{AskForModel, ModelHeard};
 use impresario_actors::messages::journal::{
     ClaimRun, Commit, FetchOverflow, KeepOverflow, ListOverflow, Prune, RaiseAlert, ReadAlert, ReadClaimable,
@@ -108,6 +114,10 @@ pub struct Outside {
     pub wanted_here: Rc<dyn Fn(&RunId) -> bool>,
     /// The run whose sub-agent started this process, where one did.
     pub within: Option<RunId>,
+    /// The indexes of what can be used.
+    pub capabilities: CapabilityStore,
+    /// Where long looks at them are made.
+    pub heavy_work: HeavyWork,
     /// How many bytes of memory may still be taken; none where nobody can tell.
     pub free_memory: Rc<dyn Fn() -> Option<u64>>,
 }
@@ -166,6 +176,16 @@ pub struct Ports {
     pub prune: Port<Prune>,
     /// Cache markers of a request.
     pub plan_markers: Port<PlanMarkers>,
+    /// Makes an index of what can be used.
+    pub index_capabilities: Port<IndexCapabilities>,
+    /// Looks for what can be used.
+    pub search_capabilities: Port<SearchCapabilities>,
+    /// Something that can be used, by its id.
+    pub find_capability: Port<FindCapability>,
+    /// Something was used.
+    pub capability_used: Port<CapabilityUsed>,
+    /// What was used.
+    pub read_uses: Port<ReadUses>,
     /// A word to the person.
     pub notice: Port<ShowNotice>,
 }
@@ -238,6 +258,7 @@ pub fn grow(journal: JournalAccess, outside: Outside, settings: TreeSettings) ->
         outside.resolve.clone(),
     );
     let (runtime, admission) = (settings.runtime.clone(), settings.admission);
+    let (capabilities, heavy_work) = (outside.capabilities.clone(), outside.heavy_work);
     let conversation = vec![
         places.host.child(move |_| HostPort::new(host.clone())).spec(),
         places
@@ -276,6 +297,10 @@ pub fn grow(journal: JournalAccess, outside: Outside, settings: TreeSettings) ->
             .child(|_| CoolDowns::default())
             .mailbox(256)
             .spec(),
+        places
+            .capabilities
+            .child(move |_| CapabilityIndex::new(capabilities.clone(), heavy_work))
+            .spec(),
         supervisor("session", with(Strategy::OneForOne), session).spec(),
         supervisor("sub-agents", with(Strategy::OneForAll), sub_agents).spec(),
     ];
@@ -292,6 +317,7 @@ struct Places {
     journal: Registration<Journal>,
     ledger: Registration<Ledger>,
     cool_downs: Registration<CoolDowns>,
+    capabilities: Registration<CapabilityIndex>,
     host: Registration<HostPort>,
     judge: Registration<Judge>,
     router: Registration<Router>,
@@ -305,6 +331,7 @@ impl Places {
             journal: Registration::new("journal"),
             ledger: Registration::new("ledger"),
             cool_downs: Registration::new("cool downs"),
+            capabilities: Registration::new("capability index"),
             host: Registration::new("host"),
             judge: Registration::new("judge"),
             router: Registration::new("router"),
@@ -330,6 +357,11 @@ impl Places {
             commit: self.journal.port(),
             prune: self.journal.port(),
             plan_markers: self.markers.port(),
+            index_capabilities: self.capabilities.port(),
+            search_capabilities: self.capabilities.port(),
+            find_capability: self.capabilities.port(),
+            capability_used: self.capabilities.port(),
+            read_uses: self.capabilities.port(),
             notice: self.host.port(),
         }
     }

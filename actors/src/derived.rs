@@ -3,7 +3,9 @@
 //! It lies in the user's cache, one file for one thing, shared by all runtimes. A file that is damaged, of another layout
 //! or of another program is removed; where no file can be written, the same tables are kept in memory.
 
-use rusqlite::{Connection, ErrorCode, OpenFlags};
+use rusqlite::{Connection, ErrorCode, OpenFlags, OptionalExtension};
+use sha2::{Digest, Sha256};
+use std::fmt::Write;
 use std::fs::{DirBuilder, File, OpenOptions, Permissions};
 use std::io;
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsExt};
@@ -86,6 +88,41 @@ pub fn is_unwritable(error: &rusqlite::Error) -> bool {
         ErrorCode::FileLockingProtocolFailed,
     ];
     code.is_some_and(|code| codes.contains(&code))
+}
+
+/// Why a file cannot be used.
+#[derive(Debug)]
+pub enum Fault {
+    Damaged,
+    Unwritable(String),
+    Other(String),
+}
+
+impl From<rusqlite::Error> for Fault {
+    fn from(error: rusqlite::Error) -> Self {
+        match error {
+            error if is_damaged(&error) => Self::Damaged,
+            error if is_unwritable(&error) => Self::Unwritable(error.to_string()),
+            error => Self::Other(error.to_string()),
+        }
+    }
+}
+
+/// The name of what belongs to a directory, without its ending.
+pub fn name_of(root: &Path) -> String {
+    let digest = Sha256::digest(root.as_os_str().as_encoded_bytes());
+    let mut name = String::new();
+    for byte in &digest[..16] {
+        let _ = write!(name, "{byte:02x}");
+    }
+    name
+}
+
+/// How many rows have a word. The layout has a table `vocabulary` of its words.
+pub fn rows_with(connection: &Connection, word: &str) -> Result<u64, rusqlite::Error> {
+    let mut having = connection.prepare_cached("SELECT doc FROM vocabulary WHERE term = ?1")?;
+    let found = having.query_row([word], |row| row.get(0)).optional()?;
+    Ok(found.unwrap_or(0))
 }
 
 /// Keeps the files of a directory that were used last, up to a number and a size; `used` is kept in any case.

@@ -13,6 +13,7 @@ extern crate self as impresario_actors;
 pub mod answer_files;
 pub mod attempt;
 pub mod cache_markers;
+pub mod capability_index;
 pub mod context;
 pub mod cool_downs;
 pub mod derived;

@@ -11,6 +11,7 @@ pub mod attempt_ending;
 pub mod budget;
 pub mod cache_markers;
 pub mod call_words;
+pub mod capability;
 pub mod chain;
 pub mod chain_file;
 pub mod child_environment;

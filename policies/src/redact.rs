@@ -239,7 +239,7 @@ static PATTERNS: LazyLock<Patterns> = LazyLock::new(|| {
         (format!("(?i-u:bearer){space}+(?<secret>[A-Za-z0-9._~+/-]+=*)"), IfToken),
         (format!("(?i-u:basic){space}+(?<secret>[A-Za-z0-9+/]{{6,}}={{0,2}})"), IfCredentials),
         (r"eyJ[A-Za-z0-9_-]+\.[A-Za-z0-9_-]{2,}\.[A-Za-z0-9_-]*".into(), Whole),
-        (r"\b(?-u:AKIA|ASIA|ABIA|ACCA)[A-Z0-9]{16}\b".into(), Whole),
+        (r"\b(?-u:AKIA|ASIA|ABIA|ACCA)[A-Z0-9]{16,}\b".into(), Whole),
         (r"\bgh[pousr]_[A-Za-z0-9]{16,}|\bgithub_pat_[A-Za-z0-9_]{20,}|\bglpat-[A-Za-z0-9_-]{20,}".into(), Whole),
         (r"\bxox[abeprs]-[A-Za-z0-9-]{10,}|\bAIza[A-Za-z0-9_-]{35}|\bnpm_[A-Za-z0-9]{36}|\bhf_[A-Za-z0-9]{30,}".into(), Whole),
         (r"-----BEGIN [A-Z ]*PRIVATE KEY-----[A-Za-z0-9+/=\s]*(?:-----END [A-Z ]*PRIVATE KEY-----)?".into(), Whole),

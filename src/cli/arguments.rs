@@ -3,6 +3,7 @@
 use super::exit::EXIT_CODES;
 use clap::{Args, Parser, Subcommand};
 use impresario_actors::context::local::{INDEXES_BYTES_MAX, INDEXES_MAX};
+use impresario_policies::capability::CapabilityKind;
 use impresario_policies::domain::{Cap, Isolation, RunId};
 use impresario_policies::figures::read_duration;
 use std::net::SocketAddr;
@@ -59,6 +60,8 @@ pub(super) enum Command {
     Trace(TraceArguments),
     /// List the agents that can be asked here, and files that describe none
     Agents(AgentsArguments),
+    /// Find what can be used here: skills, agents, tools
+    Capabilities(CapabilitiesArguments),
     /// Show everything that runs now, in all sessions
     Top(TopArguments),
     /// Say how each agent did so far: calls, successes, times, costs
@@ -240,6 +243,67 @@ pub(super) struct AgentsArguments {
     pub(super) trust: TrustFlags,
     #[command(flatten)]
     pub(super) state: StateArguments,
+}
+
+#[derive(Debug, Args)]
+pub(super) struct CapabilitiesArguments {
+    #[command(subcommand)]
+    pub(super) action: CapabilitiesAction,
+}
+
+#[derive(Debug, Subcommand)]
+pub(super) enum CapabilitiesAction {
+    /// Say what fits a request best, and how sure that is
+    #[command(after_help = format!("\
+Examples:
+  impresario capabilities search \"review the last commit\"
+  impresario capabilities search --kind agent --json \"where is it decided\"
+  impresario capabilities search --from tools.json \"which agent knows about ships\"
+
+{EXIT_CODES}"))]
+    Search {
+        /// What is wanted, in words
+        query: String,
+        /// At most so many
+        #[arg(long, default_value_t = 8, value_name = "COUNT")]
+        max: usize,
+        #[command(flatten)]
+        what: CapabilitiesOf,
+    },
+    /// List everything that is in the index
+    #[command(after_help = EXIT_CODES)]
+    List {
+        #[command(flatten)]
+        what: CapabilitiesOf,
+    },
+}
+
+/// Which ones.
+#[derive(Debug, Args)]
+pub(super) struct CapabilitiesOf {
+    /// One JSON object a line
+    #[arg(long)]
+    pub(super) json: bool,
+    /// Only this kind: `skill`, `agent`, `tool` or `mcp`
+    #[arg(long, value_parser = capability_kind)]
+    pub(super) kind: Option<CapabilityKind>,
+    /// Those of a file instead: a list in JSON, each with `id` and `name`, and `summary`, `params` or `schema`
+    #[arg(long, value_name = "FILE")]
+    pub(super) from: Option<PathBuf>,
+    /// Where they shall work [default: the current directory]
+    #[arg(long, value_name = "DIRECTORY")]
+    pub(super) workspace: Option<PathBuf>,
+    #[command(flatten)]
+    pub(super) trust: TrustFlags,
+    #[command(flatten)]
+    pub(super) state: StateArguments,
+}
+
+fn capability_kind(typed: &str) -> Result<CapabilityKind, String> {
+    CapabilityKind::read(typed).ok_or_else(|| {
+        let kinds = CapabilityKind::ALL.map(CapabilityKind::as_str);
+        format!("there are {}", kinds.join(", "))
+    })
 }
 
 #[derive(Debug, Args)]

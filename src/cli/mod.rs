@@ -4,6 +4,7 @@ mod agents;
 mod arguments;
 mod attach;
 mod bridge;
+mod capabilities;
 mod chain;
 mod config;
 mod costs;
@@ -49,6 +50,7 @@ impl Cli {
                 Command::Parallel(arguments) => parallel::execute(arguments).await,
                 Command::Chain(arguments) => chain::execute(arguments).await,
                 Command::Agents(arguments) => agents::list(&arguments),
+                Command::Capabilities(arguments) => capabilities::execute(arguments),
                 Command::Runs(arguments) => runs::execute(arguments).await,
                 Command::Steer(arguments) => messages::steer(arguments).await,
                 Command::Ask(arguments) => messages::ask(arguments).await,

@@ -8,7 +8,7 @@ use super::retention::{
     forget_answers, forget_old_files, forget_old_runs, forget_sessions, settle_worktrees,
 };
 use super::state_directory::{
-    StateDirectoryError, answers, cache_directory, logs, make_private, state_directory, worktrees,
+    CAPABILITIES, StateDirectoryError, answers, cache_directory, logs, make_private, state_directory, worktrees,
 };
 use super::sub_agent::{Defaults, EMBEDDED_RUNNER, PI_RUNNER};
 use super::unread::Acknowledgement;
@@ -21,6 +21,7 @@ use crate::skills::SpawnSettings;
 use crate::wiring::{OpenContext, Outside, TreeSettings, grow};
 use futures_util::FutureExt;
 use impresario_actors::answer_files::AnswerFiles;
+use impresario_actors::capability_index::CapabilityStore;
 use impresario_actors::context::local::HeavyWork;
 use impresario_actors::context::local::LocalContextEngine;
 use impresario_actors::context::mcp::{EngineSettings, McpContextEngine};
@@ -475,7 +476,9 @@ impl RuntimeBuilder {
             containment: engines.containment,
             environment: engines.environment.clone(),
         };
-        let indexes = cache_directory(self.state_directory.as_deref()).map(|cache| cache.join("search"));
+        let cache = cache_directory(self.state_directory.as_deref());
+        let indexes = cache.as_ref().map(|cache| cache.join("search"));
+        let capabilities = cache.map(|cache| cache.join(CAPABILITIES));
         let pi = self.pi_settings(directory, runtime);
         let model = Rc::new(ProgramModel::new(self.model, program.clone()));
         let mut parts = EmbeddedParts::new(model.clone(), program.clone());
@@ -507,6 +510,8 @@ impl RuntimeBuilder {
             takes_result: Rc::new(move |run| lock(&taken).contains(run)),
             wanted_here: Rc::new(move |run| lock(&wanted).contains(run)),
             within: enclosing_run(),
+            capabilities: CapabilityStore::new(capabilities),
+            heavy_work: HeavyWork::default(),
             free_memory: Rc::new(free_memory_now),
         }
     }

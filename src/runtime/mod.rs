@@ -43,7 +43,7 @@ pub use message::SentMessage;
 pub use resume::Resumable;
 pub use run::{Outcome, Run, RunError};
 pub use state_directory::{StateDirectoryError, state_directory};
-pub(crate) use state_directory::{log_of, logs, make_private, worktrees};
+pub(crate) use state_directory::{CAPABILITIES, cache_directory, log_of, logs, make_private, worktrees};
 pub use sub_agent::{EMBEDDED_RUNNER, OFFLINE_MODEL, PI_RUNNER, SubAgent};
 pub use unread::{Acknowledgement, Unread};
 pub(crate) use wish::{take_answer, wishes};

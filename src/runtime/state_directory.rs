@@ -46,6 +46,9 @@ pub(crate) fn log_of(state_directory: &Path, run: &RunId) -> PathBuf {
     logs(state_directory).join(format!("{run}.log"))
 }
 
+/// The directory of the indexes of what can be used, in that of all indexes.
+pub(crate) const CAPABILITIES: &str = "capabilities";
+
 /// Where indexes are kept, which can be made anew at any time: `$XDG_CACHE_HOME/impresario`, else
 /// `$HOME/.cache/impresario`. Beside the state, where that was put in a place of its own.
 pub(crate) fn cache_directory(state_directory: Option<&Path>) -> Option<PathBuf> {

@@ -11,10 +11,16 @@ use impresario_actors::messages::journal::{Prune, ReadRuns};
 use impresario_actors::messages::run::{
     AdoptDue, AwaitRun, Awaited, CancelRun, ParkRuns, StartGroup, StartRun, TellReply, TellRun,
 };
+use impresario_actors::capability_index::CapabilityRequest;
+use impresario_actors::messages::capabilities::{
+    CapabilityUsed, FindCapability, IndexCapabilities, ReadUses, SearchCapabilities,
+};
 use impresario_actors::messages::session::{PlanMarkers, ShowNotice, StartSkill};
 use impresario_policies::cache_markers::{Lifetime, Marker, Section};
+use impresario_policies::capability::{Capability, CapabilityKind};
 use impresario_policies::domain::Subtask;
 use impresario_policies::domain::*;
+use std::path::PathBuf;
 use std::time::Duration;
 use tokio::time::sleep;
 
@@ -559,6 +565,55 @@ fn parked(stage: &Stage) -> LocalBoxFuture<'_, ()> {
     .boxed_local()
 }
 
+/// Whatever is killed, what was put into the index is found, and nothing else.
+async fn look_for_capabilities(stage: &Stage) {
+    let wrong = |what: String| stage.unanswered.borrow_mut().push(what);
+    let scope = PathBuf::from("/zoo");
+    let tool = |name: &str| Capability {
+        id: format!("tool:pi:{name}"),
+        kind: CapabilityKind::Tool,
+        source: "pi".into(),
+        name: name.into(),
+        summary: String::new(),
+        params: String::new(),
+        activation: name.into(),
+    };
+    let (wash, feed) = (tool("wash_otter"), tool("feed_seal"));
+    for all in [vec![feed.clone()], vec![wash.clone(), feed]] {
+        let index = IndexCapabilities { scope: scope.clone(), all };
+        match stage.ports.index_capabilities.ask_again(index, LONG).await {
+            Ok(Ok(_)) => {}
+            other => wrong(format!("IndexCapabilities {other:?}")),
+        }
+    }
+    let request = CapabilityRequest {
+        query: "washing otters".into(),
+        kind: None,
+        hits_max: 8,
+    };
+    let search = SearchCapabilities { scope: scope.clone(), request };
+    match stage.ports.search_capabilities.ask_again(search, LONG).await {
+        Ok(Ok(found)) if found.hits.len() == 1 && found.hits[0].capability == wash => {}
+        other => wrong(format!("SearchCapabilities {other:?}")),
+    }
+    let find = FindCapability { scope: scope.clone(), id: wash.id.clone() };
+    match stage.ports.find_capability.ask_again(find, LONG).await {
+        Ok(Ok(Some(found))) if found == wash => {}
+        other => wrong(format!("FindCapability {other:?}")),
+    }
+    for id in [wash.id.clone(), "tool:pi:unknown".to_string()] {
+        let used = CapabilityUsed { scope: scope.clone(), id, at: UnixMillis(1) };
+        if let Err(error) = stage.ports.capability_used.ask_again(used, LONG).await {
+            wrong(format!("CapabilityUsed {error}"));
+        }
+    }
+    match stage.ports.read_uses.ask_again(ReadUses { scope }, LONG).await {
+        // Who was killed between the count and the answer is told again.
+        Ok(Ok(uses)) if uses.len() == 1 && uses[0].id == wash.id && uses[0].count >= 1 => {}
+        other => wrong(format!("ReadUses {other:?}")),
+    }
+}
+
 fn housekeeping(stage: &Stage) -> LocalBoxFuture<'_, ()> {
     async move {
         *stage.world.script.borrow_mut() = vec![Act::Answer("kept")];
@@ -585,6 +640,7 @@ fn housekeeping(stage: &Stage) -> LocalBoxFuture<'_, ()> {
                 .borrow_mut()
                 .push(format!("PlanMarkers {other:?}")),
         }
+        look_for_capabilities(stage).await;
         let _ = stage
             .ports
             .notice

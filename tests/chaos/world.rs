@@ -8,6 +8,7 @@ use impresario::chaos::{
     Chaos, DeliverySeen, EffectSeen, Evidence, Expected, JournalRow, Plan, ProcessSeen, Record, WorktreeSeen,
 };
 use impresario::wiring::{Outside, Ports, TreeSettings, grow};
+use impresario_actors::capability_index::CapabilityStore;
 use impresario_actors::context::local::{HeavyWork, LocalContextEngine, SearchLimits};
 use impresario_actors::file_looks::DiskLooks;
 use impresario_actors::gateways::*;
@@ -846,6 +847,8 @@ async fn perform_play(scenario: &Scenario, plan: Plan, seed: u64) -> Outcome {
         takes_result: Rc::new(|_| false),
         wanted_here: Rc::new(|_| false),
         within: None,
+        capabilities: CapabilityStore::new(None),
+        heavy_work: HeavyWork::Inline,
         free_memory: Rc::new(|| None),
     };
     let settings = TreeSettings {

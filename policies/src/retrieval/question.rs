@@ -100,12 +100,12 @@ fn terms(text: &str, stems: &mut Stems) -> Vec<Term> {
 }
 
 /// Whether a word only holds a sentence together.
-fn is_glue(word: &str) -> bool {
+pub(crate) fn is_glue(word: &str) -> bool {
     let lower = word.to_lowercase();
     GLUE.split_whitespace().any(|glue| glue == lower)
 }
 
-fn is_common(stem: &str) -> bool {
+pub(crate) fn is_common(stem: &str) -> bool {
     static STEMS: LazyLock<BTreeSet<String>> = LazyLock::new(|| {
         let mut stems = Stems::default();
         COMMON

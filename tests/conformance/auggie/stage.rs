@@ -9,6 +9,7 @@ use impresario::settings::{Settings, SettingsPlaces};
 use impresario::skills::{SpawnSettings, resolve};
 use impresario::wiring::{Outside, Ports, TreeSettings, grow};
 use impresario_actors::answer_files::AnswerFiles;
+use impresario_actors::capability_index::CapabilityStore;
 use impresario_actors::context::local::{HeavyWork, LocalContextEngine, SearchLimits};
 use impresario_actors::file_looks::DiskLooks;
 use impresario_actors::gateways::*;
@@ -203,6 +204,8 @@ fn outside(world: &Rc<World>) -> Outside {
         takes_result: Rc::new(|_| false),
         wanted_here: Rc::new(|_| false),
         within: None,
+        capabilities: CapabilityStore::new(None),
+        heavy_work: HeavyWork::Inline,
         free_memory: Rc::new(|| None),
     }
 }

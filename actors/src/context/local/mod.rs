@@ -9,7 +9,7 @@ mod walk;
 
 pub use walk::{SearchLimits, read_workspace, walk_workspace};
 
-use crate::derived::{forget_unused, is_damaged, is_unwritable, open_file, open_in_memory, remove};
+use crate::derived::{Fault, forget_unused, name_of, open_file, open_in_memory, remove};
 use crate::gateways::{ContextEngine, RetrievalError, RetrievalRequest, Retrieved};
 use async_trait::async_trait;
 use impresario_policies::domain::Proof;
@@ -17,8 +17,6 @@ use impresario_policies::retrieval::left_out::describe_coverage;
 use index::LAYOUT;
 use rusqlite::Connection;
 use search::Answer;
-use sha2::{Digest, Sha256};
-use std::fmt::Write;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
@@ -159,23 +157,6 @@ struct InMemory {
     of: PathBuf,
 }
 
-/// Why a file cannot be used.
-enum Fault {
-    Damaged,
-    Unwritable(String),
-    Other(String),
-}
-
-impl From<rusqlite::Error> for Fault {
-    fn from(error: rusqlite::Error) -> Self {
-        match error {
-            error if is_damaged(&error) => Self::Damaged,
-            error if is_unwritable(&error) => Self::Unwritable(error.to_string()),
-            error => Self::Other(error.to_string()),
-        }
-    }
-}
-
 impl Indexes {
     fn new(directory: Option<PathBuf>) -> Self {
         Self {
@@ -287,15 +268,6 @@ impl Indexes {
             }
         }
     }
-}
-
-fn name_of(root: &Path) -> String {
-    let digest = Sha256::digest(root.as_os_str().as_encoded_bytes());
-    let mut name = String::new();
-    for byte in &digest[..16] {
-        let _ = write!(name, "{byte:02x}");
-    }
-    name
 }
 
 fn answer_from(

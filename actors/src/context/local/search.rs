@@ -1,6 +1,7 @@
 //! From a question to ranked passages: the index proposes, the files are read, the policies rank.
 
 use super::walk::as_text;
+use crate::derived::rows_with;
 use crate::gateways::RetrievalResult;
 use impresario_policies::retrieval::file_kind::{classify_path, weigh_kind};
 use impresario_policies::retrieval::languages::Sort;
@@ -182,14 +183,14 @@ fn weigh(
 ) -> Result<Vec<Weighed>, rusqlite::Error> {
     let mut weighed = Vec::new();
     for term in terms {
-        let mut count = passages_with(connection, &term.stem)?;
+        let mut count = rows_with(connection, &term.stem)?;
         let mut stems = vec![(term.stem.clone(), 1.0)];
         let forms = other_forms(&term.stem).iter().map(|form| (form.to_string(), 1.0));
         let relatives = relatives(&term.stem)
             .into_iter()
             .map(|stem| (stem, RELATIVE_SHARE));
         for (stem, share) in forms.chain(relatives) {
-            let found = passages_with(connection, &stem)?;
+            let found = rows_with(connection, &stem)?;
             if found > 0 {
                 count += found;
                 stems.push((stem, share));
@@ -199,12 +200,6 @@ fn weigh(
         weighed.push((WeighedTerm { stems, weight }, count));
     }
     Ok(weighed)
-}
-
-fn passages_with(connection: &Connection, stem: &str) -> Result<u64, rusqlite::Error> {
-    let mut having = connection.prepare_cached("SELECT doc FROM vocabulary WHERE term = ?1")?;
-    let found = having.query_row([stem], |row| row.get(0)).optional()?;
-    Ok(found.unwrap_or(0))
 }
 
 /// The most telling terms, in the order of the question.
