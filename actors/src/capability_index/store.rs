@@ -11,7 +11,7 @@ use impresario_policies::capability::ranking::{
     Candidate, Confidence, RankingSettings, Telling, confidence_in, mass_of, rank,
 };
 use impresario_policies::capability::spelling::{Numeronym, halves, likeness, trigrams};
-use impresario_policies::capability::words::{Wanted, Word, column_of, read_request, words_of};
+use impresario_policies::capability::words::{Request, Wanted, Word, column_of, read_request, words_of};
 use impresario_policies::capability::{Capability, CapabilityKind};
 use impresario_policies::retrieval::words::{Stems, other_forms, relatives};
 use rusqlite::{Connection, OptionalExtension, Row, Transaction, TransactionBehavior, params};
@@ -30,6 +30,7 @@ const LAYOUT: Layout = Layout {
             name TEXT NOT NULL, summary TEXT NOT NULL, params TEXT NOT NULL, activation TEXT NOT NULL, hash BLOB NOT NULL,
             name_words TEXT NOT NULL, summary_words TEXT NOT NULL, params_words TEXT NOT NULL, place_words TEXT NOT NULL
         ) STRICT;
+        CREATE INDEX kinds ON capabilities (kind);
         CREATE VIRTUAL TABLE words USING fts5(
             name, summary, params, place, content='', contentless_delete=1, tokenize='ascii'
         );
@@ -375,7 +376,7 @@ fn put(
 
 fn search(connection: &Connection, request: &CapabilityRequest) -> Result<CapabilitiesFound, rusqlite::Error> {
     let settings = RankingSettings::default();
-    let words = read_request(&request.query);
+    let Request { words, is_glue } = read_request(&request.query);
     let all: u64 = connection.query_row("SELECT count(*) FROM capabilities", [], |row| row.get(0))?;
     let known = look_up(connection, &words)?;
     let mut candidates = propose(connection, &known, request.kind)?;
@@ -388,7 +389,7 @@ fn search(connection: &Connection, request: &CapabilityRequest) -> Result<Capabi
         })
         .collect();
     let ranked = rank(&candidates, &telling, &settings);
-    let confidence = confidence_in(&ranked);
+    let confidence = if is_glue { Confidence::Low } else { confidence_in(&ranked) };
     let mut hits = Vec::new();
     for each in ranked.into_iter().take(request.hits_max) {
         let number = std::mem::take(&mut candidates[each.place].number);
@@ -542,13 +543,17 @@ fn propose(
     if forms.is_empty() {
         return Ok(Vec::new());
     }
+    let of_kind = match kind {
+        Some(_) => "AND rowid IN (SELECT number FROM capabilities WHERE kind = ?3)",
+        None => "AND ?3 IS NULL",
+    };
     let mut proposed = connection.prepare_cached(&format!(
-        "SELECT number, id, name_words, summary_words, params_words, place_words
-         FROM words JOIN capabilities ON number = words.rowid
-         WHERE words MATCH ?1 AND (?2 IS NULL OR kind = ?2) ORDER BY {PROPOSING}, number LIMIT ?3"
+        "SELECT number, id, name_words, summary_words, params_words, place_words FROM (
+             SELECT rowid AS proposed FROM words WHERE words MATCH ?1 {of_kind} ORDER BY {PROPOSING}, rowid LIMIT ?2
+         ) CROSS JOIN capabilities ON number = proposed"
     ))?;
     let kind = kind.map(CapabilityKind::as_str);
-    let rows = proposed.query_map(params![forms.join(" OR "), kind, CANDIDATES_MAX], |row| {
+    let rows = proposed.query_map(params![forms.join(" OR "), CANDIDATES_MAX, kind], |row| {
         Ok(Candidate {
             number: row.get(0)?,
             id: row.get(1)?,

@@ -16,12 +16,10 @@ pub struct Line<'a> {
 
 /// A line that says how sure it is, one for each that was found, and what to do where that is little.
 pub fn describe_found(found: &[Line<'_>], confidence: Confidence) -> String {
-    let count = match found.len() {
-        0 => return "Nothing fits. Try other words for what is wanted, or go on without.".to_string(),
-        1 => "1 fits".to_string(),
-        more => format!("{more} fit"),
-    };
-    let mut text = format!("{count}, best first; confidence {}.", confidence.as_str());
+    if found.is_empty() {
+        return "Nothing fits. Try other words for what is wanted, or go on without.".to_string();
+    }
+    let mut text = format!("{} found, best first; confidence {}.", found.len(), confidence.as_str());
     for Line { id, summary, score } in found {
         text.push_str(&format!("\n{score:.2}  {id}"));
         let summary = collapse_spaces(summary);
@@ -53,7 +51,7 @@ mod tests {
         };
         assert_eq!(
             describe_found(&[line], Confidence::High),
-            "1 fits, best first; confidence high.\n0.88  tool:pi:wash — Wash an animal."
+            "1 found, best first; confidence high.\n0.88  tool:pi:wash — Wash an animal."
         );
         assert!(describe_found(&[line, line], Confidence::Low).contains("Probably none"));
         assert!(describe_found(&[], Confidence::Low).starts_with("Nothing fits."));

@@ -27,10 +27,11 @@ pub fn likeness(written: &str, meant: &str) -> f64 {
         SLIP_LETTERS_MIN..TWO_SLIPS_LETTERS_MIN => 1,
         _ => 2,
     };
-    if long - short <= slips_max
-        && let Some(share) = SLIP_SHARES.get(slips(&written, &meant)).filter(|_| slips(&written, &meant) <= slips_max)
-    {
-        return *share;
+    if long - short <= slips_max {
+        let slips = slips(&written, &meant);
+        if let Some(share) = SLIP_SHARES.get(slips).filter(|_| slips <= slips_max) {
+            return *share;
+        }
     }
     let common = written.iter().zip(&meant).take_while(|(one, other)| one == other).count();
     let is_abbreviation = common == written.len() && common >= BEGINNING_LETTERS_MIN;

@@ -2,7 +2,7 @@
 
 use crate::retrieval::question::{is_common, is_glue};
 use crate::retrieval::words::{Stems, for_each_word};
-use std::collections::BTreeMap;
+use std::collections::BTreeSet;
 
 /// Longer runs of letters are no words: keys, hashes, data.
 const RUN_BYTES_MAX: usize = 120;
@@ -48,7 +48,8 @@ pub fn words_of(text: &str, stems: &mut Stems) -> Vec<Word> {
             });
             continue;
         }
-        for part in parts.into_iter().filter(|part| part.len() > 1) {
+        // A single letter may be a name, a single digit is none.
+        for part in parts.into_iter().filter(|part| part.len() > 1 || part.chars().all(char::is_alphabetic)) {
             words.push(Word {
                 written: part.to_lowercase(),
                 kept: stems.stem(part).to_string(),
@@ -82,32 +83,43 @@ pub struct Wanted {
     pub weight: f64,
 }
 
-/// What a request looks for, each word once, in its order. What only holds a sentence together is left out, unless
-/// nothing else is there.
-pub fn read_request(text: &str) -> Vec<Wanted> {
+/// What a request looks for.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Request {
+    /// Each word once, in its order.
+    pub words: Vec<Wanted>,
+    /// They only hold sentences together, so that what has them need not be meant.
+    pub is_glue: bool,
+}
+
+/// Reads a request. What only holds a sentence together is left out, unless nothing else is there.
+pub fn read_request(text: &str) -> Request {
     let mut stems = Stems::default();
     let text = text
         .replace("n't", " not")
         .replace("n’t", " not")
         .replace("'s", "")
         .replace("’s", "");
-    let words = words_of(&text, &mut stems);
-    let telling: Vec<&Word> = words.iter().filter(|word| !is_glue(&word.written)).collect();
-    let mut seen: BTreeMap<&str, usize> = BTreeMap::new();
-    let mut wanted: Vec<Wanted> = Vec::new();
-    for word in telling {
-        if seen.contains_key(word.kept.as_str()) || wanted.len() >= WANTED_MAX {
+    let all = words_of(&text, &mut stems);
+    let is_glue_only = all.iter().all(|word| is_glue(&word.written));
+    let mut seen = BTreeSet::new();
+    let mut words: Vec<Wanted> = Vec::new();
+    for word in &all {
+        let is_left_out = is_glue(&word.written) && !is_glue_only;
+        if is_left_out || words.len() >= WANTED_MAX || !seen.insert(&word.kept) {
             continue;
         }
-        seen.insert(&word.kept, wanted.len());
         let within = word.within.iter().map(|kept| (kept.clone(), WITHIN_SHARE));
-        wanted.push(Wanted {
+        words.push(Wanted {
             written: word.written.clone(),
             forms: std::iter::once((word.kept.clone(), 1.0)).chain(within).collect(),
             weight: if is_common(&word.kept) { COMMON_SHARE } else { 1.0 },
         });
     }
-    wanted
+    Request {
+        is_glue: is_glue_only,
+        words,
+    }
 }
 
 #[cfg(test)]
@@ -119,7 +131,7 @@ mod tests {
     }
 
     fn wanted(text: &str) -> Vec<String> {
-        read_request(text).into_iter().map(|word| word.written).collect()
+        read_request(text).words.into_iter().map(|word| word.written).collect()
     }
 
     #[test]
@@ -138,10 +150,16 @@ mod tests {
     #[test]
     fn a_request_is_its_telling_words_each_once() {
         assert_eq!(wanted("How do I rename the files, and rename them again?"), ["rename", "files"]);
-        assert!(wanted("the of and to").is_empty());
-        let [common, telling] = &read_request("find whales")[..] else {
+        assert!(!read_request("the whale").is_glue);
+        let [common, telling] = &read_request("find whales").words[..] else {
             panic!("two words")
         };
         assert!(common.weight < telling.weight);
+    }
+
+    #[test]
+    fn a_request_of_nothing_but_glue_is_that() {
+        assert_eq!(wanted("the of and to"), ["the", "of", "and", "to"]);
+        assert!(read_request("the of and to").is_glue && read_request("").is_glue);
     }
 }

@@ -6,13 +6,16 @@ use crate::vectors::{Answer, Case};
 use impresario::capabilities::read_capabilities;
 use impresario_actors::capability_index::{CapabilityRequest, CapabilityStore};
 use impresario_policies::capability::CapabilityKind;
-use impresario_policies::capability::ranking::Confidence;
-use serde_json::json;
+use impresario_policies::capability::words::read_request;
+use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::{LazyLock, Mutex};
 
 const HITS: usize = 8;
+/// Where fewer are asked for, what came first is looked for among so many.
+const HITS_OF_FEW: usize = 20;
+const HITS_MAX: usize = 500;
 
 fn store_of(corpus: &str) -> CapabilityStore {
     static STORES: LazyLock<Mutex<BTreeMap<String, CapabilityStore>>> = LazyLock::new(Mutex::default);
@@ -27,15 +30,29 @@ fn store_of(corpus: &str) -> CapabilityStore {
     stores.entry(corpus.to_string()).or_insert_with(made).clone()
 }
 
-pub fn search(case: &Case) -> Answer {
+/// How many are asked for.
+fn asked_for(case: &Case) -> usize {
+    case.get("k").as_number().map_or(HITS, |k| k as usize)
+}
+
+fn ids(case: &Case, hits_max: usize) -> Vec<String> {
     let request = CapabilityRequest {
         query: case.text("query").to_string(),
         kind: CapabilityKind::read(case.text("kind")),
-        hits_max: case.get("k").as_number().map_or(HITS, |k| k as usize),
+        hits_max,
     };
     let found = store_of(case.text("corpus")).search(Path::new("/"), &request).expect("searched");
-    let ids: Vec<&str> = found.hits.iter().map(|hit| hit.capability.id.as_str()).collect();
-    Answer::value(json!({"ids": ids, "sure": found.confidence == Confidence::High}))
+    found.hits.into_iter().map(|hit| hit.capability.id).collect()
+}
+
+/// The ids; which of the recorded ones are as good as each other stands beside them.
+pub fn search(case: &Case) -> Answer {
+    let ids = ids(case, asked_for(case));
+    let Answer::Value(recorded) = &case.expected else {
+        return Answer::value(json!(ids));
+    };
+    let ties = recorded.get("ties").map(Value::from);
+    Answer::value(json!({"ids": ids, "ties": ties}))
 }
 
 /// Which ones, in order; of the peer's confidence nothing, for it is the same for every request.
@@ -60,14 +77,18 @@ pub fn differs(case: &Case, ours: &Answer) -> Option<&'static str> {
         return Some("what nothing has letter for letter may be found by its stem or its letters");
     };
     let as_good = |id: &String| id == best || ties.iter().any(|tie| tie.contains(id) && tie.contains(best));
-    if found == theirs {
-        return Some("the same, and how sure it is besides");
-    }
     if found.first().is_some_and(as_good) {
         return Some("the same comes first");
     }
     if found.iter().any(as_good) {
         return Some("what came first is among the others: more of the request, or a form of its words, comes before it");
+    }
+    if asked_for(case) < HITS && ids(case, HITS_OF_FEW).iter().any(as_good) {
+        return Some("of so few that were asked for, others say more of the request or have a form of its words");
+    }
+    let has_glue = case.text("query").split(|each: char| !each.is_alphanumeric()).any(|word| !word.is_empty() && read_request(word).is_glue);
+    if has_glue && !ids(case, HITS_MAX).iter().any(as_good) {
+        return Some("what shares nothing but words that hold a sentence together is not found");
     }
     None
 }
