@@ -24,7 +24,10 @@ fn main() -> ExitCode {
     let listed = read_capabilities(&text).expect("a list");
     let judged = std::fs::read_to_string(recorded.join("dev/judged.jsonl")).expect("the requests");
     let mut is_kept = true;
-    println!("{:>8} {:>10} {:>13} {:>9} {:>9} {:>9}", "entries", "made ms", "unchanged ms", "p50 ms", "p95 ms", "p99 ms");
+    println!(
+        "{:>8} {:>10} {:>13} {:>9} {:>9} {:>9}",
+        "entries", "made ms", "unchanged ms", "p50 ms", "p95 ms", "p99 ms"
+    );
     for count in [1_000, 10_000] {
         let mut words = Words::of(&listed);
         let all: Vec<Capability> = (0..count).map(|number| words.capability(number)).collect();
@@ -64,7 +67,11 @@ fn main() -> ExitCode {
         is_kept &= made <= MADE_MS_MAX && again[2] <= UNCHANGED_MS_MAX && at(0.99) <= P99_MS_MAX;
     }
     println!("{}", if is_kept { "kept" } else { "MISSED" });
-    if is_kept { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+    if is_kept {
+        ExitCode::SUCCESS
+    } else {
+        ExitCode::FAILURE
+    }
 }
 
 fn millis(work: impl FnOnce()) -> f64 {
@@ -86,16 +93,25 @@ struct Words {
 
 impl Words {
     fn of(listed: &[Capability]) -> Self {
-        let texts = listed.iter().map(|each| format!("{} {} {}", each.name, each.summary, each.params));
+        let texts = listed
+            .iter()
+            .map(|each| format!("{} {} {}", each.name, each.summary, each.params));
         let mut all = Vec::new();
         for text in texts {
-            all.extend(text.split(|character: char| !character.is_alphanumeric()).filter(|word| word.len() > 1).map(str::to_string));
+            all.extend(
+                text.split(|character: char| !character.is_alphanumeric())
+                    .filter(|word| word.len() > 1)
+                    .map(str::to_string),
+            );
         }
         Self { all, state: 42 }
     }
 
     fn next(&mut self) -> usize {
-        self.state = self.state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        self.state = self
+            .state
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1_442_695_040_888_963_407);
         (self.state >> 33) as usize
     }
 

@@ -138,7 +138,9 @@ pub(crate) fn usable_skills(settings: &SpawnSettings, order: &SkillOrder) -> Vec
         let place = match listed_elsewhere(&own, &order) {
             Some(listed) => listed_place(listed, settings, &order),
             None => {
-                let there = own.iter().position(|place| place.file.symlink_metadata().is_ok())?;
+                let there = own
+                    .iter()
+                    .position(|place| place.file.symlink_metadata().is_ok())?;
                 own.swap_remove(there)
             }
         };

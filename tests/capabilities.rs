@@ -32,7 +32,11 @@ fn judged_in(file: &Path) -> Vec<Judged> {
             Judged {
                 query: line["input"]["query"].as_str().expect("a query").to_string(),
                 class: line["class"].as_str().expect("a class").to_string(),
-                relevant: relevant.iter().filter_map(Value::as_str).map(str::to_string).collect(),
+                relevant: relevant
+                    .iter()
+                    .filter_map(Value::as_str)
+                    .map(str::to_string)
+                    .collect(),
             }
         })
         .collect()
@@ -98,7 +102,12 @@ fn measure(what: &str, list: &Path, requests: &Path) -> Measured {
         let missed = hits.first().is_none_or(|hit| !judged.relevant.contains(hit));
         if missed || judged.relevant.is_empty() {
             let sure = found.confidence.as_str();
-            table.push_str(&format!("    {}: {:?} ({sure}) → {}\n", judged.class, judged.query, hits.join(" ")));
+            table.push_str(&format!(
+                "    {}: {:?} ({sure}) → {}\n",
+                judged.class,
+                judged.query,
+                hits.join(" ")
+            ));
         }
     }
     for (class, figures) in &classes {
@@ -131,7 +140,11 @@ fn recorded_requests_find_what_a_person_would_use() {
     let list = file("vectors/capability/corpus.json");
     let measured = measure("recorded", &list, &file("vectors/capability/dev/judged.jsonl"));
     assert!(measured.all.mrr() >= 0.80, "MRR@8 {:.3}", measured.all.mrr());
-    assert!(measured.all.recall() >= 0.80, "recall@8 {:.3}", measured.all.recall());
+    assert!(
+        measured.all.recall() >= 0.80,
+        "recall@8 {:.3}",
+        measured.all.recall()
+    );
     assert_eq!(measured.none.sure, 0);
 }
 

@@ -30,11 +30,17 @@ pub fn gather(spawn: &SpawnSettings, order: &SkillOrder) -> Vec<Capability> {
         Capability {
             id: format!("agent:{}", definition.name()),
             kind: CapabilityKind::Agent,
-            source: known.source.file().map(|file| file.display().to_string()).unwrap_or_default(),
+            source: known
+                .source
+                .file()
+                .map(|file| file.display().to_string())
+                .unwrap_or_default(),
             activation: definition.name().to_string(),
             name: definition.name().to_string(),
             summary: definition.description.clone(),
-            params: routing.map(|routing| routing.use_when.join(" ")).unwrap_or_default(),
+            params: routing
+                .map(|routing| routing.use_when.join(" "))
+                .unwrap_or_default(),
         }
     });
     skills.chain(agents).collect()

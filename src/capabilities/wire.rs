@@ -30,10 +30,15 @@ pub fn read_capabilities(text: &str) -> Result<Vec<Capability>, String> {
         .map_err(|error| format!("at {}: {}", error.path(), error.inner()))?;
     let capabilities = listed.into_iter().map(|listed| {
         let kind = CapabilityKind::of_id(&listed.id).ok_or_else(|| {
-            format!("{:?} is no id: it begins with skill:, tool:, mcp: or agent:", listed.id)
+            format!(
+                "{:?} is no id: it begins with skill:, tool:, mcp: or agent:",
+                listed.id
+            )
         })?;
         Ok(Capability {
-            params: listed.params.unwrap_or_else(|| listed.schema.as_ref().map(flatten_parameters).unwrap_or_default()),
+            params: listed
+                .params
+                .unwrap_or_else(|| listed.schema.as_ref().map(flatten_parameters).unwrap_or_default()),
             activation: listed.name.clone(),
             id: listed.id,
             kind,
@@ -75,7 +80,10 @@ mod tests {
     fn a_list_is_read_and_says_what_is_wrong() {
         let text = r#"[{"id":"mcp:zoo:wash","name":"wash","schema":{"properties":{"cage":{"description":"Which"}}}}]"#;
         let read = read_capabilities(text).expect("read");
-        assert_eq!((read[0].kind, read[0].params.as_str()), (CapabilityKind::Mcp, "cage: Which"));
+        assert_eq!(
+            (read[0].kind, read[0].params.as_str()),
+            (CapabilityKind::Mcp, "cage: Which")
+        );
         let wrong = read_capabilities(r#"[{"id":"zoo","name":"wash"}]"#).expect_err("no id");
         assert!(wrong.contains("begins with"), "{wrong}");
         let wrong = read_capabilities(r#"[{"id":"tool:pi:a"}]"#).expect_err("no name");

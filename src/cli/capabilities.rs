@@ -67,7 +67,10 @@ fn search(query: String, hits_max: usize, what: &CapabilitiesOf) -> Result<ExitC
 
 fn list(what: &CapabilitiesOf) -> Result<ExitCode, Failure> {
     let (_, all) = known(what)?;
-    for capability in all.iter().filter(|each| what.kind.is_none_or(|kind| kind == each.kind)) {
+    for capability in all
+        .iter()
+        .filter(|each| what.kind.is_none_or(|kind| kind == each.kind))
+    {
         let printed = match what.json {
             true => print_json(&capability_line(capability)),
             false => print(&format!("{} — {}", capability.id, capability.summary)),
@@ -84,9 +87,13 @@ fn known(what: &CapabilitiesOf) -> Result<(PathBuf, Vec<Capability>), Failure> {
     let workspace = existing_workspace(what.workspace.as_deref())?;
     if let Some(file) = &what.from {
         let unusable = |why: String| Failure::usage(format!("{} cannot be used: {why}", file.display()));
-        let size = std::fs::metadata(file).map_err(|error| unusable(error.to_string()))?.len();
+        let size = std::fs::metadata(file)
+            .map_err(|error| unusable(error.to_string()))?
+            .len();
         if size > LIST_BYTES_MAX {
-            return Err(unusable(format!("it has {size} bytes; {LIST_BYTES_MAX} are read at most")));
+            return Err(unusable(format!(
+                "it has {size} bytes; {LIST_BYTES_MAX} are read at most"
+            )));
         }
         let text = std::fs::read_to_string(file).map_err(|error| unusable(error.to_string()))?;
         return Ok((workspace, read_capabilities(&text).map_err(unusable)?));

@@ -8,7 +8,8 @@ use super::retention::{
     forget_answers, forget_old_files, forget_old_runs, forget_sessions, settle_worktrees,
 };
 use super::state_directory::{
-    CAPABILITIES, StateDirectoryError, answers, cache_directory, logs, make_private, state_directory, worktrees,
+    CAPABILITIES, StateDirectoryError, answers, cache_directory, logs, make_private, state_directory,
+    worktrees,
 };
 use super::sub_agent::{Defaults, EMBEDDED_RUNNER, PI_RUNNER};
 use super::unread::Acknowledgement;

@@ -5,15 +5,15 @@ use crate::disk::{SimulatedDisk, StoreFaults};
 use futures_util::FutureExt;
 use futures_util::future::LocalBoxFuture;
 use impresario::chaos::Expected;
+use impresario_actors::capability_index::CapabilityRequest;
 use impresario_actors::gateways::UnixMillis;
 use impresario_actors::journal::{Retention, RunFilter};
+use impresario_actors::messages::capabilities::{
+    CapabilityUsed, FindCapability, IndexCapabilities, ReadUses, SearchCapabilities,
+};
 use impresario_actors::messages::journal::{Prune, ReadRuns};
 use impresario_actors::messages::run::{
     AdoptDue, AwaitRun, Awaited, CancelRun, ParkRuns, StartGroup, StartRun, TellReply, TellRun,
-};
-use impresario_actors::capability_index::CapabilityRequest;
-use impresario_actors::messages::capabilities::{
-    CapabilityUsed, FindCapability, IndexCapabilities, ReadUses, SearchCapabilities,
 };
 use impresario_actors::messages::session::{PlanMarkers, ShowNotice, StartSkill};
 use impresario_policies::cache_markers::{Lifetime, Marker, Section};
@@ -580,7 +580,10 @@ async fn look_for_capabilities(stage: &Stage) {
     };
     let (wash, feed) = (tool("wash_otter"), tool("feed_seal"));
     for all in [vec![feed.clone()], vec![wash.clone(), feed]] {
-        let index = IndexCapabilities { scope: scope.clone(), all };
+        let index = IndexCapabilities {
+            scope: scope.clone(),
+            all,
+        };
         match stage.ports.index_capabilities.ask_again(index, LONG).await {
             Ok(Ok(_)) => {}
             other => wrong(format!("IndexCapabilities {other:?}")),
@@ -591,18 +594,28 @@ async fn look_for_capabilities(stage: &Stage) {
         kind: None,
         hits_max: 8,
     };
-    let search = SearchCapabilities { scope: scope.clone(), request };
+    let search = SearchCapabilities {
+        scope: scope.clone(),
+        request,
+    };
     match stage.ports.search_capabilities.ask_again(search, LONG).await {
         Ok(Ok(found)) if found.hits.len() == 1 && found.hits[0].capability == wash => {}
         other => wrong(format!("SearchCapabilities {other:?}")),
     }
-    let find = FindCapability { scope: scope.clone(), id: wash.id.clone() };
+    let find = FindCapability {
+        scope: scope.clone(),
+        id: wash.id.clone(),
+    };
     match stage.ports.find_capability.ask_again(find, LONG).await {
         Ok(Ok(Some(found))) if found == wash => {}
         other => wrong(format!("FindCapability {other:?}")),
     }
     for id in [wash.id.clone(), "tool:pi:unknown".to_string()] {
-        let used = CapabilityUsed { scope: scope.clone(), id, at: UnixMillis(1) };
+        let used = CapabilityUsed {
+            scope: scope.clone(),
+            id,
+            at: UnixMillis(1),
+        };
         if let Err(error) = stage.ports.capability_used.ask_again(used, LONG).await {
             wrong(format!("CapabilityUsed {error}"));
         }

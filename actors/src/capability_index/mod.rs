@@ -61,7 +61,11 @@ impl CapabilityIndex {
 }
 
 impl Handles<IndexCapabilities> for CapabilityIndex {
-    fn handle(&mut self, index: IndexCapabilities, _: &mut Context<Self>) -> Answer<Self, Result<Indexed, String>> {
+    fn handle(
+        &mut self,
+        index: IndexCapabilities,
+        _: &mut Context<Self>,
+    ) -> Answer<Self, Result<Indexed, String>> {
         self.look(move |store| store.index(&index.scope, &index.all))
     }
 }
@@ -90,7 +94,9 @@ impl Handles<CapabilityUsed> for CapabilityIndex {
     fn handle(&mut self, used: CapabilityUsed, _: &mut Context<Self>) -> Answer<Self, ()> {
         let (store, heavy_work) = (self.store.clone(), self.heavy_work);
         Answer::later(async move {
-            let noted = heavy_work.run(move || store.note_use(&used.scope, &used.id, used.at)).await;
+            let noted = heavy_work
+                .run(move || store.note_use(&used.scope, &used.id, used.at))
+                .await;
             if let Err(why) = noted.unwrap_or_else(Err) {
                 tracing::warn!(why, "what was used is not counted");
             }

@@ -186,7 +186,9 @@ impl CapabilityStore {
                 Ok(done) => return Ok(done),
                 Err(Fault::Damaged) => {
                     *open = None;
-                    self.file_of(scope).map_or(Ok(()), |file| remove(&file)).map_err(|error| error.to_string())?;
+                    self.file_of(scope)
+                        .map_or(Ok(()), |file| remove(&file))
+                        .map_err(|error| error.to_string())?;
                 }
                 Err(Fault::Unwritable(why)) => {
                     tracing::warn!(why, "the index of capabilities cannot be kept; it is in memory");
@@ -244,7 +246,9 @@ fn capability_of(row: &Row<'_>) -> Result<Capability, rusqlite::Error> {
 fn refresh(connection: &mut Connection, all: &[Capability]) -> Result<(usize, usize), rusqlite::Error> {
     let mut hashes: BTreeMap<&str, (&Capability, Vec<u8>)> = BTreeMap::new();
     for capability in all {
-        hashes.entry(&capability.id).or_insert_with(|| (capability, hash_of(capability)));
+        hashes
+            .entry(&capability.id)
+            .or_insert_with(|| (capability, hash_of(capability)));
     }
     if compare(connection, &hashes)?.is_nothing() {
         return Ok((0, 0));
@@ -253,15 +257,23 @@ fn refresh(connection: &mut Connection, all: &[Capability]) -> Result<(usize, us
     let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
     let Changes { news, gone } = compare(&transaction, &hashes)?;
     for number in &gone {
-        transaction.prepare_cached("DELETE FROM words WHERE rowid = ?1")?.execute([number])?;
-        transaction.prepare_cached("DELETE FROM capabilities WHERE number = ?1")?.execute([number])?;
+        transaction
+            .prepare_cached("DELETE FROM words WHERE rowid = ?1")?
+            .execute([number])?;
+        transaction
+            .prepare_cached("DELETE FROM capabilities WHERE number = ?1")?
+            .execute([number])?;
     }
     let mut stems = Stems::default();
     let mut replaced = 0;
     for (id, number) in &news {
         if let Some(number) = number {
-            transaction.prepare_cached("DELETE FROM words WHERE rowid = ?1")?.execute([number])?;
-            transaction.prepare_cached("DELETE FROM capabilities WHERE number = ?1")?.execute([number])?;
+            transaction
+                .prepare_cached("DELETE FROM words WHERE rowid = ?1")?
+                .execute([number])?;
+            transaction
+                .prepare_cached("DELETE FROM capabilities WHERE number = ?1")?
+                .execute([number])?;
             replaced += 1;
         }
         if let Some((capability, hash)) = hashes.get(id) {
@@ -269,7 +281,12 @@ fn refresh(connection: &mut Connection, all: &[Capability]) -> Result<(usize, us
         }
     }
     transaction.commit()?;
-    tracing::debug!(news = news.len(), replaced, gone = gone.len(), "capabilities indexed");
+    tracing::debug!(
+        news = news.len(),
+        replaced,
+        gone = gone.len(),
+        "capabilities indexed"
+    );
     Ok((news.len(), gone.len()))
 }
 
@@ -337,7 +354,12 @@ fn put(
     hash: &[u8],
     stems: &mut Stems,
 ) -> Result<(), rusqlite::Error> {
-    let texts = [&capability.name, &capability.summary, &capability.params, capability.place()];
+    let texts = [
+        &capability.name,
+        &capability.summary,
+        &capability.params,
+        capability.place(),
+    ];
     let words = texts.map(|text| words_of(text, stems));
     let [name, summary, params, place] = [0, 1, 2, 3].map(|column| column_of(&words[column]));
     transaction
@@ -361,20 +383,32 @@ fn put(
         ])?;
     let number = transaction.last_insert_rowid();
     transaction
-        .prepare_cached("INSERT INTO words (rowid, name, summary, params, place) VALUES (?1, ?2, ?3, ?4, ?5)")?
+        .prepare_cached(
+            "INSERT INTO words (rowid, name, summary, params, place) VALUES (?1, ?2, ?3, ?4, ?5)",
+        )?
         .execute(params![number, name, summary, params, place])?;
-    for Word { written, kept, within: _ } in words.iter().flatten() {
+    for Word {
+        written,
+        kept,
+        within: _,
+    } in words.iter().flatten()
+    {
         let is_new = transaction
             .prepare_cached("INSERT OR IGNORE INTO forms (written, kept) VALUES (?1, ?2)")?
             .execute([written, kept])?;
         if is_new > 0 {
-            transaction.prepare_cached("INSERT INTO shapes (written) VALUES (?1)")?.execute([written])?;
+            transaction
+                .prepare_cached("INSERT INTO shapes (written) VALUES (?1)")?
+                .execute([written])?;
         }
     }
     Ok(())
 }
 
-fn search(connection: &Connection, request: &CapabilityRequest) -> Result<CapabilitiesFound, rusqlite::Error> {
+fn search(
+    connection: &Connection,
+    request: &CapabilityRequest,
+) -> Result<CapabilitiesFound, rusqlite::Error> {
     let settings = RankingSettings::default();
     let Request { words, is_glue } = read_request(&request.query);
     let all: u64 = connection.query_row("SELECT count(*) FROM capabilities", [], |row| row.get(0))?;
@@ -389,7 +423,11 @@ fn search(connection: &Connection, request: &CapabilityRequest) -> Result<Capabi
         })
         .collect();
     let ranked = rank(&candidates, &telling, &settings);
-    let confidence = if is_glue { Confidence::Low } else { confidence_in(&ranked) };
+    let confidence = if is_glue {
+        Confidence::Low
+    } else {
+        confidence_in(&ranked)
+    };
     let mut hits = Vec::new();
     for each in ranked.into_iter().take(request.hits_max) {
         let number = std::mem::take(&mut candidates[each.place].number);
@@ -495,13 +533,18 @@ fn kept_of(connection: &Connection, written: &str) -> Result<Option<String>, rus
     kept.query_row([written], |row| row.get(0)).optional()
 }
 
-fn words_of_shape(connection: &Connection, shape: Numeronym) -> Result<Vec<(String, String)>, rusqlite::Error> {
+fn words_of_shape(
+    connection: &Connection,
+    shape: Numeronym,
+) -> Result<Vec<(String, String)>, rusqlite::Error> {
     let (from, until) = (shape.first.to_string(), char::from_u32(shape.first as u32 + 1));
     let until = until.map(String::from).unwrap_or_default();
     let mut words = connection.prepare_cached(
         "SELECT written, kept FROM forms WHERE written >= ?1 AND written < ?2 AND length(written) = ?3",
     )?;
-    let rows = words.query_map(params![from, until, shape.letters], |row| Ok((row.get(0)?, row.get(1)?)))?;
+    let rows = words.query_map(params![from, until, shape.letters], |row| {
+        Ok((row.get(0)?, row.get(1)?))
+    })?;
     let all: Vec<(String, String)> = rows.collect::<Result<_, _>>()?;
     Ok(all.into_iter().filter(|(word, _)| shape.is(word)).collect())
 }
@@ -516,7 +559,9 @@ fn lookalikes(connection: &Connection, written: &str) -> Result<Vec<(String, Str
         "SELECT forms.written, kept FROM (SELECT written FROM shapes WHERE shapes MATCH ?1 ORDER BY rank LIMIT ?2) AS like
          JOIN forms ON forms.written = like.written",
     )?;
-    let rows = words.query_map(params![runs.join(" OR "), LOOKALIKES_MAX], |row| Ok((row.get(0)?, row.get(1)?)))?;
+    let rows = words.query_map(params![runs.join(" OR "), LOOKALIKES_MAX], |row| {
+        Ok((row.get(0)?, row.get(1)?))
+    })?;
     rows.collect()
 }
 

@@ -137,7 +137,12 @@ fn only_the_kind_that_is_wanted_and_an_id_is_one() {
     let ids: Vec<&str> = found.hits.iter().map(|hit| hit.capability.id.as_str()).collect();
     assert_eq!(ids, ["mcp:keeper:wash"]);
     assert_eq!(first(&store, "keeper").0.as_deref(), Some("wash"));
-    let known = store.find(Path::new(SCOPE), "tool:pi:wash_elephant").expect("looked up");
+    let known = store
+        .find(Path::new(SCOPE), "tool:pi:wash_elephant")
+        .expect("looked up");
     assert_eq!(known.as_ref(), Some(&all[1]));
-    assert_eq!(store.find(Path::new(SCOPE), "tool:pi:none").expect("looked up"), None);
+    assert_eq!(
+        store.find(Path::new(SCOPE), "tool:pi:none").expect("looked up"),
+        None
+    );
 }

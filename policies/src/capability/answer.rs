@@ -19,7 +19,11 @@ pub fn describe_found(found: &[Line<'_>], confidence: Confidence) -> String {
     if found.is_empty() {
         return "Nothing fits. Try other words for what is wanted, or go on without.".to_string();
     }
-    let mut text = format!("{} found, best first; confidence {}.", found.len(), confidence.as_str());
+    let mut text = format!(
+        "{} found, best first; confidence {}.",
+        found.len(),
+        confidence.as_str()
+    );
     for Line { id, summary, score } in found {
         text.push_str(&format!("\n{score:.2}  {id}"));
         let summary = collapse_spaces(summary);

@@ -55,7 +55,10 @@ mod tests {
 
     #[test]
     fn parameters_are_words() {
-        check(&json!({"properties": {"path": {"description": "File"}, "n": {}}}), "path: File n");
+        check(
+            &json!({"properties": {"path": {"description": "File"}, "n": {}}}),
+            "path: File n",
+        );
         check(
             &json!({"properties": {"how": {"enum": ["a", 1]}, "to": {"properties": {"x": {"description": "X"}}}}}),
             "how (enum: a|1) to to.x: X",
@@ -68,8 +71,13 @@ mod tests {
     #[test]
     fn a_long_description_is_cut_and_so_is_all_of_it() {
         let long = "y".repeat(10_000);
-        assert_eq!(flatten_parameters(&json!({"properties": {"a": {"description": long}}})).len(), 203);
-        let many: Map<String, Value> = (0..100).map(|n| (format!("p{n}"), json!({"description": long}))).collect();
+        assert_eq!(
+            flatten_parameters(&json!({"properties": {"a": {"description": long}}})).len(),
+            203
+        );
+        let many: Map<String, Value> = (0..100)
+            .map(|n| (format!("p{n}"), json!({"description": long})))
+            .collect();
         assert_eq!(flatten_parameters(&json!({ "properties": many })).len(), 4_000);
     }
 }

@@ -83,7 +83,10 @@ mod tests {
 
     #[test]
     fn an_id_says_the_kind_and_the_server() {
-        assert_eq!(CapabilityKind::of_id("mcp:jira:create"), Some(CapabilityKind::Mcp));
+        assert_eq!(
+            CapabilityKind::of_id("mcp:jira:create"),
+            Some(CapabilityKind::Mcp)
+        );
         assert_eq!(CapabilityKind::of_id("nothing"), None);
         let tool = Capability {
             id: "mcp:jira:create".into(),

@@ -119,7 +119,10 @@ pub fn rank(candidates: &[Candidate], request: &[Telling], settings: &RankingSet
         .collect();
     ranked.sort_by(|one, other| {
         let id = |ranked: &Ranked| &candidates[ranked.place].id;
-        other.score.total_cmp(&one.score).then_with(|| id(one).cmp(id(other)))
+        other
+            .score
+            .total_cmp(&one.score)
+            .then_with(|| id(one).cmp(id(other)))
     });
     ranked
 }
@@ -129,7 +132,10 @@ pub fn confidence_in(ranked: &[Ranked]) -> Confidence {
     let Some(best) = ranked.first() else {
         return Confidence::Low;
     };
-    let as_good = ranked.iter().take_while(|each| each.score >= AS_GOOD * best.score).count();
+    let as_good = ranked
+        .iter()
+        .take_while(|each| each.score >= AS_GOOD * best.score)
+        .count();
     match best.said {
         said if said >= MET && as_good <= AS_GOOD_MAX => Confidence::High,
         said if said >= MET_IN_PART => Confidence::Medium,
@@ -178,7 +184,9 @@ impl Scorer<'_> {
             let words = length(text) as f64;
             let long = 1.0 - self.settings.lengths[column] * (1.0 - words / self.means[column]);
             for word in text.split_ascii_whitespace() {
-                let Some(stands_for) = self.forms.get(word) else { continue };
+                let Some(stands_for) = self.forms.get(word) else {
+                    continue;
+                };
                 let mut best: f64 = 0.0;
                 for (wanted, counts) in stands_for {
                     weights[*wanted] += counts * self.settings.columns[column] / long.max(0.2);
@@ -196,13 +204,18 @@ impl Scorer<'_> {
         };
         let saturated = |place: usize| {
             let weight: f64 = weights[place];
-            let best_form = self.request[place].forms.iter().map(|(_, counts)| *counts).fold(0.0, f64::max);
+            let best_form = self.request[place]
+                .forms
+                .iter()
+                .map(|(_, counts)| *counts)
+                .fold(0.0, f64::max);
             best_form.min(1.0) * weight / (weight + self.settings.saturation)
         };
         let met = mass(&saturated);
         Ranked {
             place,
-            score: (met * (1.0 - self.settings.name) + self.settings.name * of_name.min(1.0) * met.sqrt()).min(1.0),
+            score: (met * (1.0 - self.settings.name) + self.settings.name * of_name.min(1.0) * met.sqrt())
+                .min(1.0),
             said: mass(&|place| certain[place]),
         }
     }
@@ -259,12 +272,14 @@ mod tests {
     #[test]
     fn a_request_that_is_met_is_sure_and_one_that_is_not_is_not() {
         let all = [candidate(1, "wash ", "wash whale ")];
-        let sure = |words: &[(&str, f64)]| {
-            confidence_in(&rank(&all, &request(words), &RankingSettings::default()))
-        };
+        let sure =
+            |words: &[(&str, f64)]| confidence_in(&rank(&all, &request(words), &RankingSettings::default()));
         assert_eq!(sure(&[("wash", 1.0), ("whale", 1.0)]), Confidence::High);
         assert_eq!(sure(&[("wash", 1.0), ("piano", 1.0)]), Confidence::Medium);
-        assert_eq!(sure(&[("wash", 1.0), ("grand", 2.0), ("piano", 2.0)]), Confidence::Low);
+        assert_eq!(
+            sure(&[("wash", 1.0), ("grand", 2.0), ("piano", 2.0)]),
+            Confidence::Low
+        );
         assert_eq!(sure(&[("piano", 1.0)]), Confidence::Low);
     }
 

@@ -33,7 +33,11 @@ pub fn likeness(written: &str, meant: &str) -> f64 {
             return *share;
         }
     }
-    let common = written.iter().zip(&meant).take_while(|(one, other)| one == other).count();
+    let common = written
+        .iter()
+        .zip(&meant)
+        .take_while(|(one, other)| one == other)
+        .count();
     let is_abbreviation = common == written.len() && common >= BEGINNING_LETTERS_MIN;
     let share_beginning = common > SLIP_LETTERS_MIN && common as f64 >= COMMON_BEGINNING * long as f64;
     match is_abbreviation || share_beginning {
@@ -89,9 +93,7 @@ impl Numeronym {
 
     /// Whether it is this word.
     pub fn is(self, word: &str) -> bool {
-        word.chars().count() == self.letters
-            && word.starts_with(self.first)
-            && word.ends_with(self.last)
+        word.chars().count() == self.letters && word.starts_with(self.first) && word.ends_with(self.last)
     }
 }
 
@@ -99,7 +101,9 @@ impl Numeronym {
 pub fn halves(written: &str) -> Vec<[(&str, f64); 2]> {
     let letters: Vec<usize> = written.char_indices().map(|(at, _)| at).collect();
     let last = letters.len().saturating_sub(HALF_LETTERS_MIN);
-    let cuts = letters.get(HALF_LETTERS_MIN..=last.max(HALF_LETTERS_MIN)).unwrap_or(&[]);
+    let cuts = letters
+        .get(HALF_LETTERS_MIN..=last.max(HALF_LETTERS_MIN))
+        .unwrap_or(&[]);
     let cuts = cuts.iter().filter(|_| last >= HALF_LETTERS_MIN);
     cuts.map(|at| written.split_at(*at))
         .map(|(one, other)| [(one, HALF_SHARE), (other, HALF_SHARE)])
@@ -146,8 +150,16 @@ mod tests {
 
     #[test]
     fn a_word_may_be_two() {
-        let of = |word| halves(word).into_iter().map(|[one, other]| (one.0, other.0)).collect::<Vec<_>>();
-        assert_eq!(of("seahorse"), [("sea", "horse"), ("seah", "orse"), ("seaho", "rse")]);
+        let of = |word| {
+            halves(word)
+                .into_iter()
+                .map(|[one, other]| (one.0, other.0))
+                .collect::<Vec<_>>()
+        };
+        assert_eq!(
+            of("seahorse"),
+            [("sea", "horse"), ("seah", "orse"), ("seaho", "rse")]
+        );
         assert_eq!(of("horse"), []);
         assert_eq!(of("öäüöäü"), [("öäü", "öäü")]);
     }

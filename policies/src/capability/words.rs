@@ -38,9 +38,9 @@ pub fn words_of(text: &str, stems: &mut Stems) -> Vec<Word> {
         let is_mixed = run.chars().any(char::is_numeric) && run.chars().any(char::is_alphabetic);
         if is_mixed {
             let written = run.to_lowercase();
-            let letters = parts
-                .iter()
-                .filter(|part| part.chars().filter(|each| each.is_alphabetic()).count() >= WITHIN_LETTERS_MIN);
+            let letters = parts.iter().filter(|part| {
+                part.chars().filter(|each| each.is_alphabetic()).count() >= WITHIN_LETTERS_MIN
+            });
             words.push(Word {
                 within: letters.map(|part| stems.stem(part).to_string()).collect(),
                 kept: written.clone(),
@@ -49,7 +49,10 @@ pub fn words_of(text: &str, stems: &mut Stems) -> Vec<Word> {
             continue;
         }
         // A single letter may be a name, a single digit is none.
-        for part in parts.into_iter().filter(|part| part.len() > 1 || part.chars().all(char::is_alphabetic)) {
+        for part in parts
+            .into_iter()
+            .filter(|part| part.len() > 1 || part.chars().all(char::is_alphabetic))
+        {
             words.push(Word {
                 written: part.to_lowercase(),
                 kept: stems.stem(part).to_string(),
@@ -131,7 +134,11 @@ mod tests {
     }
 
     fn wanted(text: &str) -> Vec<String> {
-        read_request(text).words.into_iter().map(|word| word.written).collect()
+        read_request(text)
+            .words
+            .into_iter()
+            .map(|word| word.written)
+            .collect()
     }
 
     #[test]
@@ -149,7 +156,10 @@ mod tests {
 
     #[test]
     fn a_request_is_its_telling_words_each_once() {
-        assert_eq!(wanted("How do I rename the files, and rename them again?"), ["rename", "files"]);
+        assert_eq!(
+            wanted("How do I rename the files, and rename them again?"),
+            ["rename", "files"]
+        );
         assert!(!read_request("the whale").is_glue);
         let [common, telling] = &read_request("find whales").words[..] else {
             panic!("two words")

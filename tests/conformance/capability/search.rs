@@ -21,10 +21,15 @@ fn store_of(corpus: &str) -> CapabilityStore {
     static STORES: LazyLock<Mutex<BTreeMap<String, CapabilityStore>>> = LazyLock::new(Mutex::default);
     let mut stores = STORES.lock().expect("nobody panicked");
     let made = || {
-        let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/vectors/capability").join(corpus);
-        let text = std::fs::read_to_string(&file).unwrap_or_else(|error| panic!("{}: {error}", file.display()));
+        let file = Path::new(env!("CARGO_MANIFEST_DIR"))
+            .join("tests/vectors/capability")
+            .join(corpus);
+        let text =
+            std::fs::read_to_string(&file).unwrap_or_else(|error| panic!("{}: {error}", file.display()));
         let store = CapabilityStore::new(None);
-        store.index(Path::new("/"), &read_capabilities(&text).expect("a list")).expect("indexed");
+        store
+            .index(Path::new("/"), &read_capabilities(&text).expect("a list"))
+            .expect("indexed");
         store
     };
     stores.entry(corpus.to_string()).or_insert_with(made).clone()
@@ -41,7 +46,9 @@ fn ids(case: &Case, hits_max: usize) -> Vec<String> {
         kind: CapabilityKind::read(case.text("kind")),
         hits_max,
     };
-    let found = store_of(case.text("corpus")).search(Path::new("/"), &request).expect("searched");
+    let found = store_of(case.text("corpus"))
+        .search(Path::new("/"), &request)
+        .expect("searched");
     found.hits.into_iter().map(|hit| hit.capability.id).collect()
 }
 
@@ -72,7 +79,12 @@ pub fn differs(case: &Case, ours: &Answer) -> Option<&'static str> {
         return None;
     };
     let (theirs, found) = (texts(recorded.get("ids")?), texts(ours.get("ids")));
-    let ties: Vec<Vec<String>> = recorded.get("ties")?.as_array()?.iter().map(|tie| texts(tie)).collect();
+    let ties: Vec<Vec<String>> = recorded
+        .get("ties")?
+        .as_array()?
+        .iter()
+        .map(|tie| texts(tie))
+        .collect();
     let Some(best) = theirs.first() else {
         return Some("what nothing has letter for letter may be found by its stem or its letters");
     };
@@ -81,12 +93,19 @@ pub fn differs(case: &Case, ours: &Answer) -> Option<&'static str> {
         return Some("the same comes first");
     }
     if found.iter().any(as_good) {
-        return Some("what came first is among the others: more of the request, or a form of its words, comes before it");
+        return Some(
+            "what came first is among the others: more of the request, or a form of its words, comes before it",
+        );
     }
     if asked_for(case) < HITS && ids(case, HITS_OF_FEW).iter().any(as_good) {
-        return Some("of so few that were asked for, others say more of the request or have a form of its words");
+        return Some(
+            "of so few that were asked for, others say more of the request or have a form of its words",
+        );
     }
-    let has_glue = case.text("query").split(|each: char| !each.is_alphanumeric()).any(|word| !word.is_empty() && read_request(word).is_glue);
+    let has_glue = case
+        .text("query")
+        .split(|each: char| !each.is_alphanumeric())
+        .any(|word| !word.is_empty() && read_request(word).is_glue);
     if has_glue && !ids(case, HITS_MAX).iter().any(as_good) {
         return Some("what shares nothing but words that hold a sentence together is not found");
     }
