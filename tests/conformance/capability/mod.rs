@@ -11,9 +11,14 @@ use impresario_policies::capability::flatten::flatten_parameters;
 use impresario_policies::compat::units;
 use serde_json::{Value, json};
 
+/// Runs our counterpart.
+type Replay = fn(&Case) -> Answer;
+/// The part of a recorded answer that ours has, too.
+type Covered = fn(&Json) -> Json;
+
 /// Every function of it that we have a counterpart of.
 pub fn functions() -> Vec<Function> {
-    let table: Vec<(&'static str, fn(&Case) -> Answer, fn(&Json) -> Json)> = vec![
+    let table: Vec<(&'static str, Replay, Covered)> = vec![
         ("flatten", flatten, Json::clone),
         ("search", search::search, search::covered),
     ];

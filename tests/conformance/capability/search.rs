@@ -83,7 +83,7 @@ pub fn differs(case: &Case, ours: &Answer) -> Option<&'static str> {
         .get("ties")?
         .as_array()?
         .iter()
-        .map(|tie| texts(tie))
+        .map(texts)
         .collect();
     let Some(best) = theirs.first() else {
         return Some("what nothing has letter for letter may be found by its stem or its letters");
