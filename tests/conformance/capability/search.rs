@@ -79,12 +79,7 @@ pub fn differs(case: &Case, ours: &Answer) -> Option<&'static str> {
         return None;
     };
     let (theirs, found) = (texts(recorded.get("ids")?), texts(ours.get("ids")));
-    let ties: Vec<Vec<String>> = recorded
-        .get("ties")?
-        .as_array()?
-        .iter()
-        .map(texts)
-        .collect();
+    let ties: Vec<Vec<String>> = recorded.get("ties")?.as_array()?.iter().map(texts).collect();
     let Some(best) = theirs.first() else {
         return Some("what nothing has letter for letter may be found by its stem or its letters");
     };
