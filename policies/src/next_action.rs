@@ -41,8 +41,6 @@ pub struct ActionFacts {
     pub delivery: Option<DeliveryState>,
     /// There is no worktree to be had for the run.
     pub worktree_refused: Option<Reason>,
-    /// Removing the worktree came to nothing in this life.
-    pub clearing_failed: bool,
     /// Looking at the trace came to nothing in this life.
     pub observation_failed: bool,
 }
@@ -189,17 +187,12 @@ impl Action {
 /// Decides what a run does next. What it changed in a worktree of its own is kept before it ends, however it ends.
 pub fn decide_next_action(run: &RunProjection, facts: &ActionFacts) -> Action {
     match decide(run, facts) {
-        Action::End { state, reason } => before_the_end(run, facts, state, reason),
+        Action::End { state, reason } => before_the_end(run, state, reason),
         action => action,
     }
 }
 
-fn before_the_end(
-    run: &RunProjection,
-    facts: &ActionFacts,
-    state: TerminalState,
-    reason: Option<Reason>,
-) -> Action {
+fn before_the_end(run: &RunProjection, state: TerminalState, reason: Option<Reason>) -> Action {
     let Some(worktree) = &run.worktree else {
         return Action::End { state, reason };
     };
@@ -211,7 +204,7 @@ fn before_the_end(
         Ok(patch) => patch.complete && state != TerminalState::Parked,
         Err(_) => false,
     };
-    match may_go && !worktree.cleared && !facts.clearing_failed {
+    match may_go && !worktree.cleared && worktree.stays.is_none() {
         true => Action::ClearWorktree,
         false => Action::End { state, reason },
     }

@@ -49,6 +49,7 @@ pub fn describe_step(step: &Step) -> Option<String> {
         Step::QuestionAnswered { .. }
         | Step::Routed { .. }
         | Step::WorktreeCleared
+        | Step::WorktreeStays { .. }
         | Step::ModelsConsidered { .. }
         | Step::AttemptActive { .. }
         | Step::ModelCalled { .. }

@@ -244,7 +244,11 @@ pub fn describe_changes(run: &RunId, worktree: &WorktreeProjection) -> Option<St
     }
     if let Ok(patch) = &kept.patch {
         if !worktree.cleared && patch.files_in_all > 0 {
-            lines.push(format!("The worktree {directory} is still there."));
+            let why = worktree.stays.as_deref().map(|why| format!(": {why}"));
+            lines.push(format!(
+                "The worktree {directory} is still there{}.",
+                why.unwrap_or_default().trim_end_matches('.')
+            ));
         }
         lines.extend(patch.notes.iter().cloned());
     }

@@ -30,7 +30,12 @@ pub(super) fn check_worktree(run: &mut OfRun<'_>, rows: &[&JournalRow]) {
     if place("worktree_cleared").is_some() && place("patch_taken").is_none() {
         run.breach("P2", "its worktree was removed without a patch");
     }
-    for once in ["worktree_prepared", "patch_taken", "worktree_cleared"] {
+    for once in [
+        "worktree_prepared",
+        "patch_taken",
+        "worktree_cleared",
+        "worktree_stays",
+    ] {
         if of_kind(rows, once).count() > 1 {
             run.breach("P1", &format!("{once} more than once"));
         }

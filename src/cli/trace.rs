@@ -105,6 +105,7 @@ fn in_words(recorded: &RecordedStep, began: u64) -> Option<String> {
         Step::Observed { verdict: None, .. } => "the trace is written".to_string(),
         Step::PatchNotTaken { why, .. } => format!("no patch could be made: {}", first_line(why)),
         Step::WorktreeCleared => "the worktree is gone".to_string(),
+        Step::WorktreeStays { why } => format!("the worktree stays: {}", first_line(why)),
         Step::Delivered => "delivered".to_string(),
         Step::DeliveryAcknowledged => "the host has it".to_string(),
         step => describe_step(step)?,

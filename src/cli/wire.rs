@@ -74,6 +74,7 @@ fn event_type(step: &Step) -> &'static str {
         Step::PatchTaken { .. } => "patch_taken",
         Step::PatchNotTaken { .. } => "patch_not_taken",
         Step::WorktreeCleared => "worktree_cleared",
+        Step::WorktreeStays { .. } => "worktree_stays",
         Step::ModelsConsidered { .. } => "models_considered",
         Step::AttemptStarted { .. } => "attempt_started",
         Step::AttemptActive { .. } => "attempt_active",

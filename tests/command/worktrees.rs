@@ -72,9 +72,12 @@ impl Scene {
     }
 
     fn worktrees(&self, words: &[&str]) -> Said {
+        self.impresario(&[&["worktrees"], words].concat())
+    }
+
+    fn impresario(&self, words: &[&str]) -> Said {
         let mut command = Command::new(PROGRAM);
         command
-            .arg("worktrees")
             .args(words)
             .env("IMPRESARIO_STATE_DIRECTORY", self.path("state"));
         Said::of(command)
@@ -429,7 +432,8 @@ fn killed_in_the_middle_of_git_nothing_is_lost_and_nothing_done_twice() {
             "patch_taken",
             "worktree_cleared",
         ] {
-            assert_eq!(scene.took(&run, step), 1, "{at}: {step}");
+            let shown = || scene.impresario(&["runs", "show", run.as_str()]).stdout;
+            assert_eq!(scene.took(&run, step), 1, "{at}: {step}\n{}", shown());
         }
         assert_eq!(processes_of(run.as_str()), 0, "{at}");
         assert_eq!(scene.git(&["status", "--porcelain"]), " M committed\n", "{at}");
@@ -501,6 +505,24 @@ fn what_could_not_be_kept_stays_and_is_kept_at_the_next_start() {
     assert_eq!(outcome.state, TerminalState::Succeeded);
     scene.worktrees(&["apply", run.as_str()]).check(0);
     assert!(scene.top().join("new").exists());
+}
+
+#[test]
+fn a_worktree_that_cannot_be_removed_stays_and_the_answer_says_why() {
+    let scene = Scene::new();
+    let programs = scene.git_that("apply --cached", 2, "echo no room >&2; exit 1");
+    let (run, status) = scene.lived(CHANGES, Some(&programs));
+    assert!(status.success(), "{status}");
+    let took = |step: &str| scene.took(&run, step);
+    assert_eq!(
+        ["patch_taken", "worktree_stays", "worktree_cleared", "ended"].map(took),
+        [1, 1, 0, 1]
+    );
+    let said = scene.impresario(&["runs", "show", run.as_str()]);
+    said.check(0);
+    assert!(said.stdout.contains("is still there: "), "{}", said.stdout);
+    assert!(said.stdout.contains("no room"), "{}", said.stdout);
+    scene.worktrees(&["apply", run.as_str()]).check(0);
 }
 
 #[test]

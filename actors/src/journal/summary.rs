@@ -105,6 +105,7 @@ impl RunSummary {
             | Step::PatchTaken { .. }
             | Step::PatchNotTaken { .. }
             | Step::WorktreeCleared
+            | Step::WorktreeStays { .. }
             | Step::ModelsConsidered { .. }
             | Step::AttemptActive { .. }
             | Step::ModelCalled { .. }

@@ -66,12 +66,12 @@ impl Run {
     pub(super) fn clear_worktree(&mut self, ctx: &mut Context<Self>) {
         let (worktrees, run) = (self.tools.worktrees.clone(), self.id.clone());
         let clear = async move { worktrees.clear(&run).await }.boxed_local();
-        self.with_git(clear, ctx, |run, cleared, ctx| match cleared {
-            Ok(()) => run.record(vec![Step::WorktreeCleared], ctx),
-            Err(error) => {
-                tracing::warn!(run.id = %run.id, %error, "worktree stays");
-                run.facts.clearing_failed = true;
-            }
+        self.with_git(clear, ctx, |run, cleared, ctx| {
+            let step = match cleared {
+                Ok(()) => Step::WorktreeCleared,
+                Err(WorktreeError(why)) => Step::WorktreeStays { why },
+            };
+            run.record(vec![step], ctx);
         });
     }
 

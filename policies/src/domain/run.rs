@@ -373,6 +373,11 @@ pub enum Step {
     },
     /// The worktree is gone; what was changed in it is kept.
     WorktreeCleared,
+    /// The worktree could not be removed: it stays where it is, and what was changed in it is kept all the same.
+    WorktreeStays {
+        /// Why.
+        why: String,
+    },
     /// An attempt begins; written before anything is started.
     AttemptStarted {
         /// From 1.

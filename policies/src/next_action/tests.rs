@@ -1047,11 +1047,11 @@ fn a_worktree_stays_where_somebody_goes_on_or_something_would_be_lost() {
         reason: None,
     };
     ends_at_once(vec![prepared(), not_taken], &with_room());
-    let facts = ActionFacts {
-        clearing_failed: true,
-        ..with_room()
+    let stays = Step::WorktreeStays {
+        why: "git is busy".into(),
     };
-    ends_at_once(vec![prepared(), taken(true, TerminalState::Succeeded)], &facts);
+    let kept = vec![prepared(), taken(true, TerminalState::Succeeded), stays];
+    ends_at_once(kept, &with_room());
 }
 
 #[test]

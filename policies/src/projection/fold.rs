@@ -65,7 +65,8 @@ impl RunProjection {
                 state: *state,
                 reason: reason.clone(),
             }),
-            Step::WorktreeCleared => self.clear_worktree(),
+            Step::WorktreeCleared => self.clear_worktree(None),
+            Step::WorktreeStays { why } => self.clear_worktree(Some(why)),
             Step::ModelsConsidered {
                 attempt,
                 passed_over,

@@ -12,6 +12,8 @@ pub struct WorktreeProjection {
     pub kept: Option<KeptChanges>,
     /// It is gone.
     pub cleared: bool,
+    /// Why it could not be removed; none where nobody tried, and where it is gone.
+    pub stays: Option<String>,
 }
 
 /// What was made of the changes in a worktree, and how its run ends.
@@ -35,6 +37,7 @@ impl RunProjection {
             worktree: worktree.clone(),
             kept: None,
             cleared: false,
+            stays: None,
         });
     }
 
@@ -49,13 +52,18 @@ impl RunProjection {
         }
     }
 
-    pub(super) fn clear_worktree(&mut self) {
+    /// It is gone, or it stays for this reason.
+    pub(super) fn clear_worktree(&mut self, why_not: Option<&str>) {
         match &mut self.worktree {
             Some(WorktreeProjection {
                 kept: Some(KeptChanges { patch: Ok(_), .. }),
                 cleared: cleared @ false,
+                stays: stays @ None,
                 ..
-            }) => *cleared = true,
+            }) => {
+                *cleared = why_not.is_none();
+                *stays = why_not.map(str::to_string);
+            }
             Some(_) | None => self.object(Impossible::ClearedWithoutPatch),
         }
     }
