@@ -8,7 +8,7 @@
 //! meets both.
 
 use impresario::bridge::wire::{
-    ChainRun, ChainRunAccepted, ChainText, ChainTextAsk, Delegation, InputReading, MarkerPlan,
+    ChainRun, ChainRunAccepted, ChainText, ChainTextAsk, Delegation, GuidanceAsk, GuidanceGiven, InputReading, MarkerPlan,
     MarkerSkeleton, ObservedEvent, ResumableRun, RunMessageAsk, RunMessageTold, RunResume, RunResumed,
     RunTell, RunTold, SessionEnd, SessionStart, SetupAsk, SetupNext, SkillCancel, SkillRun, SkillSummary,
     TraceName, TranscriptAsk, TranscriptPage, TypedInput,
@@ -243,6 +243,9 @@ impl HostEvents for Nobody {
         Vec::new()
     }
     async fn observe(&self, _: &SessionId, _: ObservedEvent) {}
+    async fn guide(&self, _: GuidanceAsk) -> GuidanceGiven {
+        GuidanceGiven::default()
+    }
     async fn plan_markers(&self, _: MarkerSkeleton) -> MarkerPlan {
         MarkerPlan::default()
     }

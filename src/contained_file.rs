@@ -56,6 +56,25 @@ pub(crate) fn read_contained(
             outside_of: bounds.called,
         });
     }
+    read_itself(real, bytes_max)
+}
+
+/// The same for a name in a directory whose real place is known to be within the bounds: only a link has to be followed.
+pub(crate) fn read_contained_in(
+    directory: &Path,
+    name: &str,
+    bounds: &Bounds,
+    bytes_max: usize,
+) -> Result<ContainedFile, NotRead> {
+    let path = directory.join(name);
+    match path.symlink_metadata() {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Err(NotRead::Missing),
+        Ok(metadata) if !metadata.is_symlink() => read_itself(path, bytes_max),
+        Ok(_) | Err(_) => read_contained(&path, bounds, bytes_max),
+    }
+}
+
+fn read_itself(real: PathBuf, bytes_max: usize) -> Result<ContainedFile, NotRead> {
     // Looked at before it is opened, for opening a device may do something, and after, for it may have been exchanged.
     refuse_what_is_no_file(&real.symlink_metadata()?)?;
     let file = open_itself(&real)?;

@@ -60,6 +60,7 @@ mod pi_setup;
 mod pi_sights;
 mod preflight;
 mod project_files;
+pub mod rule_files;
 pub mod runtime;
 pub mod settings;
 mod skill_files;

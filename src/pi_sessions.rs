@@ -2,8 +2,8 @@
 
 use crate::agents::AgentFiles;
 use crate::bridge::wire::{
-    ChainMember, ChainRun, ChainRunAccepted, ChainText, ChainTextAsk, Delegation, InputReading, MarkerEdit,
-    MarkerPlan, MarkerSkeleton, MarkerTtl, ModelStanding, ObservedEvent, ResumableRun, RunMessageAsk,
+    ChainMember, ChainRun, ChainRunAccepted, ChainText, ChainTextAsk, Delegation, GuidanceAsk, GuidanceGiven,
+    InputReading, MarkerEdit, MarkerPlan, MarkerSkeleton, MarkerTtl, ModelStanding, ObservedEvent, ResumableRun, RunMessageAsk,
     RunMessageTold, RunResume, RunResumed, RunTell, RunTold, SessionEnd, SessionStart, SetupAsk, SetupNext,
     SkillCancel, SkillRun, SkillSummary, ToldByAgent, TraceName, TranscriptAsk, TranscriptPage, TypedInput,
 };
@@ -23,11 +23,13 @@ use crate::traces::{Traces, viewed};
 use async_trait::async_trait;
 use impresario_actors::gateways::Host;
 use impresario_actors::journal::{RunFilter, RunSummary};
-use impresario_actors::messages::session::{ListedSkill, SkillOrder};
+use impresario_actors::messages::session::{GuideResult, ListedSkill, SkillOrder};
 use impresario_policies::cache_markers::{Lifetime, Marker, MarkerEdit as PlannedEdit, Section};
 use impresario_policies::domain::{
     GroupId, Isolation, MessageKind, Reason, ReasonCode, RunId, RunState, SessionId,
 };
+use impresario_policies::guidance::{RuleMark, touched_by};
+use impresario_policies::receipt::Named;
 use impresario_policies::run_messages::{Addressed, address, named};
 use impresario_policies::run_request::RunMeans;
 use impresario_policies::settings::Configured;
@@ -530,6 +532,12 @@ impl HostEvents for PiSessions {
         }
     }
 
+    async fn guide(&self, asked: GuidanceAsk) -> GuidanceGiven {
+        let order = self.order(&asked.session, String::new(), String::new());
+        let guided = self.runtime.guide(guide_result(asked, order)).await;
+        GuidanceGiven::of(guided.unwrap_or_default())
+    }
+
     /// What was only shown stands in the session now: delivering it once more finds it there.
     async fn delivery_acknowledged(&self, run: RunId) {
         tokio::spawn(acknowledge(self.runtime.clone(), run));
@@ -652,6 +660,27 @@ impl HostEvents for PiSessions {
         listed
             .map(|(file, skill, at_ms)| TraceName { file, skill, at_ms })
             .collect()
+    }
+}
+
+fn guide_result(asked: GuidanceAsk, order: SkillOrder) -> GuideResult {
+    let named = Named {
+        path: asked.path,
+        command: asked.command,
+    };
+    let given = asked.given.into_iter().map(|mark| RuleMark {
+        path: mark.path.into(),
+        hash: mark.hash,
+    });
+    GuideResult {
+        session: asked.session,
+        number: asked.number,
+        open: asked.open,
+        touched: touched_by(&asked.tool, &named),
+        workspace: order.workspace,
+        is_trusted: order.workspace_trusted,
+        terms: None,
+        given: given.collect(),
     }
 }
 

@@ -2,6 +2,7 @@
 //! everywhere.
 
 use crate::contained_file::{Bounds, NotRead, read_contained};
+use crate::rule_files::repository_of;
 use impresario_policies::project_instructions::{
     PROJECT_FILE_BYTES_MAX, PROJECT_FILE_NAMES, ProjectFile, project_directories, render_project_instructions,
 };
@@ -61,11 +62,4 @@ fn file_of(directory: &Path, within: Vec<PathBuf>) -> Option<ProjectFile> {
         }
     }
     None
-}
-
-fn repository_of(workspace: &Path) -> Option<PathBuf> {
-    let mut directories = workspace.ancestors();
-    directories
-        .find(|directory| directory.join(".git").exists())
-        .map(Path::to_path_buf)
 }

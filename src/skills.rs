@@ -11,7 +11,7 @@ use impresario_actors::messages::session::SkillOrder;
 use impresario_actors::router::Resolve;
 use impresario_policies::agents::AgentDefinition;
 use impresario_policies::delegation_block::{context_label, task_with_context};
-use impresario_policies::domain::{Origin, Reason, ReasonCode, RunRequest};
+use impresario_policies::domain::{GuidanceTerms, Origin, Reason, ReasonCode, RunRequest};
 use impresario_policies::run_request::{PI_RUNNER, RunAsk, RunMeans, refuse_isolation, run_request};
 use impresario_policies::settings::{AgentSettings, Configured, RunSettings};
 use std::collections::BTreeMap;
@@ -111,6 +111,14 @@ impl SpawnSettings {
             home: self.home.clone(),
         })
     }
+
+    /// What a sub-agent is given of the rules of directories.
+    pub(crate) fn guidance(&self, trusted: bool) -> GuidanceTerms {
+        match trusted {
+            true => self.run.guidance.clone(),
+            false => GuidanceTerms::default(),
+        }
+    }
 }
 
 pub(crate) fn resolver(settings: SpawnSettings, host: String) -> Resolve {
@@ -162,6 +170,7 @@ pub fn resolve(settings: &SpawnSettings, host: &str, order: SkillOrder) -> Resul
             resumes: None,
         },
         project_instructions: settings.project_instructions(&order.workspace, order.workspace_trusted),
+        guidance: settings.guidance(order.workspace_trusted),
         workspace: order.workspace,
         session_model: order.model,
         session_file: order.session_file,

@@ -8,7 +8,8 @@
 //! ├── capability index
 //! ├── session (one_for_one)
 //! │   ├── conversation (rest_for_one): host, judge, router
-//! │   └── cache markers
+//! │   ├── cache markers
+//! │   └── guidance
 //! └── sub-agents (one_for_all): run trees (nursery), runs
 //!     └── run R (one_for_one)
 //!         ├── overflow R
@@ -25,9 +26,10 @@ use impresario_actors::context::local::HeavyWork;
 use impresario_actors::cool_downs::CoolDowns;
 use impresario_actors::event_feed::EventFeed;
 use impresario_actors::gateways::{
-    AnswerShelf, AttemptRequest, ContextEngine, FileLooks, Gates, Host, LoginId, ModelClient, SubAgentRunner,
-    TraceShelf, WallClock, Worktrees, session_file,
+    AnswerShelf, AttemptRequest, ContextEngine, FileLooks, Gates, Host, LoginId, ModelClient, RuleFiles,
+    SubAgentRunner, TraceShelf, WallClock, Worktrees, session_file,
 };
+use impresario_actors::guidance::Guidance;
 use impresario_actors::host_port::HostPort;
 use impresario_actors::journal::{Journal, JournalAccess, RuntimeId};
 use impresario_actors::judge::{Judge, JudgePorts};
@@ -45,7 +47,7 @@ use impresario_actors::messages::run::{
     AdoptDue, AskForRoom, AwaitRun, CancelRun, ParkRuns, RunClosed, StartGroup, StartRun, TellRun,
 };
 use impresario_actors::messages::session::{
-    AskUser, DeliverResult, JudgeTask, PlanMarkers, ShowGlimpse, ShowNotice, ShowProgress, StartSkill,
+    AskUser, DeliverResult, GuideResult, JudgeTask, PlanMarkers, ShowGlimpse, ShowNotice, ShowProgress, StartSkill,
 };
 use impresario_actors::overflow::{Overflow, OverflowPorts};
 use impresario_actors::purse::Purse;
@@ -98,6 +100,8 @@ pub struct Outside {
     pub traces: Rc<dyn TraceShelf>,
     /// Looks at the files that sub-agents read and change.
     pub files: Rc<dyn FileLooks>,
+    /// Looks for the rules of directories.
+    pub rules: Rc<dyn RuleFiles>,
     /// Keeps answers whole that are cut for whoever asked.
     pub answers: Rc<dyn AnswerShelf>,
     /// Makes git worktrees for runs that work in one of their own.
@@ -186,6 +190,8 @@ pub struct Ports {
     pub capability_used: Port<CapabilityUsed>,
     /// What was used.
     pub read_uses: Port<ReadUses>,
+    /// Rules of directories behind a result.
+    pub guide: Port<GuideResult>,
     /// A word to the person.
     pub notice: Port<ShowNotice>,
 }
@@ -257,6 +263,7 @@ pub fn grow(journal: JournalAccess, outside: Outside, settings: TreeSettings) ->
         outside.model.clone(),
         outside.resolve.clone(),
     );
+    let rules = outside.rules.clone();
     let (runtime, admission) = (settings.runtime.clone(), settings.admission);
     let (capabilities, heavy_work) = (outside.capabilities.clone(), outside.heavy_work);
     let conversation = vec![
@@ -273,6 +280,10 @@ pub fn grow(journal: JournalAccess, outside: Outside, settings: TreeSettings) ->
     let session = vec![
         supervisor("conversation", with(Strategy::RestForOne), conversation).spec(),
         places.markers.child(|_| CacheMarkers).spec(),
+        places
+            .guidance
+            .child(move |_| Guidance::new(rules.clone()))
+            .spec(),
     ];
     let sub_agents = vec![
         run_trees.spec(),
@@ -322,6 +333,7 @@ struct Places {
     judge: Registration<Judge>,
     router: Registration<Router>,
     markers: Registration<CacheMarkers>,
+    guidance: Registration<Guidance>,
     runs: Registration<Runs>,
 }
 
@@ -336,6 +348,7 @@ impl Places {
             judge: Registration::new("judge"),
             router: Registration::new("router"),
             markers: Registration::new("cache markers"),
+            guidance: Registration::new("guidance"),
             runs: Registration::new("runs"),
         }
     }
@@ -362,6 +375,7 @@ impl Places {
             find_capability: self.capabilities.port(),
             capability_used: self.capabilities.port(),
             read_uses: self.capabilities.port(),
+            guide: self.guidance.port(),
             notice: self.host.port(),
         }
     }
@@ -567,13 +581,14 @@ impl RunGrower {
         let (runners, settings) = (self.outside.runners.clone(), self.settings.clone());
         let open_context = self.outside.open_context.clone();
         let (ledger, files) = (self.ledger.clone(), self.outside.files.clone());
-        let answers = self.outside.answers.clone();
+        let (answers, rules) = (self.outside.answers.clone(), self.outside.rules.clone());
         Rc::new(move |seed| {
             let name = attempt_name(&seed.run, seed.number);
             let (clocks, limits) = (seed.request.clocks, Arc::new(ResultLimits::from(&seed.request)));
             let runner = runners.get(&seed.request.runner).cloned();
             let context = open_context(&seed);
             let isolation = seed.request.terms.isolation;
+            let guidance = seed.request.terms.surroundings.guidance.clone();
             let leaves_trace = seed.request.trace_directory.is_some();
             let preview = leaves_trace.then_some(seed.request.terms.trace.preview_units_max);
             let review = AnswerReview {
@@ -584,6 +599,7 @@ impl RunGrower {
             let allowance = seed.allowance.clone();
             let request = attempt_request(seed, &settings);
             let (ports, ledger, files) = (ports.clone(), ledger.clone(), files.clone());
+            let rules = rules.clone();
             let attempt = Registration::<Attempt>::new(&name);
             let (stop, tell) = (attempt.port(), attempt.port());
             let child = attempt
@@ -603,6 +619,7 @@ impl RunGrower {
                     )
                     .traced(preview)
                     .isolated(isolation)
+                    .guided(guidance.clone(), rules.clone())
                 })
                 .restart(Restart::Temporary);
             GrownAttempt {

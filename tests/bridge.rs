@@ -144,6 +144,13 @@ impl HostEvents for RecordingEvents {
         }
     }
 
+    async fn guide(&self, asked: wire::GuidanceAsk) -> wire::GuidanceGiven {
+        wire::GuidanceGiven {
+            text: format!("rules for {:?}", asked.path),
+            ..wire::GuidanceGiven::default()
+        }
+    }
+
     async fn delivery_acknowledged(&self, run: RunId) {
         self.note(format!("acknowledged {run}"));
     }
@@ -365,7 +372,7 @@ fn check_example(example: &Value, asked: &mut String) {
         };
     }
     check_each!(
-        requests: Hello, Ping, TypedInput, SkillRun, ChainRun, ChainTextAsk, RunsResumable, RunResume, RunTell, RunMessageAsk, SkillCancel, QuestionAnswer, MarkerSkeleton, Completions, DelegationAsk, RunsRecent, TranscriptAsk, StatusAsk, SetupAsk,
+        requests: Hello, Ping, TypedInput, SkillRun, ChainRun, ChainTextAsk, RunsResumable, RunResume, RunTell, RunMessageAsk, SkillCancel, QuestionAnswer, MarkerSkeleton, GuidanceAsk, Completions, DelegationAsk, RunsRecent, TranscriptAsk, StatusAsk, SetupAsk,
             TraceReport, TraceView, TraceList, QuestionAsk, ModelRequest, ModelsCheck, DeliveryOffer, SessionHistory, SessionHasRun;
         notifications: RequestCancel, SessionStart, SessionEnd, ObservedEvents, DeliveryAcknowledged,
             UiProgress, UiSight, UiNotice

@@ -18,6 +18,8 @@ mod compare;
 mod disk;
 #[path = "conformance/json.rs"]
 mod json;
+#[path = "conformance/nested_agents/mod.rs"]
+mod nested_agents;
 #[path = "conformance/vectors.rs"]
 mod vectors;
 
@@ -123,6 +125,7 @@ fn find_function(peer: &str, name: &str) -> Option<Function> {
         "auggie" => auggie::functions(),
         "blackbytes" => blackbytes::functions(),
         "capability" => capability::functions(),
+        "nested-agents" => nested_agents::functions(),
         _ => Vec::new(),
     };
     functions.into_iter().find(|function| function.name == name)

@@ -22,6 +22,7 @@ pub mod event_log;
 pub mod file_looks;
 pub mod gates;
 pub mod gateways;
+pub mod guidance;
 pub mod host_port;
 pub mod journal;
 pub mod judge;

@@ -7,6 +7,7 @@ import type { MessageResult, WaitingCall } from "./delegation.ts";
 import { EscapeKey } from "./escape.ts";
 import { ERROR_CODES } from "./generated/protocol.ts";
 import type { DeliveryOffer, HostRequests, InputReading, MarkerPlan, MarkerSkeleton, MessageKind, OfferReceipt, ResumableRun, SkillSummary } from "./generated/protocol.ts";
+import { Guidance } from "./guidance.ts";
 import { history } from "./history.ts";
 import { hostVersion, runtimeEnvironment } from "./host.ts";
 import type { HostSession } from "./host.ts";
@@ -61,6 +62,7 @@ export class Impresario {
   readonly observer = new Observer((events, dropped) => this.#observe(events, dropped));
   readonly escape = new EscapeKey();
   readonly delegation = new Delegation(this);
+  readonly guidance = new Guidance(this);
   readonly #leftBehind = new LeftBehind(() => this.progress.runs);
   #session: HostSession | undefined;
   /** Something of ours is over the screen, and the keys are its. */

@@ -2,12 +2,18 @@
 // for answer with nothing when the runtime does not answer in time: Pi then goes on as if we were not there.
 
 import { readFileSync } from "node:fs";
+import type { ToolResultEvent } from "@earendil-works/pi-coding-agent";
 import { registerCommands, runTyped } from "./commands.ts";
 import { completeColonForm } from "./completion.ts";
+import { registerGuidance } from "./guidance.ts";
+import type { ToolResult } from "./guidance.ts";
 import { HostSession, guarded } from "./host.ts";
 import type { Context, Pi } from "./host.ts";
 import { Impresario } from "./impresario.ts";
 import { edited, outline } from "./markers.ts";
+
+/** What Pi puts in place of a result. */
+type ToolResultPatch = { content: ToolResultEvent["content"]; details: object };
 
 const SHARED = Symbol.for("impresario");
 
@@ -28,11 +34,15 @@ export default function impresario(pi: Pi): void {
   const runtime = shared();
   const session = new HostSession(pi);
   registerCommands(pi, runtime, session);
+  registerGuidance(pi, runtime, session);
   registerSession(pi, runtime, session);
   registerHooks(pi, runtime, session);
   runtime.observer.register(pi, (name, ctx) => {
     if (!runtime.isCurrent(session)) return false;
     session.enter(ctx as Context);
+    if (name === "agent_end") runtime.guidance.settled();
+    if (name === "session_compact") runtime.guidance.moved(session, "compacted");
+    if (name === "session_tree") runtime.guidance.moved(session, "elsewhere");
     if (name === "agent_end" || name === "agent_settled" || name === "message_end") runtime.deliveries.look();
     return true;
   });
@@ -47,9 +57,11 @@ function registerSession(pi: Pi, runtime: Impresario, session: HostSession): voi
       if (!completed) completeColonForm(session, () => runtime.skills());
       completed = true;
       runtime.begin(session, event.reason);
+      runtime.guidance.moved(session, "begins");
     }, undefined);
   });
   pi.on("session_shutdown", (event) => {
+    guarded(() => runtime.isCurrent(session) && runtime.guidance.moved(session, "ends"), undefined);
     guarded(() => runtime.end(session, event.reason ?? "quit"), undefined);
   });
 }
@@ -70,6 +82,15 @@ function registerHooks(pi: Pi, runtime: Impresario, session: HostSession): void 
       if (!runtime.isCurrent(session)) return undefined;
       session.enter(ctx);
       return await runtime.delegation.teach(session, event);
+    } catch {
+      return undefined;
+    }
+  });
+  pi.on("tool_result", async (event, ctx) => {
+    try {
+      if (!runtime.isCurrent(session)) return undefined;
+      session.enter(ctx);
+      return (await runtime.guidance.behind(session, event as unknown as ToolResult)) as ToolResultPatch | undefined;
     } catch {
       return undefined;
     }

@@ -29,6 +29,7 @@ pub mod free_memory;
 pub mod gate;
 pub mod given;
 pub mod group;
+pub mod guidance;
 pub mod history;
 pub mod interruption;
 pub mod json_reply;

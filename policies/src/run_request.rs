@@ -4,7 +4,7 @@
 
 use crate::agents::AgentDefinition;
 use crate::domain::{
-    Briefing, Isolation, ModelNaming, Origin, Reason, ReasonCode, RoutingTerms, RunRequest, RunTerms,
+    Briefing, GuidanceTerms, Isolation, ModelNaming, Origin, Reason, ReasonCode, RoutingTerms, RunRequest, RunTerms,
     Surroundings,
 };
 use crate::judge_models::who_judges;
@@ -44,6 +44,8 @@ pub struct RunAsk {
     pub session_file: Option<PathBuf>,
     /// What the project says of itself, as it stands in the system prompt; empty for nothing.
     pub project_instructions: String,
+    /// What it is given of the rules of directories.
+    pub guidance: GuidanceTerms,
 }
 
 /// What a run can be made with where it is asked for.
@@ -136,6 +138,7 @@ pub fn run_request(
             surroundings: Surroundings {
                 skill_directory: definition.directory,
                 project_instructions: ask.project_instructions,
+                guidance: ask.guidance,
             },
             session_file: ask.session_file,
             styles: definition.styles,
@@ -238,6 +241,7 @@ mod tests {
             session_model: session_model.map(str::to_string),
             session_file: None,
             project_instructions: "Answer in French.".into(),
+            guidance: GuidanceTerms::default(),
         }
     }
 

@@ -93,6 +93,7 @@ pub fn fingerprint(prompt: &str) -> PromptFingerprint {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::domain::GuidanceTerms;
     use crate::agents::built_in_agents;
     use crate::domain::Origin;
     use crate::run_request::{RunAsk, RunMeans, run_request};
@@ -112,6 +113,7 @@ mod tests {
             session_model: None,
             session_file: None,
             project_instructions: String::new(),
+            guidance: GuidanceTerms::default(),
         };
         let request = run_request(agent, ask, RunMeans::default(), RunSettings::default()).unwrap();
         let told = |model: &str| system_prompt_of(&request, model);
@@ -126,6 +128,7 @@ mod tests {
         let told = surroundings_prompt(&Surroundings {
             skill_directory: Some("/w/.pi/skills/demo".into()),
             project_instructions: "Use tabs.".into(),
+            ..Surroundings::default()
         });
         let told = told.unwrap();
         assert!(

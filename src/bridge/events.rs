@@ -1,7 +1,7 @@
 //! What a host can tell the runtime. The runtime implements this; tests record it.
 
 use super::wire::{
-    ChainRun, ChainRunAccepted, ChainText, ChainTextAsk, Delegation, InputReading, MarkerPlan,
+    ChainRun, ChainRunAccepted, ChainText, ChainTextAsk, Delegation, GuidanceAsk, GuidanceGiven, InputReading, MarkerPlan,
     MarkerSkeleton, ObservedEvent, ResumableRun, RunMessageAsk, RunMessageTold, RunResume, RunResumed,
     RunTell, RunTold, SessionEnd, SessionStart, SetupAsk, SetupNext, SkillCancel, SkillRun, SkillSummary,
     TraceName, TranscriptAsk, TranscriptPage, TypedInput,
@@ -55,6 +55,8 @@ pub trait HostEvents: Send + Sync {
     async fn observe(&self, session: &SessionId, event: ObservedEvent);
     /// A provider request is about to go out; the markers it should carry.
     async fn plan_markers(&self, skeleton: MarkerSkeleton) -> MarkerPlan;
+    /// A tool of the main agent's gave a result; the rules of directories that belong behind it.
+    async fn guide(&self, asked: GuidanceAsk) -> GuidanceGiven;
     /// A result that was only shown stands in the session now.
     async fn delivery_acknowledged(&self, run: RunId);
     /// Whether the main agent of this session is taught to delegate, and how.

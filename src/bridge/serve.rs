@@ -9,7 +9,7 @@ use super::live::{LiveBook, LiveRuns};
 use super::model::BridgedModel;
 use super::wire::{
     ChainRun, ChainTextAsk, Completions, DelegationAsk, DeliveryAcknowledged, Envelope, ErrorCode,
-    ErrorObject, Hello, KNOWN_EVENTS, LINE_BYTES_MAX, MarkerSkeleton, MessageId, Notification,
+    ErrorObject, GuidanceAsk, Hello, KNOWN_EVENTS, LINE_BYTES_MAX, MarkerSkeleton, MessageId, Notification,
     ObservedEvents, PROTOCOL_VERSION, PROTOCOL_VERSION_OLDEST, Ping, QuestionAnswer, QuestionAnswered,
     Request, RequestCancel, ResumableRuns, RunMessageAsk, RunResume, RunTell, RunsRecent, RunsResumable,
     SessionEnd, SessionStart, SetupAsk, SkillCancel, SkillCancelled, SkillNames, SkillRun, SkillRunAccepted,
@@ -442,6 +442,8 @@ async fn answer_call(
         Ok(AnswerLine::done(id, &events.input(parse(&params)?).await))
     } else if method == <MarkerSkeleton as Request>::METHOD.name {
         Ok(AnswerLine::done(id, &events.plan_markers(parse(&params)?).await))
+    } else if method == <GuidanceAsk as Request>::METHOD.name {
+        Ok(AnswerLine::done(id, &events.guide(parse(&params)?).await))
     } else if method == <SkillRun as Request>::METHOD.name {
         let request: SkillRun = parse(&params)?;
         let session = request.session.clone();

@@ -18,6 +18,7 @@ use crate::agents::AgentFiles;
 use crate::chaos::{Chaos, Plan, Record};
 use crate::models::OfflineOr;
 use crate::own_keeper;
+use crate::rule_files::DiskRules;
 use crate::skills::SpawnSettings;
 use crate::wiring::{OpenContext, Outside, TreeSettings, grow};
 use futures_util::FutureExt;
@@ -501,6 +502,7 @@ impl RuntimeBuilder {
             traces: Rc::new(FileShelf),
             worktrees: Rc::new(GitWorktrees::new(worktrees(directory))),
             files: Rc::new(DiskLooks::default()),
+            rules: Rc::new(DiskRules::new(HeavyWork::default())),
             answers: Rc::new(AnswerFiles::new(answers(directory), HeavyWork::default())),
             gates: Rc::new(CommandGates::new(gates)),
             open_context: open_context(engines.clone(), indexes),

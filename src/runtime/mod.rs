@@ -81,7 +81,7 @@ pub use impresario_actors::messages::session::SkillOrder;
 use impresario_actors::journal::JournalError;
 use impresario_actors::messages::journal::{Prune, ReadClaimable, ReadRun, ReadRuns};
 use impresario_actors::messages::run::{AdoptDue, CancelReply, CancelRun, ParkRuns, StartRun};
-use impresario_actors::messages::session::{PlanMarkers, StartSkill};
+use impresario_actors::messages::session::{GuideResult, GuidedResult, PlanMarkers, StartSkill};
 use impresario_actors::supervision::{AskError, Message};
 use impresario_policies::cache_markers::{Marker, MarkerEdit};
 use impresario_policies::projection::RecordedStep;
@@ -294,6 +294,12 @@ impl Runtime {
     /// Plans what has to change in the prompt-cache markers of a request.
     pub async fn plan_markers(&self, markers: Vec<Marker>) -> Result<Vec<MarkerEdit>, RuntimeError> {
         self.ask(move |inside| inside.ports.plan_markers.ask_again(PlanMarkers { markers }, ASK))
+            .await
+    }
+
+    /// Says which rules of directories belong behind a result of a tool.
+    pub async fn guide(&self, result: GuideResult) -> Result<GuidedResult, RuntimeError> {
+        self.ask(move |inside| inside.ports.guide.ask_again(result, ASK))
             .await
     }
 

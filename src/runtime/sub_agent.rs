@@ -6,7 +6,7 @@ use impresario_actors::journal::RuntimeId;
 use impresario_policies::agents::AgentDefinition;
 use impresario_policies::answer_schema::AnswerSchema;
 use impresario_policies::domain::{
-    AdmissionTerms, Budget, CoolDownSettings, CutTool, EarlierMessage, Given, Isolation, Origin,
+    AdmissionTerms, Budget, CoolDownSettings, CutTool, EarlierMessage, Given, GuidanceTerms, Isolation, Origin,
     OverflowSettings, Reason, ReasonCode, Retrieval, RunId, RunRequest, SessionId, TraceTerms,
 };
 use impresario_policies::given::{read_picture, refuse_given};
@@ -59,6 +59,7 @@ pub struct SubAgent {
     resumes: Option<RunId>,
     more_tools: Vec<String>,
     project_instructions: String,
+    guidance: GuidanceTerms,
     chain: Option<Vec<String>>,
     timeout: Option<Duration>,
     isolation: Option<Isolation>,
@@ -103,6 +104,7 @@ impl SubAgent {
             resumes: None,
             more_tools: Vec::new(),
             project_instructions: String::new(),
+            guidance: GuidanceTerms::default(),
             chain: None,
             timeout: None,
             isolation: None,
@@ -317,6 +319,7 @@ impl SubAgent {
     /// As `spawn` says, in this workspace. Waits for files.
     pub(crate) fn spawned_with(mut self, spawn: &SpawnSettings, workspace: &Path, trusted: bool) -> Self {
         self.project_instructions = spawn.project_instructions(workspace, trusted);
+        self.guidance = spawn.guidance(trusted);
         self.workspace = Some(workspace.to_path_buf());
         self.agents = Some(spawn.agent_places(workspace, AgentFiles::where_trusted(trusted)));
         self.chain = Some(spawn.means.chain.clone());
@@ -381,6 +384,7 @@ impl SubAgent {
             session_model: None,
             session_file: None,
             project_instructions: self.project_instructions,
+            guidance: self.guidance,
         };
         let mut run = self.spawn.run;
         if let Some(schema) = &run.terms.answer_schema {

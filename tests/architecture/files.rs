@@ -168,6 +168,14 @@ fn every_stage_that_leaves_a_journal_is_audited() {
             "tests/conformance/blackbytes/agents.rs",
             "it has agents listed, and none of them asked",
         ),
+        (
+            "tests/conformance/nested_agents/lifecycle.rs",
+            "it asks for rules of directories, and for no run",
+        ),
+        (
+            "tests/conformance/nested_agents/session.rs",
+            "it asks for rules of directories, and for no run",
+        ),
     ];
     hold(
         "whatever leaves a journal in a test holds an Audit (tests/audit)",

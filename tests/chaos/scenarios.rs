@@ -3,7 +3,7 @@
 use super::world::*;
 use crate::disk::{SimulatedDisk, StoreFaults};
 use futures_util::FutureExt;
-use futures_util::future::LocalBoxFuture;
+use futures_util::future::{LocalBoxFuture, join_all};
 use impresario::chaos::Expected;
 use impresario_actors::capability_index::CapabilityRequest;
 use impresario_actors::gateways::UnixMillis;
@@ -15,11 +15,15 @@ use impresario_actors::messages::journal::{Prune, ReadRuns};
 use impresario_actors::messages::run::{
     AdoptDue, AwaitRun, Awaited, CancelRun, ParkRuns, StartGroup, StartRun, TellReply, TellRun,
 };
-use impresario_actors::messages::session::{PlanMarkers, ShowNotice, StartSkill};
+use impresario_actors::messages::session::{
+    GuideResult, GuidedResult, PlanMarkers, ShowNotice, StartSkill,
+};
+use impresario_actors::supervision::AskError;
 use impresario_policies::cache_markers::{Lifetime, Marker, Section};
 use impresario_policies::capability::{Capability, CapabilityKind};
 use impresario_policies::domain::Subtask;
 use impresario_policies::domain::*;
+use impresario_policies::guidance::{RuleMark, Touched};
 use std::path::PathBuf;
 use std::time::Duration;
 use tokio::time::sleep;
@@ -109,6 +113,11 @@ pub const SCENARIOS: &[Scenario] = &[
         name: "housekeeping",
         prepare: nothing,
         play: housekeeping,
+    },
+    Scenario {
+        name: "guided",
+        prepare: nothing,
+        play: guided,
     },
     Scenario {
         name: "adopted",
@@ -701,6 +710,52 @@ fn housekeeping(stage: &Stage) -> LocalBoxFuture<'_, ()> {
         }
     }
     .boxed_local()
+}
+
+/// Three results of one turn, then one of the next: each rule stands in the session once, whoever was killed.
+fn guided(stage: &Stage) -> LocalBoxFuture<'_, ()> {
+    async move {
+        let guide = |number: u64, open: Vec<u64>, path: &str, given: Vec<RuleMark>| {
+            let result = GuideResult {
+                session: SessionId("s".into()),
+                number,
+                open,
+                touched: vec![Touched::File(path.into())],
+                workspace: "/w".into(),
+                is_trusted: true,
+                terms: None,
+                given,
+            };
+            stage.ports.guide.ask_again(result, LONG)
+        };
+        let turn = [
+            guide(1, vec![], "src/a.ts", vec![]),
+            guide(2, vec![1], "src/b.ts", vec![]),
+            guide(3, vec![1, 2], "src/ui/c.ts", vec![]),
+        ];
+        let mut given = Vec::new();
+        for answer in join_all(turn).await {
+            given.extend(rules_of(stage, answer));
+        }
+        let next = guide(4, vec![], "src/ui/c.ts", given.clone()).await;
+        given.extend(rules_of(stage, next));
+        let mut paths: Vec<_> = given.iter().map(|mark| mark.path.display().to_string()).collect();
+        paths.sort();
+        if paths != ["/w/src/AGENTS.md", "/w/src/ui/AGENTS.md"] {
+            stage.unanswered.borrow_mut().push(format!("rules {paths:?}"));
+        }
+    }
+    .boxed_local()
+}
+
+fn rules_of(stage: &Stage, answer: Result<GuidedResult, AskError<GuideResult>>) -> Vec<RuleMark> {
+    match answer {
+        Ok(guided) => guided.rules.into_iter().map(|rules| rules.mark).collect(),
+        Err(error) => {
+            stage.unanswered.borrow_mut().push(format!("GuideResult {error}"));
+            Vec::new()
+        }
+    }
 }
 
 fn adopted(stage: &Stage) -> LocalBoxFuture<'_, ()> {

@@ -22,11 +22,12 @@ use impresario_policies::domain::{
     RouteSettings, SkillModelPolicy,
 };
 
+use impresario_policies::guidance::{RuleFile, RuleMark, directories_with_rules};
 use impresario_policies::model_choice::{ChoiceDecision, choose_models};
 use impresario_policies::trace_file::Trace;
 use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use std::time::Duration;
 use tokio::time::{Instant, sleep};
@@ -87,6 +88,43 @@ impl AnswerShelf for Answers {
         self.0.whole_answers.borrow_mut().insert(file.clone(), bytes);
         sleep(Duration::from_millis(2)).await;
         WholeAnswer::Kept { file, bytes }
+    }
+}
+
+/// Every directory has rules, and a disk takes its time to show them.
+struct Rules;
+
+#[async_trait(?Send)]
+impl RuleFiles for Rules {
+    async fn terms(&self, _: &Path, is_trusted: bool) -> GuidanceTerms {
+        sleep(Duration::from_millis(1)).await;
+        GuidanceTerms {
+            file_names: is_trusted.then(|| "AGENTS.md".into()).into_iter().collect(),
+            file_bytes_max: 100,
+            read_bytes_max: 1_000,
+        }
+    }
+
+    async fn find(&self, ask: RulesAsk) -> RulesFound {
+        let file = ask.workspace.join(ask.touched[0].path());
+        // What lies deeper is found sooner, so answers overtake each other.
+        sleep(Duration::from_millis(30 - file.components().count() as u64)).await;
+        let directories = directories_with_rules(file.parent().unwrap(), &ask.workspace, &ask.workspace);
+        let rules = directories.into_iter().map(|directory| RuleFile {
+            text: format!("rules of {}", directory.display()),
+            mark: RuleMark {
+                hash: directory.display().to_string(),
+                path: directory.join("AGENTS.md"),
+            },
+        });
+        RulesFound {
+            files: rules.collect(),
+            ..RulesFound::default()
+        }
+    }
+
+    async fn conversation(&self, _: &Path) -> String {
+        String::new()
     }
 }
 
@@ -821,6 +859,7 @@ async fn perform_play(scenario: &Scenario, plan: Plan, seed: u64) -> Outcome {
         traces: Rc::new(Shelf),
         worktrees: Rc::new(Trees(world.clone())),
         files: Rc::new(DiskLooks::new(HeavyWork::Inline)),
+        rules: Rc::new(Rules),
         answers: Rc::new(Answers(world.clone())),
         gates: Rc::new(GateKeeper(world.clone(), disk.clone())),
         open_context: Rc::new(|_| {

@@ -8,6 +8,7 @@ mod chains;
 mod context_memory;
 mod cool_downs;
 mod given;
+mod guidance;
 mod long_answers;
 mod messages;
 mod money;

@@ -20,6 +20,7 @@ mod control;
 mod day;
 mod first_skill;
 mod from_the_command_line;
+mod guidance;
 mod left_results;
 mod many;
 mod misbehaving;

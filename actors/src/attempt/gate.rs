@@ -4,6 +4,7 @@
 //! clocks only. A call that was never let in (an unknown tool, arguments that do not fit) has neither start nor end.
 
 use super::evidence::Witness;
+use super::guide::Guide;
 use super::silence::JournalWait;
 use super::wire::named_in;
 use super::{ASK, AttemptPorts, OpenCalls, Previews, Unsaid, WRITTEN_WITHIN, calls_and};
@@ -54,6 +55,8 @@ pub(super) struct Gate {
     pub(super) journal_waits: Rc<Cell<u32>>,
     /// It works in a git worktree of its own.
     pub(super) isolation: Isolation,
+    /// Gives it the rules of directories; none where they are not wanted.
+    pub(super) guide: Option<Guide>,
 }
 
 /// So many passages where the sub-agent does not say.
@@ -94,6 +97,9 @@ impl ToolGate for Gate {
             return Err(STOPPED.to_string());
         }
         let target = self.witness.begins(call, tool, arguments).await;
+        if let Some(guide) = &self.guide {
+            guide.begins(call, tool, arguments);
+        }
         let step = Step::ToolStarted {
             attempt: self.attempt,
             call: call.to_string(),
@@ -130,12 +136,28 @@ impl ToolGate for Gate {
         }
     }
 
+    fn failed(&self, call: &str) {
+        if let Some(guide) = &self.guide {
+            guide.failed(call);
+        }
+    }
+
+    fn compacted(&self) {
+        if let Some(guide) = &self.guide {
+            guide.compacted();
+        }
+    }
+
     async fn review(&self, call: &str, tool: &str, result: &str) -> ToolVerdict {
         self.witness.result(call, result).await;
         let verdict = self.review_size(call, tool, result).await;
+        let verdict = match &self.guide {
+            Some(guide) => told_behind(verdict, result, &guide.behind(call).await),
+            None => verdict,
+        };
         // Behind a result it costs no call of its own, and no answer that is being written is disturbed.
         match self.conclude.take() {
-            true => told_behind(verdict, result),
+            true => told_behind(verdict, result, &format!("\n\n[{CONCLUDE}]")),
             false => verdict,
         }
     }
@@ -207,13 +229,16 @@ impl Gate {
     }
 }
 
-fn told_behind(verdict: ToolVerdict, result: &str) -> ToolVerdict {
+fn told_behind(verdict: ToolVerdict, result: &str, what: &str) -> ToolVerdict {
+    if what.is_empty() {
+        return verdict;
+    }
     let (text, overflow) = match verdict {
         ToolVerdict::Pass => (result.to_string(), None),
         ToolVerdict::Replace { text, overflow } => (text, overflow),
     };
     ToolVerdict::Replace {
-        text: format!("{text}\n\n[{CONCLUDE}]"),
+        text: format!("{text}{what}"),
         overflow,
     }
 }

@@ -7,6 +7,7 @@
 mod evidence;
 mod gate;
 mod glimpses;
+mod guide;
 mod open_calls;
 mod review;
 mod said;
@@ -16,12 +17,14 @@ mod wire;
 use self::evidence::Witness;
 use self::gate::Gate;
 use self::glimpses::Glimpses;
+use self::guide::Guide;
 use self::open_calls::{OpenCalls, Unwritten};
 pub use self::review::AnswerReview;
 use self::said::Said;
 use self::silence::{JournalWait, Silence};
 use crate::gateways::{
-    AttemptHandle, AttemptRequest, ContextEngine, FileLooks, Glimpse, ModelUsage, RunnerEvent, SubAgentRunner,
+    AttemptHandle, AttemptRequest, ContextEngine, FileLooks, Glimpse, ModelUsage, RuleFiles, RunnerEvent,
+    SubAgentRunner,
 };
 use crate::messages::run::{
     AttemptOver, ClockDue, ReadOverflow, RecordSteps, ReviewToolResult, RunnerSaid, StartDue, StopAttempt,
@@ -32,7 +35,7 @@ use crate::purse::Purse;
 use crate::supervision::{Actor, Answer, Context, Handles, Port};
 use impresario_policies::attempt_ending::{describe_ending, read_ending};
 use impresario_policies::domain::{
-    AttemptEnding, Caller, Clocks, EndFacts, Isolation, MessageId, ModelCall, Proof, RunMessage, Step,
+    AttemptEnding, Caller, Clocks, EndFacts, GuidanceTerms, Isolation, MessageId, ModelCall, Proof, RunMessage, Step,
 };
 use impresario_policies::overflow_review::ResultLimits;
 use impresario_policies::redact::redact;
@@ -109,6 +112,7 @@ pub struct Attempt {
     open_calls: OpenCalls,
     witness: Rc<Witness>,
     isolation: Isolation,
+    guidance: Option<(GuidanceTerms, Rc<dyn RuleFiles>)>,
 }
 
 /// What results began with, by call, until the runner says that the call ended.
@@ -207,6 +211,15 @@ impl Attempt {
             open_calls: OpenCalls::default(),
             witness,
             isolation: Isolation::None,
+            guidance: None,
+        }
+    }
+
+    /// It is given the rules of the directories that it comes to.
+    pub fn guided(self, terms: GuidanceTerms, files: Rc<dyn RuleFiles>) -> Self {
+        Self {
+            guidance: (!terms.is_off()).then_some((terms, files)),
+            ..self
         }
     }
 
@@ -244,6 +257,7 @@ impl Handles<StartDue> for Attempt {
             conclude: Cell::default(),
             journal_waits: self.silence.journal_waits.clone(),
             isolation: self.isolation,
+            guide: self.guide(),
         });
         let request = self.request.clone();
         let Some(runner) = self.runner.clone() else {
@@ -354,6 +368,12 @@ impl Attempt {
             Some(_) => self.end(&EndFacts::default(), ctx),
             None => self.listen(ctx),
         }
+    }
+
+    fn guide(&self) -> Option<Guide> {
+        let (terms, files) = self.guidance.clone()?;
+        let resumed = self.request.resume.as_ref().map(|_| self.request.session_file.clone());
+        Some(Guide::new(files, terms, self.request.workspace.clone(), resumed))
     }
 
     fn not_started(&mut self, ending: AttemptEnding, why: &str, ctx: &mut Context<Self>) {

@@ -35,6 +35,13 @@ pub(super) fn named_in(arguments: &str) -> Named {
     )
 }
 
+/// A text as it stands in a line of a nested session.
+pub(super) fn as_written(text: &str) -> String {
+    let quoted = serde_json::Value::from(text).to_string();
+    let inside = quoted.strip_prefix('"').and_then(|text| text.strip_suffix('"'));
+    inside.unwrap_or_default().to_string()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

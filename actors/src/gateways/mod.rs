@@ -11,6 +11,7 @@ mod host;
 mod login;
 mod memory;
 mod model;
+mod rules;
 mod runner;
 mod traces;
 mod worktrees;
@@ -32,6 +33,7 @@ pub use model::{
     ModelClient, ModelError, ModelMessage, ModelReply, ModelRequest, ModelRole, ModelUsage, TextDeltas,
     ToolCall, ToolDefinition,
 };
+pub use rules::{RuleFiles, RulesAsk, RulesFound, RulesNotRead};
 pub use runner::{
     AttemptHandle, AttemptRequest, CallAsked, EndFacts, Overrun, RunnerEvent, RunnerEvents, SpawnError,
     SubAgentRunner, ToolGate, ToolVerdict, ToolsLacking, session_file,

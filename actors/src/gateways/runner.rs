@@ -187,6 +187,10 @@ pub trait ToolGate {
     fn forbids(&self, _tool: &str, _arguments: &str) -> Option<String> {
         None
     }
+    /// A call failed, which is said before its result is reviewed.
+    fn failed(&self, _call: &str) {}
+    /// What was said so far was replaced by a summary.
+    fn compacted(&self) {}
     /// Reviews a result before the model sees it.
     async fn review(&self, call: &str, tool: &str, result: &str) -> ToolVerdict;
     /// Reads a kept result: `list` and `read` of the overflow memory.

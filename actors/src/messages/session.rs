@@ -3,13 +3,16 @@
 #![warn(missing_docs)]
 
 use super::run::Refusal;
-use crate::gateways::{ChatMessage, Delivery, DeliveryReceipt, Glimpse, HostError, Progress};
+use crate::gateways::{
+    ChatMessage, Delivery, DeliveryReceipt, Glimpse, HostError, Progress, RulesNotRead,
+};
 use crate::message;
 use impresario_policies::budget::Allowance;
 use impresario_policies::cache_markers::{Marker, MarkerEdit};
 use impresario_policies::domain::{
-    Brief, HistoryTerms, Isolation, ModelCall, ModelFault, RunId, SessionId, Verdict,
+    Brief, GuidanceTerms, HistoryTerms, Isolation, ModelCall, ModelFault, RunId, SessionId, Verdict,
 };
+use impresario_policies::guidance::{GivenRules, RuleMark, Touched};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
@@ -144,6 +147,37 @@ pub struct PlanMarkers {
     pub markers: Vec<Marker>,
 }
 message!(impl PlanMarkers -> Vec<MarkerEdit>);
+
+/// Looks which rules of directories belong behind a result of a tool of the main agent's.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct GuideResult {
+    /// Whose result.
+    pub session: SessionId,
+    /// Later ones have higher numbers.
+    pub number: u64,
+    /// The earlier ones whose results are not in the session yet.
+    pub open: Vec<u64>,
+    /// The places that the call touched.
+    pub touched: Vec<Touched>,
+    /// Where the main agent works.
+    pub workspace: PathBuf,
+    /// The person trusts what lies there.
+    pub is_trusted: bool,
+    /// How much is given; none for what is configured.
+    pub terms: Option<GuidanceTerms>,
+    /// What stands in the session, in its order.
+    pub given: Vec<RuleMark>,
+}
+message!(impl GuideResult -> GuidedResult);
+
+/// What belongs behind a result.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct GuidedResult {
+    /// In the order in which they stand there.
+    pub rules: Vec<GivenRules>,
+    /// What is there and could not be read.
+    pub not_read: Vec<RulesNotRead>,
+}
 
 /// Starts a skill. Idempotent by run.
 #[derive(Debug, Clone, PartialEq, Eq)]

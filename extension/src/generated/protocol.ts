@@ -171,6 +171,60 @@ export type DeliveryReceipt = "kept" | "shown";
 /** What was done to a file. */
 export type FileChange = "added" | "modified" | "deleted" | "renamed" | "retyped";
 
+/** A tool gave a result. */
+export type GuidanceAsk = {
+  /** Whose. */
+  session: SessionId,
+  /** Later ones have higher numbers. */
+  number: number,
+  /** The earlier ones whose results are not in the session yet. */
+  open: Array<number>,
+  /** Which tool. */
+  tool: string,
+  /** The path that it was given. */
+  path: string | null,
+  /** The command that it was given. */
+  command: string | null,
+  /** What stands in what the model sees of the session, in its order. */
+  given: Array<GuidanceMark>,
+};
+
+/** The answer to [`GuidanceAsk`]. Without rules the result stays as it is, byte for byte. */
+export type GuidanceGiven = {
+  /** One text for all of them; empty for none. */
+  text: string,
+  /** What stands in it. */
+  rules: Array<GuidanceRules>,
+  /** What does not. */
+  not_read: Array<GuidanceNotRead>,
+};
+
+/** A file of rules in the state in which it was given. */
+export type GuidanceMark = {
+  /** Where it lies. */
+  path: string,
+  /** Of all that it said. */
+  hash: string,
+};
+
+/** A file that is there and cannot be read. */
+export type GuidanceNotRead = {
+  /** Where it lies. */
+  path: string,
+  /** The name of the error, or `outside` for a link that leads out of the repository. */
+  why: string,
+};
+
+/** One file as it belongs behind the result. */
+export type GuidanceRules = {
+  /** Where it lies. */
+  path: string,
+  /** Of all that it says. */
+  hash: string,
+  /** Not all of it is shown. */
+  truncated: boolean,
+};
+
 /** The answer to [`SessionHasRun`]. */
 export type HasRun = {
   /** It does. */
@@ -1047,6 +1101,7 @@ export const METHODS = {
   "skill.cancel": { deadlineMs: 5000, unanswered: "told" },
   "question.answer": { deadlineMs: 5000, unanswered: "told" },
   "markers.plan": { deadlineMs: 50, unanswered: "open" },
+  "guidance": { deadlineMs: 2000, unanswered: "open" },
   "completions": { deadlineMs: 2000, unanswered: "open" },
   "trace.report": { deadlineMs: 5000, unanswered: "told" },
   "trace.view": { deadlineMs: 5000, unanswered: "told" },
@@ -1079,6 +1134,7 @@ export interface HostRequests {
   "skill.cancel": { params: SkillCancel; result: SkillCancelled };
   "question.answer": { params: QuestionAnswer; result: QuestionAnswered };
   "markers.plan": { params: MarkerSkeleton; result: MarkerPlan };
+  "guidance": { params: GuidanceAsk; result: GuidanceGiven };
   "completions": { params: Completions; result: SkillNames };
   "trace.report": { params: TraceReport; result: TraceText };
   "trace.view": { params: TraceView; result: TraceText };

@@ -47,7 +47,7 @@ pub use run::{
     Containment, Origin, Proof, Reason, ReasonCode, Replay, RunState, Step, TerminalState, WhatToRun,
 };
 pub use terms::{
-    AdmissionTerms, AnswerTerms, DegradationSettings, HistorySettings, HistoryStrategy, HistoryTerms,
+    AdmissionTerms, AnswerTerms, DegradationSettings, GuidanceTerms, HistorySettings, HistoryStrategy, HistoryTerms,
     MiddleMode, ModelChoice, ObservationSettings, OverflowSettings, ResultTerms, RoutingTerms, RunTerms,
     ShortNewest, Surroundings, TierCeilings, TraceTerms, TreePlace,
 };

@@ -81,6 +81,28 @@ pub struct Surroundings {
     pub skill_directory: Option<PathBuf>,
     /// What `AGENTS.md` and `CLAUDE.md` say, as it stands in the system prompt; empty for nothing.
     pub project_instructions: String,
+    /// What it is given of the rules of directories as it comes to them.
+    #[serde(skip_serializing_if = "GuidanceTerms::is_off")]
+    pub guidance: GuidanceTerms,
+}
+
+/// What an agent is given of the rules of nested directories.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct GuidanceTerms {
+    /// What the files are called; the first that is there is a directory's. None at all gives nothing.
+    pub file_names: Vec<String>,
+    /// Of one file, at most so many bytes.
+    pub file_bytes_max: usize,
+    /// With one result, at most so many.
+    pub read_bytes_max: usize,
+}
+
+impl GuidanceTerms {
+    /// Nothing is given.
+    pub fn is_off(&self) -> bool {
+        self.file_names.is_empty()
+    }
 }
 
 /// How the model of a run is chosen.

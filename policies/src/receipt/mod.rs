@@ -15,6 +15,7 @@ mod work;
 
 pub use flags::{AnswerFacts, files_to_look_for, flag_answer};
 pub use names::{NamesSeen, names_in_result};
+pub(crate) use target::{CHANGING, READING, without_detours};
 pub use target::{Named, Place, TargetNamed, exit_code, exit_code_said, target_named};
 pub use words::{flag_words, receipt_line, receipt_lines};
 pub use work::work_of;

@@ -39,9 +39,9 @@ pub struct Place {
 }
 
 /// Tools that read the one file that they name.
-const READING: [&str; 2] = ["read", "look_at"];
+pub(crate) const READING: [&str; 2] = ["read", "look_at"];
 /// Tools that change the one file that they name.
-const CHANGING: [&str; 3] = ["edit", "write", "hashline_edit"];
+pub(crate) const CHANGING: [&str; 3] = ["edit", "write", "hashline_edit"];
 
 /// Says what a call of `tool` is about; none where its name and its arguments do not say.
 pub fn target_named(tool: &str, named: Named, workspace: &Path) -> Option<TargetNamed> {
@@ -79,7 +79,7 @@ fn place_of(path: &str, workspace: &Path) -> Option<Place> {
 }
 
 /// `a/./b/../c` is `a/c`, as far as the names alone say.
-fn without_detours(path: &Path) -> PathBuf {
+pub(crate) fn without_detours(path: &Path) -> PathBuf {
     let mut plain = PathBuf::new();
     for part in path.components() {
         match part {

@@ -132,6 +132,8 @@ const fn cap(max: u32) -> Kind {
 }
 
 const MODELS: &str = r#"{"cheap":"anthropic/claude-3-5-haiku","balanced":"anthropic/claude-3-5-sonnet","frontier":"anthropic/claude-3-7-sonnet"}"#;
+/// As [`PROJECT_FILE_NAMES`](crate::project_instructions::PROJECT_FILE_NAMES).
+const RULE_FILES: &str = r#"["AGENTS.override.md","AGENTS.md","AGENTS.MD","CLAUDE.md","CLAUDE.MD"]"#;
 const CEILINGS: &str = r#"{"cheap":15000,"balanced":25000,"frontier":50000}"#;
 const CEILING: Kind = Kind::TierInts {
     min: 1_000,
@@ -139,7 +141,7 @@ const CEILING: Kind = Kind::TierInts {
 };
 
 /// The sections, each an object.
-pub const SECTIONS: [&str; 15] = [
+pub const SECTIONS: [&str; 16] = [
     "admission",
     "agents",
     "budget",
@@ -155,6 +157,7 @@ pub const SECTIONS: [&str; 15] = [
     "promptInjection",
     "retrieval",
     "pool",
+    "guidance",
 ];
 
 use Kind::{AnyText, Flag, PathInside, Program, Text, Texts, TextsOnce, TierTexts, ToolInts, Word};
@@ -162,7 +165,7 @@ use Trust::{Free, Limit, Outside};
 
 /// Every key, in order. Up to `promptInjection.enabled` they are the peer's too.
 #[rustfmt::skip]
-pub const KEYS: [Key; 89] = [
+pub const KEYS: [Key; 93] = [
     key("defaultProvider", Text, r#""openrouter""#, Outside, "whose models bare names are")
         .note("until it is set, models are called as Pi calls them, provider/id"),
     key("routingModel", Text, r#""anthropic/claude-3-5-haiku""#, Outside, "the model that writes and judges briefs")
@@ -275,6 +278,10 @@ pub const KEYS: [Key; 89] = [
         .note("in Pi"),
     key("pool.maxMegabytes", int(50, 64_000), "300", Limit, "a larger one is not kept")
         .note("in Pi"),
+    key("guidance.enabled", Flag, "true", Free, "give agents the rules of the directories that they come to"),
+    key("guidance.fileNames", Texts, RULE_FILES, Outside, "what the files with rules are called; the first that is there is a directory's"),
+    key("guidance.maxBytesPerFile", int(0, 1_000_000), "32768", Limit, "so much of one file"),
+    key("guidance.maxBytesPerRead", int(0, 4_000_000), "131072", Limit, "so much with one result, the innermost first"),
 ];
 
 /// The fields of `agents.<name>`, in order; most of them are the peer's too. Nothing is their default: what the agent

@@ -3,8 +3,8 @@
 use super::agents::AgentSettings;
 use super::resolve::{Origin, Resolved, resolve_settings};
 use crate::domain::{
-    AdmissionTerms, AnswerTerms, Budget, Cap, Clocks, CoolDownSettings, DegradationSettings, HistorySettings,
-    HistoryStrategy, HistoryTerms, MiddleMode, ModelNaming, ModelPool, ObservationSettings, OverflowSettings,
+    AdmissionTerms, AnswerTerms, Budget, Cap, Clocks, CoolDownSettings, DegradationSettings, GuidanceTerms,
+    HistorySettings, HistoryStrategy, HistoryTerms, MiddleMode, ModelNaming, ModelPool, ObservationSettings, OverflowSettings,
     Persistence, ResultTerms, Retrieval, RetrievalEngine, RoutePreference, RouteSettings, RunTerms,
     ShortNewest, SkillModelPolicy, TierCeilings, TraceTerms,
 };
@@ -78,6 +78,8 @@ pub struct RunSettings {
     pub trace_directory: Option<String>,
     /// What answers questions about the workspace.
     pub retrieval: Retrieval,
+    /// What agents are given of the rules of directories, where the workspace is trusted.
+    pub guidance: GuidanceTerms,
     pub terms: RunTerms,
 }
 
@@ -237,6 +239,7 @@ impl Reader<'_> {
                 .flag("executionTrace.enabled")
                 .then(|| self.text("executionTrace.traceDirectory")),
             retrieval: self.retrieval(),
+            guidance: self.guidance(),
             terms: self.terms(),
         }
     }
@@ -276,6 +279,17 @@ impl Reader<'_> {
             budget: self.budget(),
             log_prompt_prefix: self.flag("debugPromptPrefixHash"),
             ..RunTerms::default()
+        }
+    }
+
+    fn guidance(&self) -> GuidanceTerms {
+        match self.flag("guidance.enabled") {
+            true => GuidanceTerms {
+                file_names: self.texts("guidance.fileNames"),
+                file_bytes_max: self.count("guidance.maxBytesPerFile"),
+                read_bytes_max: self.count("guidance.maxBytesPerRead"),
+            },
+            false => GuidanceTerms::default(),
         }
     }
 

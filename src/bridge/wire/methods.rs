@@ -153,6 +153,7 @@ messages! {
     QuestionAnswer => QuestionAnswered, "question.answer" from Host, 5_000 ms, Told;
     ObservedEvents, "event" from Host;
     MarkerSkeleton => MarkerPlan, "markers.plan" from Host, 50 ms, Open;
+    GuidanceAsk => GuidanceGiven, "guidance" from Host, 2_000 ms, Open;
     DeliveryAcknowledged, "delivery.acknowledged" from Host;
     Completions => SkillNames, "completions" from Host, 2_000 ms, Open;
     TraceReport => TraceText, "trace.report" from Host, 5_000 ms, Told;

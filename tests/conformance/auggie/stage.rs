@@ -5,6 +5,7 @@ use crate::disk::SimulatedDisk;
 use crate::json::Json;
 use async_trait::async_trait;
 use futures_util::FutureExt;
+use impresario::rule_files::DiskRules;
 use impresario::settings::{Settings, SettingsPlaces};
 use impresario::skills::{SpawnSettings, resolve};
 use impresario::wiring::{Outside, Ports, TreeSettings, grow};
@@ -179,6 +180,7 @@ fn outside(world: &Rc<World>) -> Outside {
         traces: Rc::new(FileShelf),
         worktrees: Rc::new(GitWorktrees::new(world.directory.path().join("worktrees"))),
         files: Rc::new(DiskLooks::new(HeavyWork::Inline)),
+        rules: Rc::new(DiskRules::new(HeavyWork::Inline)),
         answers: Rc::new(AnswerFiles::new(
             world.directory.path().join("answers"),
             HeavyWork::Inline,

@@ -9,7 +9,7 @@ use impresario_policies::agents::{
     routing_summary,
 };
 use impresario_policies::delegation_block::{context_label, delegate_argument, delegate_tool_name};
-use impresario_policies::domain::{ExecutionMode, Origin, PromptMode, ReasoningEffort};
+use impresario_policies::domain::{ExecutionMode, GuidanceTerms, Origin, PromptMode, ReasoningEffort};
 use impresario_policies::model_family::model_family;
 use impresario_policies::run_request::{EMBEDDED_RUNNER, RunAsk, RunMeans, run_request};
 use impresario_policies::settings::Configured;
@@ -392,6 +392,7 @@ pub fn agent_snapshot(case: &Case) -> Answer {
         session_model: Some("house/own".into()),
         session_file: None,
         project_instructions: String::new(),
+        guidance: GuidanceTerms::default(),
     };
     let means = RunMeans {
         runner: EMBEDDED_RUNNER.into(),

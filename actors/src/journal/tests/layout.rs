@@ -5,7 +5,7 @@ use super::samples::*;
 use impresario_policies::domain::{
     AttemptEnding, AttemptNumber, Briefing, Budget, CallEvidence, CallTarget, Caller, Cap, ChainPlace,
     CommandRun, CutTool, DegradationSettings, FileChanged, FileSeen, FileState, Flag, Gate, GateEnding,
-    GroupMember, HistorySettings, HistoryStrategy, HistoryTerms, Inherited, MiddleMode, ModelCall,
+    GroupMember, GuidanceTerms, HistorySettings, HistoryStrategy, HistoryTerms, Inherited, MiddleMode, ModelCall,
     ModelChoice, ModelNaming, ModelPool, ModelUsage, NotHashed, ObservationSettings, OnFailure,
     OverflowSettings, Proof, Reason, ReasonCode, Replay, ResultTerms, Retrieval, RetrievalEngine,
     RouteDecision, RoutePreference, RouteSettings, RouteSource, RoutingTerms, RunTerms, ShortNewest,
@@ -359,6 +359,11 @@ fn terms() -> RunTerms {
         surroundings: Surroundings {
             skill_directory: Some("/w/.pi/skills/review".into()),
             project_instructions: "Answer in French.".into(),
+            guidance: GuidanceTerms {
+                file_names: vec!["AGENTS.md".into()],
+                file_bytes_max: 32_768,
+                read_bytes_max: 131_072,
+            },
         },
         session_file: Some("/s/session.jsonl".into()),
         must_look: true,

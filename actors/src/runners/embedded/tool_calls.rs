@@ -92,6 +92,9 @@ impl ToolCalls {
         if self.toolbox.reads_overflow(&call.tool) {
             return Ok((outcome.text, None));
         }
+        if outcome.is_error {
+            self.gate.failed(name);
+        }
         let review = self.gate.review(name, &call.tool, &outcome.text);
         Ok(match unless_cancelled(&self.cancel, review).await? {
             ToolVerdict::Pass => (outcome.text, None),

@@ -62,11 +62,17 @@ export default function impresarioChild(api) {
     return { block: true, reason: why || "the run is being stopped" };
   });
 
+  let compacted = false;
+  api.on("session_compact", () => {
+    compacted = true;
+  });
+
   // What the model sees of a result is reviewed. No answer means: as it is.
   api.on("tool_result", async (event, ctx) => {
     const text = textOf(event.content);
     if (text === "") return undefined;
-    const asked = JSON.stringify({ call: event.toolCallId, tool: event.toolName });
+    const asked = JSON.stringify({ call: event.toolCallId, tool: event.toolName, failed: event.isError === true, compacted });
+    compacted = false;
     const instead = await ctx.ui.editor(`impresario:tool_result ${asked}`, text);
     if (typeof instead !== "string") return undefined;
     const others = event.content.filter((part) => part?.type !== "text");

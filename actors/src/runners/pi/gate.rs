@@ -168,6 +168,12 @@ async fn review(dialog: &Dialog, asked: ToolResultAsked, gate: Rc<dyn ToolGate>)
     if OverflowTool::named(&asked.tool).is_some() {
         return line(cancelled(&dialog.id));
     }
+    if asked.compacted {
+        gate.compacted();
+    }
+    if asked.failed {
+        gate.failed(&asked.call);
+    }
     match gate.review(&asked.call, &asked.tool, &dialog.prefill).await {
         ToolVerdict::Pass => line(cancelled(&dialog.id)),
         ToolVerdict::Replace { text, overflow } => {

@@ -236,6 +236,12 @@ pub struct ToolResultAsked {
     /// The id that the model gave the call; the driver puts the name of the call in its place.
     pub call: String,
     pub tool: String,
+    /// It failed.
+    #[serde(default)]
+    pub failed: bool,
+    /// What was said so far was replaced by a summary since the last result.
+    #[serde(default)]
+    pub compacted: bool,
 }
 
 /// A call of one of the runtime's own tools.
