@@ -11,12 +11,17 @@ use impresario_policies::domain::{GuidanceTerms, SessionId};
 use impresario_policies::guidance::{Given, RuleMark, rules_to_give};
 use std::collections::BTreeMap;
 use std::rc::Rc;
+use std::sync::Arc;
+use tokio::sync::Mutex;
 
 pub struct Guidance {
     files: Rc<dyn RuleFiles>,
     session: Option<SessionId>,
     /// What was given with results that are not in the session yet, by the host's number.
     on_their_way: BTreeMap<u64, Vec<RuleMark>>,
+    /// Results are settled in their order: were a later one answered first and this actor killed then, the earlier one
+    /// would be asked about again by somebody who does not know of it.
+    turn: Arc<Mutex<()>>,
 }
 
 impl Actor for Guidance {
@@ -30,6 +35,7 @@ impl Guidance {
             files,
             session: None,
             on_their_way: BTreeMap::new(),
+            turn: Arc::default(),
         }
     }
 }
@@ -40,8 +46,9 @@ impl Handles<GuideResult> for Guidance {
         if !is_known || ask.touched.is_empty() {
             return Answer::now(GuidedResult::default());
         }
-        let files = self.files.clone();
+        let (files, turn) = (self.files.clone(), self.turn.clone());
         let work = async move {
+            let turn = turn.lock_owned().await;
             let terms = match ask.terms.clone() {
                 Some(terms) => terms,
                 None => files.terms(&ask.workspace, ask.is_trusted).await,
@@ -50,9 +57,9 @@ impl Handles<GuideResult> for Guidance {
                 true => RulesFound::default(),
                 false => files.find(rules_ask(&ask, &terms)).await,
             };
-            (ask, terms, found)
+            (turn, ask, terms, found)
         };
-        Answer::then(work, |guidance: &mut Self, (ask, terms, found), _| {
+        Answer::then(work, |guidance: &mut Self, (_turn, ask, terms, found), _| {
             guidance.give(&ask, &terms, found)
         })
     }

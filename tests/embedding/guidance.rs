@@ -10,7 +10,7 @@ use std::fs;
 use tempfile::TempDir;
 
 fn write(place: &TempDir, path: &str, text: &str) {
-    let file = place.path().join("workspace").join(path);
+    let file = place.path().join(path);
     fs::create_dir_all(file.parent().expect("a directory")).expect("made");
     fs::write(file, text).expect("written");
 }
@@ -18,10 +18,10 @@ fn write(place: &TempDir, path: &str, text: &str) {
 /// What the model was sent last, after a sub-agent read the same file twice and one beside it.
 async fn last_request(is_trusted: bool) -> String {
     let place = tempfile::tempdir().expect("a directory");
-    write(&place, ".pi/skills/demo/SKILL.md", "---\nname: demo\ndescription: d\n---\nLook.\n");
-    write(&place, "src/AGENTS.md", "Use tabs here.");
-    write(&place, "src/a.ts", "a");
-    write(&place, "src/b.ts", "b");
+    write(&place, "home/.pi/agent/skills/demo/SKILL.md", "---\nname: demo\ndescription: d\n---\nLook.\n");
+    write(&place, "workspace/src/AGENTS.md", "Use tabs here.");
+    write(&place, "workspace/src/a.ts", "a");
+    write(&place, "workspace/src/b.ts", "b");
     let read = |path: &str| Turn::tool("read", json!({ "path": path }));
     let together = read("src/a.ts").and_tool("read", json!({"path": "src/b.ts"}));
     let script = Script::turns([together, read("src/a.ts"), Turn::text("It looked.")]);
@@ -31,7 +31,7 @@ async fn last_request(is_trusted: bool) -> String {
         .with_variable("OPENAI_BASE_URL", format!("http://127.0.0.1:{}/v1", server.port()));
     let audit = Audit::of(place.path().join("state"));
     let mut skills = SpawnSettings {
-        home: None,
+        home: Some(place.path().join("home")),
         agent_directory: None,
         ..SpawnSettings::default()
     };

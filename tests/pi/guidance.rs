@@ -1,9 +1,11 @@
 //! Rules of directories behind results of tools, as real Pi sends them to its model.
 
-use crate::host::{PATIENCE, Stage, prompt, session_file, submit_and_see, talk};
+use crate::host::{PATIENCE, Stage, is_notice, prompt, session_file, submit_and_see, talk};
 use impresario_model_server::{Rule, Script, Turn};
 use impresario_test_support::json_lines::JsonLines;
 use impresario_test_support::pi::Version;
+use impresario_test_support::waiting::until;
+use rustix::process::{Pid, Signal};
 use serde_json::{Value, json};
 
 const OUTER: &str = "Use tabs here.";
@@ -53,6 +55,15 @@ fn statuses(pi: &JsonLines) -> Vec<Value> {
     let ours = |record: &&Value| record["statusKey"] == "ext:nested-agents:status";
     let ours = records.iter().filter(ours);
     ours.map(|record| record["statusText"].clone()).collect()
+}
+
+impl Stage {
+    fn has_another_runtime(&self, than: Pid) -> bool {
+        let than = than.as_raw_nonzero().get();
+        let processes = self.processes();
+        let runtimes = processes.iter().filter(|(_, command)| command.contains("impresario bridge"));
+        runtimes.map(|(pid, _)| *pid).any(|pid| pid != than)
+    }
 }
 
 #[test]
@@ -272,6 +283,35 @@ fn a_sub_agent_in_a_nested_pi_has_the_rules_of_where_it_reads() {
         assert_eq!(body.matches(OUTER).count(), 1, "{body}");
         assert_eq!(body.matches(INNER).count(), 1, "{body}");
         assert_eq!(body.matches("Of the root.").count(), 1, "{body}");
+        stage.end(pi);
+    }
+}
+
+#[test]
+fn a_runtime_that_was_killed_gives_no_rule_twice() {
+    let script = || {
+        main_agent([
+            read("src/a.ts"),
+            Turn::text("read"),
+            read("src/ui/c.ts"),
+            Turn::text("read"),
+        ])
+    };
+    for stage in stages("rules after a kill", script) {
+        let mut pi = stage.ready_rpc();
+        talk(&mut pi, "Read a.");
+        let killed = stage.runtime_pid();
+        rustix::process::kill_process(killed, Signal::KILL).expect("it ran");
+        until(
+            || stage.has_another_runtime(killed),
+            || "it was not started again".into(),
+        );
+        // Whoever is answered is connected.
+        let seen = pi.said().records.len();
+        prompt(&mut pi, "/skill:trace-view nothing.json");
+        pi.wait_for_behind(seen, PATIENCE, |record| is_notice(record, "not found"));
+        talk(&mut pi, "Read c.");
+        assert_seen(&stage, &[(OUTER, 1), (INNER, 1)]);
         stage.end(pi);
     }
 }
