@@ -8,10 +8,10 @@
 //! meets both.
 
 use impresario::bridge::wire::{
-    ChainRun, ChainRunAccepted, ChainText, ChainTextAsk, Delegation, GuidanceAsk, GuidanceGiven, InputReading, MarkerPlan,
-    MarkerSkeleton, ObservedEvent, ResumableRun, RunMessageAsk, RunMessageTold, RunResume, RunResumed,
-    RunTell, RunTold, SessionEnd, SessionStart, SetupAsk, SetupNext, SkillCancel, SkillRun, SkillSummary,
-    TraceName, TranscriptAsk, TranscriptPage, TypedInput,
+    ChainRun, ChainRunAccepted, ChainText, ChainTextAsk, Delegation, GuidanceAsk, GuidanceGiven,
+    InputReading, MarkerPlan, MarkerSkeleton, ObservedEvent, ResumableRun, RunMessageAsk, RunMessageTold,
+    RunResume, RunResumed, RunTell, RunTold, SessionEnd, SessionStart, SetupAsk, SetupNext, SkillCancel,
+    SkillRun, SkillSummary, TraceName, TranscriptAsk, TranscriptPage, TypedInput,
 };
 use impresario::bridge::{Bridge, BridgeSettings, HostEvents, Refused};
 use impresario_actors::messages::session::ListedSkill;

@@ -33,7 +33,9 @@ async fn measure() {
     }
     let file = directory.join("a.ts");
     std::fs::write(&file, "a").expect("written");
-    let builder = Runtime::builder().state_directory(place.path().join("state")).workspace(&workspace);
+    let builder = Runtime::builder()
+        .state_directory(place.path().join("state"))
+        .workspace(&workspace);
     let runtime = builder.start().await.expect("started");
 
     let mut number = 0;
@@ -58,9 +60,16 @@ async fn measure() {
         began.elapsed()
     });
     let cut = cut.collect();
-    println!("{:<44} {:>10} {:>10} {:>10}   peer p50, p95, best", "", "p50", "p95", "best");
+    println!(
+        "{:<44} {:>10} {:>10} {:>10}   peer p50, p95, best",
+        "", "p50", "p95", "best"
+    );
     row("read, 8 files of 2.1 KB given", given, "1.9 ms, 11.4 ms, 0.41 ms");
-    row("the same read, all given before", known, "0.12 ms, 1.7 ms, 0.10 ms");
+    row(
+        "the same read, all given before",
+        known,
+        "0.12 ms, 1.7 ms, 0.10 ms",
+    );
     row("cut 195 KB to 32 KiB", cut, "1.05 ms, 7.1 ms, 0.42 ms");
     runtime.shutdown().await.expect("ended");
 }
@@ -90,6 +99,16 @@ async fn timed(work: impl Future) -> Duration {
 
 fn row(what: &str, mut times: Vec<Duration>, peer: &str) {
     times.sort();
-    let at = |share: f64| format!("{:.3} ms", times[((times.len() - 1) as f64 * share) as usize].as_secs_f64() * 1e3);
-    println!("{what:<44} {:>10} {:>10} {:>10}   {peer}", at(0.5), at(0.95), at(0.0));
+    let at = |share: f64| {
+        format!(
+            "{:.3} ms",
+            times[((times.len() - 1) as f64 * share) as usize].as_secs_f64() * 1e3
+        )
+    };
+    println!(
+        "{what:<44} {:>10} {:>10} {:>10}   {peer}",
+        at(0.5),
+        at(0.95),
+        at(0.0)
+    );
 }

@@ -3,9 +3,10 @@
 use crate::agents::AgentFiles;
 use crate::bridge::wire::{
     ChainMember, ChainRun, ChainRunAccepted, ChainText, ChainTextAsk, Delegation, GuidanceAsk, GuidanceGiven,
-    InputReading, MarkerEdit, MarkerPlan, MarkerSkeleton, MarkerTtl, ModelStanding, ObservedEvent, ResumableRun, RunMessageAsk,
-    RunMessageTold, RunResume, RunResumed, RunTell, RunTold, SessionEnd, SessionStart, SetupAsk, SetupNext,
-    SkillCancel, SkillRun, SkillSummary, ToldByAgent, TraceName, TranscriptAsk, TranscriptPage, TypedInput,
+    InputReading, MarkerEdit, MarkerPlan, MarkerSkeleton, MarkerTtl, ModelStanding, ObservedEvent,
+    ResumableRun, RunMessageAsk, RunMessageTold, RunResume, RunResumed, RunTell, RunTold, SessionEnd,
+    SessionStart, SetupAsk, SetupNext, SkillCancel, SkillRun, SkillSummary, ToldByAgent, TraceName,
+    TranscriptAsk, TranscriptPage, TypedInput,
 };
 use crate::bridge::{Bridge, BridgeError, BridgeSettings, HostEvents, PiHost, Refused, log_to_file};
 use crate::chain_files::{ChainAsked, ordered_chain};

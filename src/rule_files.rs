@@ -46,7 +46,9 @@ impl RuleFiles for DiskRules {
             return GuidanceTerms::default();
         }
         let places = SettingsPlaces::of(workspace, is_trusted);
-        let read = self.heavy_work.run(move || Settings::read(&places).configured().run.guidance);
+        let read = self
+            .heavy_work
+            .run(move || Settings::read(&places).configured().run.guidance);
         read.await.unwrap_or_default()
     }
 
@@ -149,12 +151,12 @@ fn first_file(
     bounds: &Bounds,
 ) -> Option<(PathBuf, Result<ContainedFile, NotRead>)> {
     let mut names = names.iter().filter(|name| is_name(name));
-    names.find_map(|name| {
-        match read_contained_in(directory, name, bounds, FILE_BYTES_MAX) {
+    names.find_map(
+        |name| match read_contained_in(directory, name, bounds, FILE_BYTES_MAX) {
             Err(NotRead::Missing) => None,
             read => Some((directory.join(name), read)),
-        }
-    })
+        },
+    )
 }
 
 /// It names a file, and no way to one.

@@ -47,7 +47,8 @@ use impresario_actors::messages::run::{
     AdoptDue, AskForRoom, AwaitRun, CancelRun, ParkRuns, RunClosed, StartGroup, StartRun, TellRun,
 };
 use impresario_actors::messages::session::{
-    AskUser, DeliverResult, GuideResult, JudgeTask, PlanMarkers, ShowGlimpse, ShowNotice, ShowProgress, StartSkill,
+    AskUser, DeliverResult, GuideResult, JudgeTask, PlanMarkers, ShowGlimpse, ShowNotice, ShowProgress,
+    StartSkill,
 };
 use impresario_actors::overflow::{Overflow, OverflowPorts};
 use impresario_actors::purse::Purse;

@@ -90,7 +90,8 @@ impl Guidance {
 
     /// Nothing comes between the look at what is given and the note of what is given now.
     fn give(&mut self, ask: &GuideResult, terms: &GuidanceTerms, found: RulesFound) -> GuidedResult {
-        let waits_still = self.session.as_ref() == Some(&ask.session) && self.on_their_way.contains_key(&ask.number);
+        let waits_still =
+            self.session.as_ref() == Some(&ask.session) && self.on_their_way.contains_key(&ask.number);
         if !waits_still {
             return GuidedResult::default();
         }

@@ -4,8 +4,8 @@
 
 use crate::agents::AgentDefinition;
 use crate::domain::{
-    Briefing, GuidanceTerms, Isolation, ModelNaming, Origin, Reason, ReasonCode, RoutingTerms, RunRequest, RunTerms,
-    Surroundings,
+    Briefing, GuidanceTerms, Isolation, ModelNaming, Origin, Reason, ReasonCode, RoutingTerms, RunRequest,
+    RunTerms, Surroundings,
 };
 use crate::judge_models::who_judges;
 use crate::model_choice::refuse_models;

@@ -93,8 +93,8 @@ pub fn fingerprint(prompt: &str) -> PromptFingerprint {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::domain::GuidanceTerms;
     use crate::agents::built_in_agents;
+    use crate::domain::GuidanceTerms;
     use crate::domain::Origin;
     use crate::run_request::{RunAsk, RunMeans, run_request};
     use crate::settings::RunSettings;

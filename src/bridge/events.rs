@@ -1,10 +1,10 @@
 //! What a host can tell the runtime. The runtime implements this; tests record it.
 
 use super::wire::{
-    ChainRun, ChainRunAccepted, ChainText, ChainTextAsk, Delegation, GuidanceAsk, GuidanceGiven, InputReading, MarkerPlan,
-    MarkerSkeleton, ObservedEvent, ResumableRun, RunMessageAsk, RunMessageTold, RunResume, RunResumed,
-    RunTell, RunTold, SessionEnd, SessionStart, SetupAsk, SetupNext, SkillCancel, SkillRun, SkillSummary,
-    TraceName, TranscriptAsk, TranscriptPage, TypedInput,
+    ChainRun, ChainRunAccepted, ChainText, ChainTextAsk, Delegation, GuidanceAsk, GuidanceGiven,
+    InputReading, MarkerPlan, MarkerSkeleton, ObservedEvent, ResumableRun, RunMessageAsk, RunMessageTold,
+    RunResume, RunResumed, RunTell, RunTold, SessionEnd, SessionStart, SetupAsk, SetupNext, SkillCancel,
+    SkillRun, SkillSummary, TraceName, TranscriptAsk, TranscriptPage, TypedInput,
 };
 use async_trait::async_trait;
 use impresario_actors::messages::session::ListedSkill;

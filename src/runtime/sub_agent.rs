@@ -6,8 +6,8 @@ use impresario_actors::journal::RuntimeId;
 use impresario_policies::agents::AgentDefinition;
 use impresario_policies::answer_schema::AnswerSchema;
 use impresario_policies::domain::{
-    AdmissionTerms, Budget, CoolDownSettings, CutTool, EarlierMessage, Given, GuidanceTerms, Isolation, Origin,
-    OverflowSettings, Reason, ReasonCode, Retrieval, RunId, RunRequest, SessionId, TraceTerms,
+    AdmissionTerms, Budget, CoolDownSettings, CutTool, EarlierMessage, Given, GuidanceTerms, Isolation,
+    Origin, OverflowSettings, Reason, ReasonCode, Retrieval, RunId, RunRequest, SessionId, TraceTerms,
 };
 use impresario_policies::given::{read_picture, refuse_given};
 pub use impresario_policies::offline::OFFLINE_MODEL;

@@ -15,9 +15,7 @@ use impresario_actors::messages::journal::{Prune, ReadRuns};
 use impresario_actors::messages::run::{
     AdoptDue, AwaitRun, Awaited, CancelRun, ParkRuns, StartGroup, StartRun, TellReply, TellRun,
 };
-use impresario_actors::messages::session::{
-    GuideResult, GuidedResult, PlanMarkers, ShowNotice, StartSkill,
-};
+use impresario_actors::messages::session::{GuideResult, GuidedResult, PlanMarkers, ShowNotice, StartSkill};
 use impresario_actors::supervision::AskError;
 use impresario_policies::cache_markers::{Lifetime, Marker, Section};
 use impresario_policies::capability::{Capability, CapabilityKind};

@@ -18,7 +18,11 @@ fn write(place: &TempDir, path: &str, text: &str) {
 /// What the model was sent last, after a sub-agent read the same file twice and one beside it.
 async fn last_request(is_trusted: bool) -> String {
     let place = tempfile::tempdir().expect("a directory");
-    write(&place, "home/.pi/agent/skills/demo/SKILL.md", "---\nname: demo\ndescription: d\n---\nLook.\n");
+    write(
+        &place,
+        "home/.pi/agent/skills/demo/SKILL.md",
+        "---\nname: demo\ndescription: d\n---\nLook.\n",
+    );
     write(&place, "workspace/src/AGENTS.md", "Use tabs here.");
     write(&place, "workspace/src/a.ts", "a");
     write(&place, "workspace/src/b.ts", "b");
@@ -28,7 +32,10 @@ async fn last_request(is_trusted: bool) -> String {
     let server = ModelServer::start_blocking(script).expect("a port");
     let models = ProviderModels::new()
         .with_variable("OPENAI_API_KEY", "key-of-the-test-0123456789")
-        .with_variable("OPENAI_BASE_URL", format!("http://127.0.0.1:{}/v1", server.port()));
+        .with_variable(
+            "OPENAI_BASE_URL",
+            format!("http://127.0.0.1:{}/v1", server.port()),
+        );
     let audit = Audit::of(place.path().join("state"));
     let mut skills = SpawnSettings {
         home: Some(place.path().join("home")),

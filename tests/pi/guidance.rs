@@ -61,7 +61,9 @@ impl Stage {
     fn has_another_runtime(&self, than: Pid) -> bool {
         let than = than.as_raw_nonzero().get();
         let processes = self.processes();
-        let runtimes = processes.iter().filter(|(_, command)| command.contains("impresario bridge"));
+        let runtimes = processes
+            .iter()
+            .filter(|(_, command)| command.contains("impresario bridge"));
         runtimes.map(|(pid, _)| *pid).any(|pid| pid != than)
     }
 }
@@ -79,9 +81,15 @@ fn reads_of_one_turn_bring_each_rule_once() {
         let mut pi = stage.ready_rpc();
         talk(&mut pi, "Read.");
         let outer = format!("{}/src/AGENTS.md]", stage.sandbox.work().display());
-        assert_seen(&stage, &[(OUTER, 1), (INNER, 1), (&outer, 1), ("[Directory Context: ", 2)]);
+        assert_seen(
+            &stage,
+            &[(OUTER, 1), (INNER, 1), (&outer, 1), ("[Directory Context: ", 2)],
+        );
         let shown = statuses(&pi);
-        assert!(shown.last().is_some_and(|text| text.to_string().contains("🤖 2")), "{shown:?}");
+        assert!(
+            shown.last().is_some_and(|text| text.to_string().contains("🤖 2")),
+            "{shown:?}"
+        );
         stage.end(pi);
     }
 }
@@ -89,7 +97,10 @@ fn reads_of_one_turn_bring_each_rule_once() {
 #[test]
 fn whoever_edits_searches_or_looks_in_a_directory_has_its_rules() {
     let calls = [
-        ("edit", json!({"path": "src/a.ts", "edits": [{"oldText": "a", "newText": "z"}]})),
+        (
+            "edit",
+            json!({"path": "src/a.ts", "edits": [{"oldText": "a", "newText": "z"}]}),
+        ),
         ("write", json!({"path": "src/new.ts", "content": "n"})),
         ("bash", json!({"command": "cat src/a.ts"})),
         ("bash", json!({"command": "cd src && ls"})),
@@ -182,9 +193,9 @@ fn what_was_compacted_is_given_again_and_what_was_kept_is_not() {
         script
     };
     for stage in stages("rules after a compaction", script) {
-        stage
-            .sandbox
-            .write_settings(json!({"compaction": {"enabled": true, "reserveTokens": 1000, "keepRecentTokens": 50}}));
+        stage.sandbox.write_settings(
+            json!({"compaction": {"enabled": true, "reserveTokens": 1000, "keepRecentTokens": 50}}),
+        );
         let mut pi = stage.ready_rpc();
         talk(&mut pi, "Read a.");
         ask(&mut pi, &json!({"type": "compact"}));

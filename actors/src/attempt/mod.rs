@@ -35,7 +35,8 @@ use crate::purse::Purse;
 use crate::supervision::{Actor, Answer, Context, Handles, Port};
 use impresario_policies::attempt_ending::{describe_ending, read_ending};
 use impresario_policies::domain::{
-    AttemptEnding, Caller, Clocks, EndFacts, GuidanceTerms, Isolation, MessageId, ModelCall, Proof, RunMessage, Step,
+    AttemptEnding, Caller, Clocks, EndFacts, GuidanceTerms, Isolation, MessageId, ModelCall, Proof,
+    RunMessage, Step,
 };
 use impresario_policies::overflow_review::ResultLimits;
 use impresario_policies::redact::redact;
@@ -372,7 +373,11 @@ impl Attempt {
 
     fn guide(&self) -> Option<Guide> {
         let (terms, files) = self.guidance.clone()?;
-        let resumed = self.request.resume.as_ref().map(|_| self.request.session_file.clone());
+        let resumed = self
+            .request
+            .resume
+            .as_ref()
+            .map(|_| self.request.session_file.clone());
         Some(Guide::new(files, terms, self.request.workspace.clone(), resumed))
     }
 

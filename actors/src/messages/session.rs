@@ -3,9 +3,7 @@
 #![warn(missing_docs)]
 
 use super::run::Refusal;
-use crate::gateways::{
-    ChatMessage, Delivery, DeliveryReceipt, Glimpse, HostError, Progress, RulesNotRead,
-};
+use crate::gateways::{ChatMessage, Delivery, DeliveryReceipt, Glimpse, HostError, Progress, RulesNotRead};
 use crate::message;
 use impresario_policies::budget::Allowance;
 use impresario_policies::cache_markers::{Marker, MarkerEdit};

@@ -120,7 +120,11 @@ mod tests {
 
     #[track_caller]
     fn check(given: &Given, terms: &GuidanceTerms, expected: &[(&str, usize, bool)]) {
-        let files = [file("/a", "aaaaaaaaaa"), file("/a/b", "bbbbbbbbbb"), file("/a/b/c", "cccccccccc")];
+        let files = [
+            file("/a", "aaaaaaaaaa"),
+            file("/a/b", "bbbbbbbbbb"),
+            file("/a/b/c", "cccccccccc"),
+        ];
         let chosen = rules_to_give(&files, given, terms);
         let chosen = chosen
             .iter()
@@ -137,8 +141,16 @@ mod tests {
     #[test]
     fn the_innermost_take_their_room_first() {
         let given = Given::default();
-        check(&given, &terms(10, 20), &[("/a/b", 10, false), ("/a/b/c", 10, false)]);
-        check(&given, &terms(10, 13), &[("/a/b", 3, true), ("/a/b/c", 10, false)]);
+        check(
+            &given,
+            &terms(10, 20),
+            &[("/a/b", 10, false), ("/a/b/c", 10, false)],
+        );
+        check(
+            &given,
+            &terms(10, 13),
+            &[("/a/b", 3, true), ("/a/b/c", 10, false)],
+        );
         check(&given, &terms(4, 6), &[("/a/b", 2, true), ("/a/b/c", 4, true)]);
         check(&given, &terms(10, 0), &[]);
     }
@@ -146,7 +158,11 @@ mod tests {
     #[test]
     fn what_was_given_is_not_given_again_until_it_changes() {
         let given = given(&[("/a/b", "bbbbbbbbbb"), ("/a/b/c", "what it was")]);
-        check(&given, &terms(10, 30), &[("/a", 10, false), ("/a/b/c", 10, false)]);
+        check(
+            &given,
+            &terms(10, 30),
+            &[("/a", 10, false), ("/a/b/c", 10, false)],
+        );
     }
 
     #[test]

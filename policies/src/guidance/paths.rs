@@ -22,7 +22,9 @@ pub fn places_meant(path: &str, workspace: &Path, home: Option<&Path>) -> Vec<Pa
     let Some(text) = itself.to_str() else {
         return places;
     };
-    let decomposed = DecomposingNormalizerBorrowed::new_nfd().normalize(text).into_owned();
+    let decomposed = DecomposingNormalizerBorrowed::new_nfd()
+        .normalize(text)
+        .into_owned();
     let of_macos = [
         with_narrow_space(text),
         decomposed.clone(),
@@ -128,8 +130,14 @@ mod tests {
 
     #[test]
     fn names_as_macos_writes_them_are_looked_for_too() {
-        check("shot 9.41 PM.png", &["/w/shot 9.41 PM.png", "/w/shot 9.41\u{202F}PM.png"]);
-        check("l'é", &["/w/l'é", "/w/l'e\u{301}", "/w/l\u{2019}é", "/w/l\u{2019}e\u{301}"]);
+        check(
+            "shot 9.41 PM.png",
+            &["/w/shot 9.41 PM.png", "/w/shot 9.41\u{202F}PM.png"],
+        );
+        check(
+            "l'é",
+            &["/w/l'é", "/w/l'e\u{301}", "/w/l\u{2019}é", "/w/l\u{2019}e\u{301}"],
+        );
     }
 
     #[test]
@@ -144,7 +152,13 @@ mod tests {
         assert_eq!(directories("/r", "/r", "/r"), [PathBuf::new(); 0]);
         assert_eq!(directories("/r-evil/a", "/r", "/r"), [PathBuf::new(); 0]);
         // Started in a directory of the repository: what lies beside it counts, what lies above was read by the host.
-        assert_eq!(directories("/r/lib/x", "/r", "/r/app"), [PathBuf::from("/r/lib"), "/r/lib/x".into()]);
-        assert_eq!(directories("/r/app/x", "/r", "/r/app"), [PathBuf::from("/r/app/x")]);
+        assert_eq!(
+            directories("/r/lib/x", "/r", "/r/app"),
+            [PathBuf::from("/r/lib"), "/r/lib/x".into()]
+        );
+        assert_eq!(
+            directories("/r/app/x", "/r", "/r/app"),
+            [PathBuf::from("/r/app/x")]
+        );
     }
 }

@@ -4,9 +4,9 @@ use super::agents::AgentSettings;
 use super::resolve::{Origin, Resolved, resolve_settings};
 use crate::domain::{
     AdmissionTerms, AnswerTerms, Budget, Cap, Clocks, CoolDownSettings, DegradationSettings, GuidanceTerms,
-    HistorySettings, HistoryStrategy, HistoryTerms, MiddleMode, ModelNaming, ModelPool, ObservationSettings, OverflowSettings,
-    Persistence, ResultTerms, Retrieval, RetrievalEngine, RoutePreference, RouteSettings, RunTerms,
-    ShortNewest, SkillModelPolicy, TierCeilings, TraceTerms,
+    HistorySettings, HistoryStrategy, HistoryTerms, MiddleMode, ModelNaming, ModelPool, ObservationSettings,
+    OverflowSettings, Persistence, ResultTerms, Retrieval, RetrievalEngine, RoutePreference, RouteSettings,
+    RunTerms, ShortNewest, SkillModelPolicy, TierCeilings, TraceTerms,
 };
 
 use crate::model_mapping::map_model;

@@ -105,7 +105,10 @@ fn bytes(file: &Json, key: &str) -> f64 {
 fn is_short(case: &Case) -> bool {
     let (of_file, of_read) = limits(case);
     reads(&case.expected).into_iter().any(|read| {
-        let wanted: f64 = files(read).iter().map(|file| bytes(file, "original_bytes").min(of_file)).sum();
+        let wanted: f64 = files(read)
+            .iter()
+            .map(|file| bytes(file, "original_bytes").min(of_file))
+            .sum();
         wanted >= of_read
     })
 }
@@ -142,12 +145,16 @@ fn given_at(ours: &Answer) -> Vec<usize> {
 }
 
 fn lifecycle(case: &Case, ours: &Answer) -> Option<&'static str> {
-    let (Answer::Value(Json::Array(recorded)), Answer::Value(Json::Array(found))) = (&case.expected, ours) else {
+    let (Answer::Value(Json::Array(recorded)), Answer::Value(Json::Array(found))) = (&case.expected, ours)
+    else {
         return None;
     };
     let steps = case.list("steps");
     let is = |step: &Json, key: &str, value: &str| step.get(key).and_then(Json::as_str) == Some(value);
-    let edits = |step: &Json| step.get("event").is_some_and(|event| is(event, "toolName", "edit"));
+    let edits = |step: &Json| {
+        step.get("event")
+            .is_some_and(|event| is(event, "toolName", "edit"))
+    };
     if steps.iter().any(edits) {
         // The edit has the rules; whoever reads there next has them already.
         return (given_at(ours).len() == given_at(&case.expected).len())
@@ -155,18 +162,23 @@ fn lifecycle(case: &Case, ours: &Answer) -> Option<&'static str> {
     }
     let same = |member: &str| {
         let pairs = recorded.iter().zip(found);
-        pairs.filter(|(recorded, found)| recorded.get(member) != found.get(member)).count() == 0
+        pairs
+            .filter(|(recorded, found)| recorded.get(member) != found.get(member))
+            .count()
+            == 0
     };
     let ends = steps.iter().any(|step| is(step, "name", "session_shutdown"));
     if ends && same("returned") && same("entries") {
         return Some("what ended shows nothing more");
     }
-    let unseen = case.get("has_ui") == &Json::Bool(false) || steps.iter().any(|step| is(step, "op", "has_ui"));
+    let unseen =
+        case.get("has_ui") == &Json::Bool(false) || steps.iter().any(|step| is(step, "op", "has_ui"));
     let but_for_notices = same("returned") && same("entries") && same("statuses") && same("widgets");
     if unseen && but_for_notices {
         return Some("without a screen a notice goes to stderr");
     }
     let is_elsewhere = steps.iter().any(|step| is(step, "op", "session_file"));
     let of_memory = case.get("session_file") == &Json::Null;
-    ((is_elsewhere || of_memory) && same("returned") && same("notifications")).then_some("a session has a list and a name of its own")
+    ((is_elsewhere || of_memory) && same("returned") && same("notifications"))
+        .then_some("a session has a list and a name of its own")
 }

@@ -39,7 +39,9 @@ pub fn find_up(case: &Case) -> Answer {
     let rules = DiskRules::new(HeavyWork::Inline);
     let found = rules.find(ask).now_or_never().expect("nothing is waited for");
     let files = found.files.into_iter().map(|file| file.mark.path);
-    let mut paths: Vec<PathBuf> = files.chain(found.not_read.into_iter().map(|file| file.path)).collect();
+    let mut paths: Vec<PathBuf> = files
+        .chain(found.not_read.into_iter().map(|file| file.path))
+        .collect();
     paths.sort_by_key(|path| path.components().count());
     let ours = Json::Array(paths.into_iter().map(text).collect());
     Answer::Value(tree.as_recorded(&ours, &Json::Null))

@@ -19,7 +19,9 @@ pub fn inject(case: &Case) -> Answer {
         .expect("a runtime");
     let ours = asynchronous.block_on(async {
         let state = tempfile::tempdir().expect("a directory");
-        let builder = Runtime::builder().state_directory(state.path()).workspace(tree.path());
+        let builder = Runtime::builder()
+            .state_directory(state.path())
+            .workspace(tree.path());
         let runtime = builder.start().await.expect("started");
         let mut host = Sessions {
             terms: terms_of(case.get("config")),
@@ -46,9 +48,20 @@ pub fn inject(case: &Case) -> Answer {
 }
 
 fn terms_of(config: &Json) -> GuidanceTerms {
-    let number = |key: &str| config.get(key).and_then(Json::as_number).map(|bytes| bytes as usize);
+    let number = |key: &str| {
+        config
+            .get(key)
+            .and_then(Json::as_number)
+            .map(|bytes| bytes as usize)
+    };
     let names = config.get("file_names").and_then(Json::as_array);
-    let names = names.map(|names| names.iter().filter_map(Json::as_str).map(str::to_string).collect());
+    let names = names.map(|names| {
+        names
+            .iter()
+            .filter_map(Json::as_str)
+            .map(str::to_string)
+            .collect()
+    });
     GuidanceTerms {
         file_names: names.unwrap_or_else(|| vec!["AGENTS.md".into()]),
         file_bytes_max: number("max_bytes_per_file").unwrap_or(32_768),
@@ -132,9 +145,16 @@ impl Sessions<'_> {
     fn injected(&self) -> Json {
         let directories = |marks: &Vec<RuleMark>| {
             let directories = marks.iter().filter_map(|mark| mark.path.parent());
-            Json::Array(directories.map(|path| Json::String(path.display().to_string())).collect())
+            Json::Array(
+                directories
+                    .map(|path| Json::String(path.display().to_string()))
+                    .collect(),
+            )
         };
-        let sessions = self.given.iter().map(|(session, marks)| (session.clone(), directories(marks)));
+        let sessions = self
+            .given
+            .iter()
+            .map(|(session, marks)| (session.clone(), directories(marks)));
         Json::Object(sessions.collect())
     }
 }
@@ -145,7 +165,10 @@ fn read_as_recorded(guided: &GuidedResult) -> Json {
         let path = &rules.mark.path;
         object(vec![
             ("path", Json::String(path.display().to_string())),
-            ("dir", Json::String(path.parent().expect("a directory").display().to_string())),
+            (
+                "dir",
+                Json::String(path.parent().expect("a directory").display().to_string()),
+            ),
             ("truncated", Json::Bool(rules.is_cut)),
             ("original_bytes", Json::Number(rules.bytes as f64)),
             ("injected_bytes", Json::Number(rules.shown_bytes as f64)),

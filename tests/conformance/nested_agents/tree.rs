@@ -26,7 +26,10 @@ impl Tree {
         for path in recorded.get("dirs").and_then(Json::as_array).unwrap_or_default() {
             fs::create_dir_all(tree.below(path.as_str().expect("a path"))).expect("made");
         }
-        let binary = recorded.get("binary").and_then(Json::as_array).unwrap_or_default();
+        let binary = recorded
+            .get("binary")
+            .and_then(Json::as_array)
+            .unwrap_or_default();
         for (path, content) in entries(recorded.get("files")) {
             let content = text_of(content);
             match binary.iter().any(|name| name.as_str() == Some(path)) {
@@ -102,7 +105,12 @@ pub fn text_of(content: &Json) -> String {
     };
     let part = |key: &str| content.get(key).and_then(Json::as_str).unwrap_or_default();
     let times = content.get("times").and_then(Json::as_number).unwrap_or_default();
-    format!("{}{}{}", part("prefix"), part("repeat").repeat(times as usize), part("suffix"))
+    format!(
+        "{}{}{}",
+        part("prefix"),
+        part("repeat").repeat(times as usize),
+        part("suffix")
+    )
 }
 
 /// What a long text is recorded as.

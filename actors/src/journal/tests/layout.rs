@@ -5,8 +5,8 @@ use super::samples::*;
 use impresario_policies::domain::{
     AttemptEnding, AttemptNumber, Briefing, Budget, CallEvidence, CallTarget, Caller, Cap, ChainPlace,
     CommandRun, CutTool, DegradationSettings, FileChanged, FileSeen, FileState, Flag, Gate, GateEnding,
-    GroupMember, GuidanceTerms, HistorySettings, HistoryStrategy, HistoryTerms, Inherited, MiddleMode, ModelCall,
-    ModelChoice, ModelNaming, ModelPool, ModelUsage, NotHashed, ObservationSettings, OnFailure,
+    GroupMember, GuidanceTerms, HistorySettings, HistoryStrategy, HistoryTerms, Inherited, MiddleMode,
+    ModelCall, ModelChoice, ModelNaming, ModelPool, ModelUsage, NotHashed, ObservationSettings, OnFailure,
     OverflowSettings, Proof, Reason, ReasonCode, Replay, ResultTerms, Retrieval, RetrievalEngine,
     RouteDecision, RoutePreference, RouteSettings, RouteSource, RoutingTerms, RunTerms, ShortNewest,
     SkillModelPolicy, Step, Subtask, Surroundings, Tier, TierCeilings, ToolUse, TraceOutcome, TraceTerms,
