@@ -149,8 +149,8 @@ mod tests {
             directories("/r/a/b", "/r", "/r"),
             [PathBuf::from("/r/a"), "/r/a/b".into()]
         );
-        assert_eq!(directories("/r", "/r", "/r"), [PathBuf::new(); 0]);
-        assert_eq!(directories("/r-evil/a", "/r", "/r"), [PathBuf::new(); 0]);
+        assert!(directories("/r", "/r", "/r").is_empty());
+        assert!(directories("/r-evil/a", "/r", "/r").is_empty());
         // Started in a directory of the repository: what lies beside it counts, what lies above was read by the host.
         assert_eq!(
             directories("/r/lib/x", "/r", "/r/app"),
