@@ -18,6 +18,8 @@ pub struct Cost {
     pub unpriced: u64,
     /// How many of them were cut off, and are reckoned with what was set aside for them.
     pub estimated: u64,
+    /// Attempts that were lost with their runtime or their process: a call more of each may have been paid for.
+    pub attempts_lost: u64,
 }
 
 /// What sums are made for.
@@ -44,6 +46,7 @@ impl Cost {
         self.calls += other.calls;
         self.unpriced += other.unpriced;
         self.estimated += other.estimated;
+        self.attempts_lost += other.attempts_lost;
     }
 }
 
@@ -82,6 +85,7 @@ mod tests {
             },
             unpriced: u64::from(usd.is_none()) * 2,
             estimated: 1,
+            attempts_lost: 1,
         }
     }
 
@@ -100,7 +104,8 @@ mod tests {
         let sums = add_up(&costs, by_agent);
         assert_eq!(sums.len(), 2);
         assert_eq!(sums[0].used.cost_usd, Some(0.75));
-        assert_eq!((sums[0].calls, sums[0].used.input, sums[0].estimated), (4, 20, 2));
+        assert_eq!((sums[0].calls, sums[0].used.input), (4, 20));
+        assert_eq!((sums[0].estimated, sums[0].attempts_lost), (2, 2));
         assert_eq!((sums[1].used.cost_usd, sums[1].unpriced), (None, 2));
         let everything = CostBy {
             day: false,

@@ -83,13 +83,16 @@ fn name(sum: &Cost) -> String {
 
 fn line(name: &str, sum: &Cost, width: usize) -> String {
     let calls = count_words(sum.calls as usize, "call");
+    let lost = count_words(sum.attempts_lost as usize, "attempt");
     let noted = [
-        (sum.unpriced, "without a known price"),
-        (sum.estimated, "cut off, reckoned"),
+        (sum.unpriced, format!("{} without a known price", sum.unpriced)),
+        (sum.estimated, format!("{} cut off, reckoned", sum.estimated)),
+        (
+            sum.attempts_lost,
+            format!("{lost} lost under way, which may have cost more"),
+        ),
     ];
     let noted = noted.iter().filter(|(count, _)| *count > 0);
-    let notes = noted
-        .map(|(count, what)| format!("; {count} {what}"))
-        .collect::<String>();
+    let notes = noted.map(|(_, words)| format!("; {words}")).collect::<String>();
     format!("{name:<width$}  {calls}: {}{notes}", sum.used.words())
 }

@@ -340,6 +340,7 @@ pub(super) struct CostLine<'a> {
     used: ModelUsage,
     unpriced_calls: u64,
     estimated_calls: u64,
+    attempts_lost: u64,
 }
 
 impl<'a> CostLine<'a> {
@@ -352,6 +353,7 @@ impl<'a> CostLine<'a> {
             used: total.used,
             unpriced_calls: total.unpriced,
             estimated_calls: total.estimated,
+            attempts_lost: total.attempts_lost,
         }
     }
 }

@@ -1,12 +1,13 @@
 //! How a run comes back: every row of the table, with SIGKILL on a real process at a known point.
 
 use crate::audit::Audit;
-use crate::place::{ANSWERED_BY, Place, Said, processes_of, until};
+use crate::place::{ANSWERED_BY, PROGRAM, Place, Said, processes_of, until};
 use crate::victim::{Halt, LOOKS, Scene, Victim, WRITES, three_side_by_side, until_all_is_over};
 use impresario::chaos::{Evidence, Expected, audit};
 use impresario::runtime::{GroupId, Outcome, ReasonCode, RunId, TerminalState};
 use impresario_test_support::waiting::PATIENCE;
 use std::collections::{BTreeMap, BTreeSet};
+use std::process::Command;
 use std::time::Duration;
 use tempfile::TempDir;
 
@@ -80,6 +81,15 @@ fn killed_after_a_tool_no_finished_tool_runs_again() {
     let work = story.outcome.receipt().work;
     assert_eq!(work.tools.len(), 1, "what was done before the kill counts");
     assert_eq!((work.tools[0].calls, work.may_have_changed_more), (1, true));
+    // Nobody can tell what the model was paid for when the first attempt was lost: the sum says so.
+    let mut costs = Command::new(PROGRAM);
+    costs
+        .args(["costs", "--state-directory"])
+        .arg(story.scene.state());
+    let costs = Said::of(costs);
+    costs.check(0);
+    let lost = "1 attempt lost under way, which may have cost more";
+    assert!(costs.stdout.contains(lost), "{}", costs.stdout);
 }
 
 #[test]
@@ -144,7 +154,7 @@ fn another_command_cancels_a_run_that_was_adopted() {
     let cancelled = on_tokio(async {
         let runtime = killed.scene.start(Some(Halt::Active)).await;
         runtime.adopt().await.expect("adopted");
-        let mut cancel = std::process::Command::new(crate::place::PROGRAM);
+        let mut cancel = Command::new(PROGRAM);
         cancel
             .args(["runs", "cancel", &killed.run])
             .env("IMPRESARIO_STATE_DIRECTORY", killed.scene.file("state"));

@@ -94,8 +94,12 @@ fn insert(
         .and_then(|mut insert| insert.execute(values))
         .map_err(read_failure)?;
     run.summary.add(row);
-    if let Step::ModelCalled { call } = &row.step {
-        model_calls::insert(transaction, &run.summary, row, call)?;
+    match &row.step {
+        Step::ModelCalled { call } => model_calls::insert(transaction, &run.summary, row, call)?,
+        Step::AttemptEnded {
+            attempt, used: None, ..
+        } => model_calls::insert_lost(transaction, &run.summary, row, *attempt)?,
+        _ => {}
     }
     if matches!(row.step, Step::Ended { .. }) {
         super::overflow::forget_run(transaction, &row.run)?;
