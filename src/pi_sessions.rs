@@ -3,10 +3,9 @@
 use crate::agents::AgentFiles;
 use crate::bridge::wire::{
     ChainMember, ChainRun, ChainRunAccepted, ChainText, ChainTextAsk, Delegation, GuidanceAsk, GuidanceGiven,
-    InputReading, MarkerEdit, MarkerPlan, MarkerSkeleton, MarkerTtl, ModelStanding, ObservedEvent,
-    ResumableRun, RunMessageAsk, RunMessageTold, RunResume, RunResumed, RunTell, RunTold, SessionEnd,
-    SessionStart, SetupAsk, SetupNext, SkillCancel, SkillRun, SkillSummary, ToldByAgent, TraceName,
-    TranscriptAsk, TranscriptPage, TypedInput,
+    InputReading, MarkerPlan, MarkerSkeleton, ModelStanding, ObservedEvent, ResumableRun, RunMessageAsk,
+    RunMessageTold, RunResume, RunResumed, RunTell, RunTold, SessionEnd, SessionStart, SetupAsk, SetupNext,
+    SkillCancel, SkillRun, SkillSummary, ToldByAgent, TraceName, TranscriptAsk, TranscriptPage, TypedInput,
 };
 use crate::bridge::{Bridge, BridgeError, BridgeSettings, HostEvents, PiHost, Refused, log_to_file};
 use crate::chain_files::{ChainAsked, ordered_chain};
@@ -25,9 +24,8 @@ use async_trait::async_trait;
 use impresario_actors::gateways::Host;
 use impresario_actors::journal::{RunFilter, RunSummary};
 use impresario_actors::messages::session::{GuideResult, ListedSkill, SkillOrder};
-use impresario_policies::cache_markers::{Lifetime, Marker, MarkerEdit as PlannedEdit, Section};
 use impresario_policies::domain::{
-    GroupId, Isolation, MessageKind, Reason, ReasonCode, RunId, RunState, SessionId,
+    CacheTerms, GroupId, Isolation, MessageKind, Reason, ReasonCode, RunId, RunState, SessionId,
 };
 use impresario_policies::guidance::{RuleMark, touched_by};
 use impresario_policies::receipt::Named;
@@ -136,6 +134,7 @@ pub async fn serve_stdio(options: BridgeOptions) -> Result<(), ServeError> {
         left_results,
         skills,
         known: Mutex::default(),
+        cache_terms: Arc::default(),
         requested: Mutex::default(),
     };
     bridge.serve(Arc::new(sessions)).await;
@@ -151,6 +150,8 @@ struct PiSessions {
     left_results: LeftResults,
     skills: SpawnSettings,
     known: Mutex<BTreeMap<SessionId, SessionStart>>,
+    /// How the requests of each session use the provider's cache.
+    cache_terms: Arc<Mutex<BTreeMap<SessionId, CacheTerms>>>,
     requested: Mutex<BTreeMap<String, RunId>>,
 }
 
@@ -200,6 +201,15 @@ impl PiSessions {
 }
 
 impl PiSessions {
+    /// Read when the session starts: no request waits for a file. Until then the defaults hold.
+    fn read_cache_terms(&self, session: &SessionId, places: SettingsPlaces) {
+        let (session, cache_terms) = (session.clone(), self.cache_terms.clone());
+        tokio::task::spawn_blocking(move || {
+            let terms = Settings::read(&places).configured().run.terms.cache;
+            lock(&cache_terms).insert(session, terms);
+        });
+    }
+
     /// The runs of a session, those that work before those that are over, the newest first.
     async fn newest_of(&self, session: &SessionId) -> Vec<RunSummary> {
         let filter = RunFilter {
@@ -305,6 +315,7 @@ impl HostEvents for PiSessions {
     async fn session_started(&self, start: SessionStart) {
         *lock(&self.session) = Some(start.session.clone());
         let places = SettingsPlaces::of(Path::new(&start.cwd), is_trusted(&start));
+        self.read_cache_terms(&start.session, places.clone());
         let were_open = lock(&self.known).keys().cloned().collect();
         let is_new = lock(&self.known)
             .insert(start.session.clone(), start.clone())
@@ -503,34 +514,17 @@ impl HostEvents for PiSessions {
     }
 
     async fn plan_markers(&self, skeleton: MarkerSkeleton) -> MarkerPlan {
-        let marked = skeleton
-            .blocks
-            .iter()
-            .filter_map(|block| Some((&block.path, block.marker?)));
-        let marked = marked.collect::<Vec<_>>();
-        let markers = marked.iter().map(|(path, ttl)| Marker {
-            section: section_of(path),
-            lives: lifetime_of(*ttl),
-        });
+        if let Some(why) = skeleton.not_applied.clone()
+            && let Err(error) = self.runtime.plan_not_applied(why).await
+        {
+            tracing::warn!(%error, "plan of markers that was not applied not counted");
+        }
+        let terms = lock(&self.cache_terms).get(&skeleton.session).copied();
         let planned = self
             .runtime
-            .plan_markers(markers.collect())
-            .await
-            .unwrap_or_default();
-        let edits = planned.into_iter().filter_map(|edit| {
-            let (place, marker) = match edit {
-                PlannedEdit::Drop { place } => (place, None),
-                PlannedEdit::Shorten { place } => (place, Some(MarkerTtl::FiveMinutes)),
-            };
-            let (path, _) = marked.get(place)?;
-            Some(MarkerEdit {
-                path: (*path).clone(),
-                marker,
-            })
-        });
-        MarkerPlan {
-            edits: edits.collect(),
-        }
+            .plan_markers(skeleton.request(), terms.unwrap_or_default())
+            .await;
+        planned.map_or_else(|_| MarkerPlan::default(), |planned| skeleton.answer(&planned))
     }
 
     async fn guide(&self, asked: GuidanceAsk) -> GuidanceGiven {
@@ -806,20 +800,5 @@ fn in_words(error: &RuntimeError) -> String {
     match error {
         RuntimeError::Refused(reason) => reason.message.clone(),
         other => format!("Impresario failed to {other}."),
-    }
-}
-
-fn section_of(path: &str) -> Section {
-    match path.split('/').next() {
-        Some("tools") => Section::Tools,
-        Some("system") => Section::System,
-        _ => Section::Messages,
-    }
-}
-
-fn lifetime_of(ttl: MarkerTtl) -> Lifetime {
-    match ttl {
-        MarkerTtl::FiveMinutes => Lifetime::FiveMinutes,
-        MarkerTtl::OneHour => Lifetime::OneHour,
     }
 }

@@ -7,6 +7,7 @@ use crate::settings::{Settings, SettingsPlaces};
 use crate::skills::SpawnSettings;
 use impresario_actors::gateways::{SystemWallClock, WallClock};
 use impresario_actors::journal::{RunFilter, RunSummary};
+use impresario_actors::messages::session::PlansCounted;
 use impresario_policies::agents::routing_summary;
 use impresario_policies::figures::{count_words, duration_words};
 use impresario_policies::projection::RunProjection;
@@ -226,12 +227,30 @@ async fn runtime_text(facts: &StatusFacts) -> String {
         .host_version
         .as_ref()
         .map_or_else(String::new, |version| format!(", in Pi {version}"));
+    let markers = facts.runtime.count_plans().await;
     format!(
-        "version {}{host}\njournal {} ({} KB, {runs} runs)\nnested sessions {}",
+        "version {}{host}\njournal {} ({} KB, {runs} runs)\nnested sessions {}\ncache markers: {}",
         env!("CARGO_PKG_VERSION"),
         below_home(&journal),
         bytes / 1024,
         below_home(&facts.runtime.sessions_directory()),
+        markers.map_or_else(
+            |error| format!("not known: {error}"),
+            |plans| markers_text(&plans)
+        ),
+    )
+}
+
+fn markers_text(plans: &PlansCounted) -> String {
+    let left = match &plans.why {
+        Some(why) => format!(", {} went out as they were: {why}", plans.not_applied),
+        None => String::new(),
+    };
+    let saved = plans.unplanned_cost.saturating_sub(plans.cost);
+    let share = 100.0 * saved as f64 / plans.unplanned_cost.max(1) as f64;
+    format!(
+        "{} requests, {} changed; prompts are expected to cost {share:.0} % less for it{left}",
+        plans.looked_at, plans.changed
     )
 }
 

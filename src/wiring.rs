@@ -47,8 +47,8 @@ use impresario_actors::messages::run::{
     AdoptDue, AskForRoom, AwaitRun, CancelRun, ParkRuns, RunClosed, StartGroup, StartRun, TellRun,
 };
 use impresario_actors::messages::session::{
-    AskUser, DeliverResult, GuideResult, JudgeTask, PlanMarkers, ShowGlimpse, ShowNotice, ShowProgress,
-    StartSkill,
+    AskUser, CountPlans, DeliverResult, GuideResult, JudgeTask, PlanMarkers, PlanNotApplied, ShowGlimpse,
+    ShowNotice, ShowProgress, StartSkill,
 };
 use impresario_actors::overflow::{Overflow, OverflowPorts};
 use impresario_actors::purse::Purse;
@@ -193,6 +193,10 @@ pub struct Ports {
     pub read_uses: Port<ReadUses>,
     /// Rules of directories behind a result.
     pub guide: Port<GuideResult>,
+    /// A plan of them that a host could not apply.
+    pub plan_not_applied: Port<PlanNotApplied>,
+    /// What became of plans so far.
+    pub count_plans: Port<CountPlans>,
     /// A word to the person.
     pub notice: Port<ShowNotice>,
 }
@@ -280,7 +284,7 @@ pub fn grow(journal: JournalAccess, outside: Outside, settings: TreeSettings) ->
     ];
     let session = vec![
         supervisor("conversation", with(Strategy::RestForOne), conversation).spec(),
-        places.markers.child(|_| CacheMarkers).spec(),
+        places.markers.child(|_| CacheMarkers::default()).spec(),
         places
             .guidance
             .child(move |_| Guidance::new(rules.clone()))
@@ -377,6 +381,8 @@ impl Places {
             capability_used: self.capabilities.port(),
             read_uses: self.capabilities.port(),
             guide: self.guidance.port(),
+            plan_not_applied: self.markers.port(),
+            count_plans: self.markers.port(),
             notice: self.host.port(),
         }
     }

@@ -340,6 +340,13 @@ fn artefacts_the_typescript_types_are_those_of_the_wire() {
     check_artefact("extension/src/generated/protocol.ts", &wire::typescript());
 }
 
+/// What is loaded into a nested Pi and the extension outline requests alike.
+#[test]
+fn artefacts_the_outline_of_requests_is_that_of_nested_pi() {
+    let outline = include_str!("../actors/src/runners/pi/outline.ts");
+    check_artefact("extension/src/generated/outline.ts", outline);
+}
+
 #[test]
 fn artefacts_the_json_schema_is_that_of_the_wire() {
     let schema = serde_json::to_string_pretty(&wire::json_schema()).expect("a schema has a JSON form");
@@ -700,7 +707,7 @@ fn more_requests_than_the_limit_are_answered_busy() {
 fn markers_come_back_as_edits() {
     converse(|host| {
         host.hello();
-        let block = json!({"path": "messages/0/content/0", "kind": "text", "size": 9000, "marker": "5m"});
+        let block = json!({"path": "messages/0/content/0", "kind": "text", "size": 9000, "content": "00ff", "marker": "5m"});
         let answer = host.call(2, "markers.plan", json!({"session": "S1", "blocks": [block]}));
         let expected = json!([{"path": "messages/0/content/0", "marker": "1h"}]);
         assert_eq!(answer["result"]["edits"], expected);

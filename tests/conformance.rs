@@ -7,6 +7,8 @@
 
 #[path = "conformance/auggie/mod.rs"]
 mod auggie;
+#[path = "conformance/auto_context/mod.rs"]
+mod auto_context;
 #[path = "conformance/blackbytes/mod.rs"]
 mod blackbytes;
 #[path = "conformance/capability/mod.rs"]
@@ -123,6 +125,7 @@ fn peer_and_function(directory: &Path, file: &Path) -> (String, String) {
 fn find_function(peer: &str, name: &str) -> Option<Function> {
     let functions = match peer {
         "auggie" => auggie::functions(),
+        "auto-context" => auto_context::functions(),
         "blackbytes" => blackbytes::functions(),
         "capability" => capability::functions(),
         "nested-agents" => nested_agents::functions(),

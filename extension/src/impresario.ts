@@ -6,7 +6,7 @@ import { Delegation } from "./delegation.ts";
 import type { MessageResult, WaitingCall } from "./delegation.ts";
 import { EscapeKey } from "./escape.ts";
 import { ERROR_CODES } from "./generated/protocol.ts";
-import type { DeliveryOffer, HostRequests, InputReading, MarkerPlan, MarkerSkeleton, MessageKind, OfferReceipt, ResumableRun, SkillSummary } from "./generated/protocol.ts";
+import type { DeliveryOffer, HostRequests, InputReading, MessageKind, OfferReceipt, ResumableRun, SkillSummary } from "./generated/protocol.ts";
 import { Guidance } from "./guidance.ts";
 import { history } from "./history.ts";
 import { hostVersion, runtimeEnvironment } from "./host.ts";
@@ -14,6 +14,7 @@ import type { HostSession } from "./host.ts";
 import { Refusal } from "./connection.ts";
 import type { Connection, Failure, NotificationHandlers, RequestHandlers } from "./connection.ts";
 import { LeftBehind } from "./left-behind.ts";
+import { Markers } from "./markers.ts";
 import { checkModels, completeModel } from "./models.ts";
 import { Observer } from "./observe.ts";
 import { ProgressView, sentence } from "./progress.ts";
@@ -63,6 +64,7 @@ export class Impresario {
   readonly escape = new EscapeKey();
   readonly delegation = new Delegation(this);
   readonly guidance = new Guidance(this);
+  readonly #markers = new Markers();
   readonly #leftBehind = new LeftBehind(() => this.progress.runs);
   #session: HostSession | undefined;
   /** Something of ours is over the screen, and the keys are its. */
@@ -422,10 +424,13 @@ export class Impresario {
     }
   }
 
-  /** The markers a provider request should carry. Silence means those it has. */
-  async planMarkers(skeleton: MarkerSkeleton): Promise<MarkerPlan> {
-    const outcome = await this.runtime.connection?.ask("markers.plan", skeleton, { holds: true });
-    return outcome?.ok ? outcome.result : { edits: [] };
+  /** A provider request with the markers it should carry. Silence means those it has. */
+  placeMarkers(session: HostSession, payload: unknown): Promise<unknown> {
+    const branch = () => session.read((ctx) => ctx.sessionManager.getBranch(), []) as never[];
+    return this.#markers.place(session.id, branch, payload, async (skeleton) => {
+      const outcome = await this.runtime.connection?.ask("markers.plan", skeleton, { holds: true });
+      return outcome?.ok ? outcome.result : { edits: [] };
+    });
   }
 
   #requests(): RequestHandlers {

@@ -10,7 +10,6 @@ import type { ToolResult } from "./guidance.ts";
 import { HostSession, guarded } from "./host.ts";
 import type { Context, Pi } from "./host.ts";
 import { Impresario } from "./impresario.ts";
-import { edited, outline } from "./markers.ts";
 
 /** What Pi puts in place of a result. */
 type ToolResultPatch = { content: ToolResultEvent["content"]; details: object };
@@ -99,10 +98,7 @@ function registerHooks(pi: Pi, runtime: Impresario, session: HostSession): void 
     try {
       if (!runtime.isCurrent(session) || !runtime.runtime.connection) return undefined;
       session.enter(ctx);
-      const found = outline(event.payload);
-      if (!found) return undefined;
-      const { edits } = await runtime.planMarkers({ session: session.id, ...found });
-      return edited(event.payload, edits);
+      return await runtime.placeMarkers(session, event.payload);
     } catch {
       return undefined;
     }

@@ -81,9 +81,12 @@ pub use impresario_actors::messages::session::SkillOrder;
 use impresario_actors::journal::JournalError;
 use impresario_actors::messages::journal::{Prune, ReadClaimable, ReadRun, ReadRuns};
 use impresario_actors::messages::run::{AdoptDue, CancelReply, CancelRun, ParkRuns, StartRun};
-use impresario_actors::messages::session::{GuideResult, GuidedResult, PlanMarkers, StartSkill};
+use impresario_actors::messages::session::{
+    CountPlans, GuideResult, GuidedResult, PlanMarkers, PlanNotApplied, PlansCounted, StartSkill,
+};
 use impresario_actors::supervision::{AskError, Message};
-use impresario_policies::cache_markers::{Marker, MarkerEdit};
+use impresario_policies::cache_markers::{MarkerRequest, Planned};
+use impresario_policies::domain::CacheTerms;
 use impresario_policies::projection::RecordedStep;
 pub(crate) use inside::lock;
 use inside::{Inside, Thread};
@@ -291,9 +294,31 @@ impl Runtime {
         Ok(pruned.await??)
     }
 
-    /// Plans what has to change in the prompt-cache markers of a request.
-    pub async fn plan_markers(&self, markers: Vec<Marker>) -> Result<Vec<MarkerEdit>, RuntimeError> {
-        self.ask(move |inside| inside.ports.plan_markers.ask_again(PlanMarkers { markers }, ASK))
+    /// Plans the prompt-cache markers of a request that is about to go out.
+    pub(crate) async fn plan_markers(
+        &self,
+        request: MarkerRequest,
+        terms: CacheTerms,
+    ) -> Result<Planned, RuntimeError> {
+        let plan = PlanMarkers { request, terms };
+        self.ask(move |inside| inside.ports.plan_markers.ask_again(plan, ASK))
+            .await
+    }
+
+    /// Says that a plan could not be applied.
+    pub(crate) async fn plan_not_applied(&self, why: String) -> Result<(), RuntimeError> {
+        self.ask(move |inside| {
+            inside
+                .ports
+                .plan_not_applied
+                .ask_again(PlanNotApplied { why }, ASK)
+        })
+        .await
+    }
+
+    /// What became of plans so far.
+    pub(crate) async fn count_plans(&self) -> Result<PlansCounted, RuntimeError> {
+        self.ask(|inside| inside.ports.count_plans.ask_again(CountPlans, ASK))
             .await
     }
 

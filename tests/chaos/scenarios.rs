@@ -15,9 +15,11 @@ use impresario_actors::messages::journal::{Prune, ReadRuns};
 use impresario_actors::messages::run::{
     AdoptDue, AwaitRun, Awaited, CancelRun, ParkRuns, StartGroup, StartRun, TellReply, TellRun,
 };
-use impresario_actors::messages::session::{GuideResult, GuidedResult, PlanMarkers, ShowNotice, StartSkill};
+use impresario_actors::messages::session::{
+    CountPlans, GuideResult, GuidedResult, PlanMarkers, PlanNotApplied, ShowNotice, StartSkill,
+};
 use impresario_actors::supervision::AskError;
-use impresario_policies::cache_markers::{Lifetime, Marker, Section};
+use impresario_policies::cache_markers::{Block, BlockKind, Lifetime, MarkerRequest};
 use impresario_policies::capability::{Capability, CapabilityKind};
 use impresario_policies::domain::Subtask;
 use impresario_policies::domain::*;
@@ -641,26 +643,44 @@ fn housekeeping(stage: &Stage) -> LocalBoxFuture<'_, ()> {
             .start(run_id(14), request(), &["succeeded"], Some("kept"))
             .await;
         stage.wait_for(run_id(14)).await;
-        let markers = vec![
-            Marker {
-                section: Section::Messages,
-                lives: Lifetime::FiveMinutes
-            };
-            6
-        ];
-        match stage
-            .ports
-            .plan_markers
-            .ask_again(PlanMarkers { markers }, LONG)
-            .await
-        {
-            Ok(edits) if edits.len() == 2 => {}
+        let block = Block {
+            kind: BlockKind::Text,
+            tokens: 2_000,
+            content: 1,
+            marker: Some(Lifetime::FiveMinutes),
+            anchor: false,
+        };
+        let request = MarkerRequest {
+            conversation: "S1".into(),
+            model: "claude".into(),
+            blocks: vec![block; 6],
+        };
+        let plan = PlanMarkers {
+            request,
+            terms: CacheTerms::default(),
+        };
+        match stage.ports.plan_markers.ask_again(plan, LONG).await {
+            Ok(planned) if planned.edits.len() == 2 => {}
             other => stage
                 .unanswered
                 .borrow_mut()
                 .push(format!("PlanMarkers {other:?}")),
         }
         look_for_capabilities(stage).await;
+        let why = "there is no such block".to_string();
+        let _ = stage
+            .ports
+            .plan_not_applied
+            .ask_again(PlanNotApplied { why }, LONG)
+            .await;
+        // A planner that was killed has counted nothing.
+        match stage.ports.count_plans.ask_again(CountPlans, LONG).await {
+            Ok(counted) if counted.changed <= counted.looked_at => {}
+            other => stage
+                .unanswered
+                .borrow_mut()
+                .push(format!("CountPlans {other:?}")),
+        }
         let _ = stage
             .ports
             .notice

@@ -5,7 +5,7 @@ use impresario::settings::{Settings, SettingsPlaces};
 use impresario::skills::{SpawnSettings, resolve};
 use impresario_actors::messages::session::SkillOrder;
 use impresario_policies::domain::{
-    AdmissionTerms, AnswerTerms, Briefing, Budget, Cap, CoolDownSettings, DegradationSettings,
+    AdmissionTerms, AnswerTerms, Briefing, Budget, CacheTerms, Cap, CoolDownSettings, DegradationSettings,
     HistorySettings, HistoryStrategy, HistoryTerms, MiddleMode, ObservationSettings, PromptMode, Reason,
     ReasonCode, RunRequest, RunTerms, ShortNewest, TierCeilings, TraceTerms,
 };
@@ -513,6 +513,7 @@ fn what_is_set_about_history_answers_budgets_and_logs_is_in_the_request() {
         "budget": {"treeUsd": 2.5, "dayUsd": 0, "callTokens": 200000},
         "admission": {"width": 7, "perProvider": 2, "keepFreeMb": 3, "maxDepth": 2, "maxTreeRuns": 5},
         "coolDown": {"afterFailures": 0, "firstMs": 2000, "maxMs": 4000},
+        "promptCache": {"enabled": false, "maxMarkers": 3, "spareMarkers": 1, "lookback": 15, "minTokens": 9, "siblingWaitMs": 0},
         "executionTrace": {"maxResultPreviewChars": 321}, "executionRouting": {"surfaceDecision": true}}"#;
     let request = ordered(&set(settings), "", Some("a/one")).unwrap();
     assert!(matches!(request.briefing, Briefing::Judged { passes_max: 0, .. }));
@@ -544,6 +545,14 @@ fn what_is_set_about_history_answers_budgets_and_logs_is_in_the_request() {
             memory_kept_free: 3 << 20,
             tree_depth: 2,
             tree_runs: 5,
+        },
+        cache: CacheTerms {
+            enabled: false,
+            markers_max: 3,
+            spare: 1,
+            lookback: 15,
+            tokens_min: 9,
+            sibling_wait_ms: 0,
         },
         tree: None,
         routing: terms.routing.clone(),

@@ -14,6 +14,7 @@ mod agents;
 mod as_host;
 mod as_sub_agent;
 mod before_the_run;
+mod cache_markers;
 mod chains;
 mod context;
 mod control;

@@ -6,9 +6,10 @@ use super::run::Refusal;
 use crate::gateways::{ChatMessage, Delivery, DeliveryReceipt, Glimpse, HostError, Progress, RulesNotRead};
 use crate::message;
 use impresario_policies::budget::Allowance;
-use impresario_policies::cache_markers::{Marker, MarkerEdit};
+use impresario_policies::cache_markers::{MarkerRequest, Planned};
 use impresario_policies::domain::{
-    Brief, GuidanceTerms, HistoryTerms, Isolation, ModelCall, ModelFault, RunId, SessionId, Verdict,
+    Brief, CacheTerms, GuidanceTerms, HistoryTerms, Isolation, ModelCall, ModelFault, RunId, SessionId,
+    Verdict,
 };
 use impresario_policies::guidance::{GivenRules, RuleMark, Touched};
 use schemars::JsonSchema;
@@ -138,13 +139,45 @@ pub struct ShowNotice {
 }
 message!(impl ShowNotice -> ());
 
-/// Plans what has to change in the prompt-cache markers of a request.
+/// Plans the prompt-cache markers of a request that is about to go out.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PlanMarkers {
-    /// All markers of the request, in its order.
-    pub markers: Vec<Marker>,
+    /// The request, without its text.
+    pub request: MarkerRequest,
+    /// What holds for it.
+    pub terms: CacheTerms,
 }
-message!(impl PlanMarkers -> Vec<MarkerEdit>);
+message!(impl PlanMarkers -> Planned);
+
+/// Says what became of plans so far.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct CountPlans;
+message!(impl CountPlans -> PlansCounted);
+
+/// A host could not apply a plan: the request went out as it was.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PlanNotApplied {
+    /// Why, in the host's words.
+    pub why: String,
+}
+message!(impl PlanNotApplied -> ());
+
+/// What became of the plans of this runtime.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct PlansCounted {
+    /// Requests that were looked at.
+    pub looked_at: u64,
+    /// Requests that were changed.
+    pub changed: u64,
+    /// Changes that could not be applied, so that the request went out as it was.
+    pub not_applied: u64,
+    /// Why the last of them could not.
+    pub why: Option<String>,
+    /// What all prompts are expected to cost, in plain tokens, which are guessed.
+    pub cost: u64,
+    /// What they would be expected to cost without any plan.
+    pub unplanned_cost: u64,
+}
 
 /// Looks which rules of directories belong behind a result of a tool of the main agent's.
 #[derive(Debug, Clone, PartialEq, Eq)]

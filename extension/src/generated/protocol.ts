@@ -308,18 +308,22 @@ export type ListedSkill = {
 
 /** One block of a provider request, without its body. */
 export type MarkerBlock = {
-  /** Where it stands: `system/0`, `tools/3`, `messages/5/content/1`. */
+  /** Where it stands: `system/0`, `tools/3`, `messages/5/content/1`; nothing for the request itself. */
   path: string,
   /** What it is. */
   kind: MarkerBlockKind,
-  /** Length of its JSON in UTF-16 units. */
+  /** Length of its JSON in UTF-16 units, without markers. */
   size: number,
+  /** Stands for its content, without markers: 16 hexadecimal digits. */
+  content: string,
+  /** The id of the call, of a tool call and its result. */
+  call: string | null,
   /** The marker it carries now. */
   marker: MarkerTtl | null,
 };
 
 /** What a block is. */
-export type MarkerBlockKind = "system" | "tool" | "text" | "image" | "thinking" | "tool_use" | "tool_result" | "other";
+export type MarkerBlockKind = "system" | "tool" | "text" | "said" | "plain" | "empty" | "image" | "document" | "thinking" | "tool_use" | "tool_result" | "nested" | "request" | "other";
 
 /** One change to one block. */
 export type MarkerEdit = {
@@ -343,6 +347,10 @@ export type MarkerSkeleton = {
   model: string | null,
   /** Tools, then system, then messages. */
   blocks: Array<MarkerBlock>,
+  /** The calls that set an anchor, the oldest first. */
+  anchors: Array<string>,
+  /** Why the plan before could not be applied. */
+  not_applied: string | null,
 };
 
 /** How long a marked prefix is kept. */

@@ -47,9 +47,9 @@ pub use run::{
     Containment, Origin, Proof, Reason, ReasonCode, Replay, RunState, Step, TerminalState, WhatToRun,
 };
 pub use terms::{
-    AdmissionTerms, AnswerTerms, DegradationSettings, GuidanceTerms, HistorySettings, HistoryStrategy,
-    HistoryTerms, MiddleMode, ModelChoice, ObservationSettings, OverflowSettings, ResultTerms, RoutingTerms,
-    RunTerms, ShortNewest, Surroundings, TierCeilings, TraceTerms, TreePlace,
+    AdmissionTerms, AnswerTerms, CacheTerms, DegradationSettings, GuidanceTerms, HistorySettings,
+    HistoryStrategy, HistoryTerms, MiddleMode, ModelChoice, ObservationSettings, OverflowSettings,
+    ResultTerms, RoutingTerms, RunTerms, ShortNewest, Surroundings, TierCeilings, TraceTerms, TreePlace,
 };
 pub use told::{MessageKind, RunMessage};
 pub use trace::{TraceOutcome, TraceVerdict};

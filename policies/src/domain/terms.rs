@@ -31,6 +31,9 @@ pub struct RunTerms {
     pub budget: Budget,
     /// How many work beside it, and below it.
     pub admission: AdmissionTerms,
+    /// How its requests use the provider's cache.
+    #[serde(skip_serializing_if = "is_default")]
+    pub cache: CacheTerms,
     /// Where it stands among those that sub-agents started; none for one that a person or a program did.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tree: Option<TreePlace>,
@@ -169,6 +172,37 @@ impl Default for AdmissionTerms {
             memory_kept_free: 128 << 20,
             tree_depth: 0,
             tree_runs: 16,
+        }
+    }
+}
+
+/// How requests use the provider's cache of prompts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct CacheTerms {
+    /// Markers are planned.
+    pub enabled: bool,
+    /// So many a request may have.
+    pub markers_max: usize,
+    /// So many of them are left for whoever changes the request after us.
+    pub spare: usize,
+    /// A marker reads what an earlier one wrote within so many positions before it.
+    pub lookback: usize,
+    /// Shorter prefixes are not cached, in tokens; 0 for what is known of the model.
+    pub tokens_min: u64,
+    /// Sub-agents that share a prefix wait at most so long for the first of them to begin.
+    pub sibling_wait_ms: u64,
+}
+
+impl Default for CacheTerms {
+    fn default() -> Self {
+        Self {
+            enabled: true,
+            markers_max: 4,
+            spare: 0,
+            lookback: 20,
+            tokens_min: 0,
+            sibling_wait_ms: 5_000,
         }
     }
 }

@@ -141,7 +141,7 @@ const CEILING: Kind = Kind::TierInts {
 };
 
 /// The sections, each an object.
-pub const SECTIONS: [&str; 16] = [
+pub const SECTIONS: [&str; 17] = [
     "admission",
     "agents",
     "budget",
@@ -158,6 +158,7 @@ pub const SECTIONS: [&str; 16] = [
     "retrieval",
     "pool",
     "guidance",
+    "promptCache",
 ];
 
 use Kind::{AnyText, Flag, PathInside, Program, Text, Texts, TextsOnce, TierTexts, ToolInts, Word};
@@ -165,7 +166,7 @@ use Trust::{Free, Limit, Outside};
 
 /// Every key, in order. Up to `promptInjection.enabled` they are the peer's too.
 #[rustfmt::skip]
-pub const KEYS: [Key; 93] = [
+pub const KEYS: [Key; 99] = [
     key("defaultProvider", Text, r#""openrouter""#, Outside, "whose models bare names are")
         .note("until it is set, models are called as Pi calls them, provider/id"),
     key("routingModel", Text, r#""anthropic/claude-3-5-haiku""#, Outside, "the model that writes and judges briefs")
@@ -282,6 +283,15 @@ pub const KEYS: [Key; 93] = [
     key("guidance.fileNames", Texts, RULE_FILES, Outside, "what the files with rules are called; the first that is there is a directory's"),
     key("guidance.maxBytesPerFile", int(0, 1_000_000), "32768", Limit, "so much of one file"),
     key("guidance.maxBytesPerRead", int(0, 4_000_000), "131072", Limit, "so much with one result, the innermost first"),
+    key("promptCache.enabled", Flag, "true", Free, "place the cache markers of requests to Anthropic where they save most"),
+    key("promptCache.maxMarkers", int(1, 64), "4", Free, "so many the provider takes in a request")
+        .note("Anthropic's rule, as its page on prompt caching had it on 2026-11-22"),
+    key("promptCache.spareMarkers", int(0, 3), "0", Free, "of those, so many are left for an extension that adds one later"),
+    key("promptCache.lookback", int(1, 1_000), "20", Free, "within so many positions a marker finds what was cached before")
+        .note("Anthropic's rule, as its page on prompt caching had it on 2026-11-22"),
+    key("promptCache.minTokens", int(0, 1_000_000), "0", Free, "shorter prompts are not cached; 0 for what is known of the model")
+        .note("the models are in policies/src/cache_markers/cache_rules.tsv, with date and source"),
+    key("promptCache.siblingWaitMs", int(0, 60_000), "5000", Limit, "sub-agents with the same beginning wait so long at most for the first to fill the cache"),
 ];
 
 /// The fields of `agents.<name>`, in order; most of them are the peer's too. Nothing is their default: what the agent

@@ -3,10 +3,10 @@
 use super::agents::AgentSettings;
 use super::resolve::{Origin, Resolved, resolve_settings};
 use crate::domain::{
-    AdmissionTerms, AnswerTerms, Budget, Cap, Clocks, CoolDownSettings, DegradationSettings, GuidanceTerms,
-    HistorySettings, HistoryStrategy, HistoryTerms, MiddleMode, ModelNaming, ModelPool, ObservationSettings,
-    OverflowSettings, Persistence, ResultTerms, Retrieval, RetrievalEngine, RoutePreference, RouteSettings,
-    RunTerms, ShortNewest, SkillModelPolicy, TierCeilings, TraceTerms,
+    AdmissionTerms, AnswerTerms, Budget, CacheTerms, Cap, Clocks, CoolDownSettings, DegradationSettings,
+    GuidanceTerms, HistorySettings, HistoryStrategy, HistoryTerms, MiddleMode, ModelNaming, ModelPool,
+    ObservationSettings, OverflowSettings, Persistence, ResultTerms, Retrieval, RetrievalEngine,
+    RoutePreference, RouteSettings, RunTerms, ShortNewest, SkillModelPolicy, TierCeilings, TraceTerms,
 };
 
 use crate::model_mapping::map_model;
@@ -277,6 +277,14 @@ impl Reader<'_> {
                 observation: Some(self.observation()),
             },
             budget: self.budget(),
+            cache: CacheTerms {
+                enabled: self.flag("promptCache.enabled"),
+                markers_max: self.count("promptCache.maxMarkers"),
+                spare: self.count("promptCache.spareMarkers"),
+                lookback: self.count("promptCache.lookback"),
+                tokens_min: self.count("promptCache.minTokens") as u64,
+                sibling_wait_ms: self.count("promptCache.siblingWaitMs") as u64,
+            },
             log_prompt_prefix: self.flag("debugPromptPrefixHash"),
             ..RunTerms::default()
         }

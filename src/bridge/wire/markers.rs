@@ -1,5 +1,6 @@
 //! Prompt-cache markers: the outline of a provider request goes out, edits come back. Bodies stay in the host.
 
+use impresario_policies::cache_markers::{Block, BlockKind, Lifetime, MarkerRequest, Planned, is_same_call};
 use impresario_policies::domain::SessionId;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -24,16 +25,28 @@ pub enum MarkerBlockKind {
     System,
     /// A tool definition.
     Tool,
-    /// Text of a message.
+    /// Text of a user's message.
     Text,
+    /// Text of an assistant's message.
+    Said,
+    /// A message that is plain text instead of blocks.
+    Plain,
+    /// A text of nothing, which cannot carry a marker.
+    Empty,
     /// A picture.
     Image,
+    /// A document.
+    Document,
     /// Thinking, which cannot carry a marker.
     Thinking,
     /// A tool call.
     ToolUse,
     /// A tool result.
     ToolResult,
+    /// A block within a tool result that carries a marker.
+    Nested,
+    /// The request itself, where it carries a marker: the last of all.
+    Request,
     /// Something newer than this extension.
     Other,
 }
@@ -41,12 +54,17 @@ pub enum MarkerBlockKind {
 /// One block of a provider request, without its body.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema, TS)]
 pub struct MarkerBlock {
-    /// Where it stands: `system/0`, `tools/3`, `messages/5/content/1`.
+    /// Where it stands: `system/0`, `tools/3`, `messages/5/content/1`; nothing for the request itself.
     pub path: String,
     /// What it is.
     pub kind: MarkerBlockKind,
-    /// Length of its JSON in UTF-16 units.
+    /// Length of its JSON in UTF-16 units, without markers.
     pub size: u32,
+    /// Stands for its content, without markers: 16 hexadecimal digits.
+    pub content: String,
+    /// The id of the call, of a tool call and its result.
+    #[serde(default)]
+    pub call: Option<String>,
     /// The marker it carries now.
     #[serde(default)]
     pub marker: Option<MarkerTtl>,
@@ -62,6 +80,107 @@ pub struct MarkerSkeleton {
     pub model: Option<String>,
     /// Tools, then system, then messages.
     pub blocks: Vec<MarkerBlock>,
+    /// The calls that set an anchor, the oldest first.
+    #[serde(default)]
+    pub anchors: Vec<String>,
+    /// Why the plan before could not be applied.
+    #[serde(default)]
+    pub not_applied: Option<String>,
+}
+
+impl MarkerSkeleton {
+    /// As the planner takes it.
+    pub fn request(&self) -> MarkerRequest {
+        let anchor = self.anchor();
+        let blocks = self.blocks.iter().enumerate();
+        MarkerRequest {
+            conversation: self.session.to_string(),
+            model: self.model.clone().unwrap_or_default(),
+            blocks: blocks
+                .map(|(place, block)| block.read(anchor == Some(place)))
+                .collect(),
+        }
+    }
+
+    /// Where the result of the newest anchor stands; an older one stands for it when it is not there any more.
+    pub fn anchor(&self) -> Option<usize> {
+        self.anchors.iter().rev().find_map(|call| self.result_of(call))
+    }
+
+    /// Where the result of a call stands.
+    pub fn result_of(&self, call: &str) -> Option<usize> {
+        self.blocks.iter().position(|block| {
+            let own = block.call.as_deref();
+            block.kind == MarkerBlockKind::ToolResult && own.is_some_and(|own| is_same_call(own, call))
+        })
+    }
+
+    /// The plan in the words of the host.
+    pub fn answer(&self, planned: &Planned) -> MarkerPlan {
+        let edits = planned.edits.iter().filter_map(|edit| {
+            Some(MarkerEdit {
+                path: self.blocks.get(edit.place)?.path.clone(),
+                marker: edit.marker.map(MarkerTtl::from),
+            })
+        });
+        MarkerPlan {
+            edits: edits.collect(),
+        }
+    }
+}
+
+/// So many characters are taken for a token.
+const CHARACTERS_PER_TOKEN: u32 = 4;
+
+impl MarkerBlock {
+    fn read(&self, anchor: bool) -> Block {
+        Block {
+            kind: self.kind.into(),
+            tokens: u64::from(self.size.div_ceil(CHARACTERS_PER_TOKEN)),
+            content: u64::from_str_radix(&self.content, 16).unwrap_or_default(),
+            marker: self.marker.map(Lifetime::from),
+            anchor,
+        }
+    }
+}
+
+impl From<MarkerTtl> for Lifetime {
+    fn from(ttl: MarkerTtl) -> Self {
+        match ttl {
+            MarkerTtl::FiveMinutes => Self::FiveMinutes,
+            MarkerTtl::OneHour => Self::OneHour,
+        }
+    }
+}
+
+impl From<Lifetime> for MarkerTtl {
+    fn from(lives: Lifetime) -> Self {
+        match lives {
+            Lifetime::FiveMinutes => Self::FiveMinutes,
+            Lifetime::OneHour => Self::OneHour,
+        }
+    }
+}
+
+impl From<MarkerBlockKind> for BlockKind {
+    fn from(kind: MarkerBlockKind) -> Self {
+        match kind {
+            MarkerBlockKind::System => Self::System,
+            MarkerBlockKind::Tool => Self::Tool,
+            MarkerBlockKind::Text => Self::Text,
+            MarkerBlockKind::Said => Self::Said,
+            MarkerBlockKind::Plain => Self::Plain,
+            MarkerBlockKind::Empty => Self::Empty,
+            MarkerBlockKind::Image => Self::Image,
+            MarkerBlockKind::Document => Self::Document,
+            MarkerBlockKind::Thinking => Self::Thinking,
+            MarkerBlockKind::ToolUse => Self::ToolUse,
+            MarkerBlockKind::ToolResult => Self::ToolResult,
+            MarkerBlockKind::Nested => Self::Nested,
+            MarkerBlockKind::Request => Self::Request,
+            MarkerBlockKind::Other => Self::Other,
+        }
+    }
 }
 
 /// One change to one block.
