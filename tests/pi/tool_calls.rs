@@ -321,6 +321,39 @@ fn killed_after_a_tool(victim: Victim, name: &str) {
     });
 }
 
+/// Rules stand in the nested session: who goes on with it has them.
+#[test]
+fn a_killed_sub_agent_that_goes_on_is_not_given_the_same_rules_again() {
+    let script = || {
+        model([
+            bash("call_0", "cat src/a.ts"),
+            Turn::text("never").behind_gate("never"),
+            bash("call_1", "cat src/ui/b.ts"),
+            Turn::text(ANSWER),
+        ])
+    };
+    with_both("tool calls: rules after a kill", script, |stage| {
+        for (path, text) in [
+            ("src/AGENTS.md", "Use \"tabs\" here – 日本."),
+            ("src/ui/AGENTS.md", "No colours."),
+            ("src/a.ts", "a"),
+            ("src/ui/b.ts", "b"),
+        ] {
+            stage.sandbox.write_work_file(path, text);
+        }
+        let mut skill = stage.start_on(&[MOCK_MODEL]);
+        let run = wait_for_call(&mut skill, "tool_ended", "1.1:call_0");
+        stage.wait_for_calls(2);
+        Victim::Pi.kill(&run);
+        let (end, records) = end_of(&mut skill);
+        check_end(&records, end, "succeeded");
+        assert_eq!(endings(&records), ["lost", "answered"]);
+        let told = stage.body_of_last_call();
+        assert_eq!(told.matches("tabs").count(), 1, "{told}");
+        assert_eq!(told.matches("No colours.").count(), 1, "{told}");
+    });
+}
+
 /// No tool yet: the attempt is repeated, and the second model of the chain is not asked.
 fn killed_before_a_tool(victim: Victim, name: &str) {
     let script = || {
