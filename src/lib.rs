@@ -52,6 +52,7 @@ pub mod cli;
 mod contained_file;
 #[cfg(target_os = "linux")]
 pub mod keeper;
+mod known_files;
 pub mod memory;
 mod models;
 mod pi_results;

@@ -3,18 +3,20 @@
 //! A path is followed through its links first, and a file of rules is read only if it lies in the repository of the
 //! workspace itself: a link in a cloned repository may lead anywhere.
 
-use crate::contained_file::{Bounds, ContainedFile, NotRead, read_contained_in};
+use crate::contained_file::{Bounds, NotRead, read_contained_in};
+use crate::known_files::{KnownFile, KnownFiles};
+use crate::runtime::lock;
 use crate::settings::{Settings, SettingsPlaces};
 use async_trait::async_trait;
 use impresario_actors::context::local::HeavyWork;
 use impresario_actors::gateways::{RuleFiles, RulesAsk, RulesFound, RulesNotRead};
 use impresario_policies::domain::GuidanceTerms;
-use impresario_policies::guidance::{RuleFile, RuleMark, Touched, directories_with_rules, places_meant};
+use impresario_policies::guidance::{RuleMark, Touched, directories_with_rules, places_meant};
 use impresario_policies::project_instructions::{PROJECT_FILE_NAMES, project_directories};
-use sha2::{Digest, Sha256};
 use std::fs::File;
 use std::io::{Read, Seek, SeekFrom};
 use std::path::{Component, Path, PathBuf};
+use std::sync::{Arc, Mutex};
 
 /// What lies behind this in a file of rules is not read.
 const FILE_BYTES_MAX: usize = 1024 * 1024;
@@ -26,6 +28,7 @@ const CONVERSATION_BYTES_MAX: u64 = 8 * 1024 * 1024;
 pub struct DiskRules {
     heavy_work: HeavyWork,
     home: Option<PathBuf>,
+    known: Arc<Mutex<KnownFiles>>,
 }
 
 impl DiskRules {
@@ -35,6 +38,7 @@ impl DiskRules {
         Self {
             heavy_work,
             home: home.filter(|home| home.is_absolute()),
+            known: Arc::default(),
         }
     }
 }
@@ -53,8 +57,10 @@ impl RuleFiles for DiskRules {
     }
 
     async fn find(&self, ask: RulesAsk) -> RulesFound {
-        let home = self.home.clone();
-        let found = self.heavy_work.run(move || find(&ask, home.as_deref()));
+        let (home, known) = (self.home.clone(), self.known.clone());
+        let found = self
+            .heavy_work
+            .run(move || find(&ask, home.as_deref(), &mut lock(&known)));
         found.await.unwrap_or_default()
     }
 
@@ -74,7 +80,7 @@ fn end_of(file: &Path) -> std::io::Result<String> {
     Ok(String::from_utf8_lossy(&bytes).into_owned())
 }
 
-fn find(ask: &RulesAsk, home: Option<&Path>) -> RulesFound {
+fn find(ask: &RulesAsk, home: Option<&Path>, known: &mut KnownFiles) -> RulesFound {
     let mut found = RulesFound::default();
     let mut seen = Vec::new();
     for touched in &ask.touched {
@@ -86,8 +92,8 @@ fn find(ask: &RulesAsk, home: Option<&Path>) -> RulesFound {
             if seen.contains(&directory) {
                 continue;
             }
-            match first_file(&directory, &ask.file_names, &bounds) {
-                Some((path, Ok(file))) if file.path != place.real => found.files.push(rules_of(path, file)),
+            match first_file(&directory, &ask.file_names, &bounds, known) {
+                Some((_, Ok(file))) if file.real != place.real => found.files.push(file.rules),
                 Some((path, Err(why))) => found.not_read.push(not_read(path, &why)),
                 // Whoever reads or writes the rules themselves sees them.
                 Some((_, Ok(_))) | None => {}
@@ -95,7 +101,7 @@ fn find(ask: &RulesAsk, home: Option<&Path>) -> RulesFound {
             seen.push(directory);
         }
         if !found.files.is_empty() && found.of_workspace.is_empty() {
-            found.of_workspace = read_by_the_host(&place, &bounds);
+            found.of_workspace = read_by_the_host(&place, &bounds, known);
         }
     }
     found
@@ -149,14 +155,17 @@ fn first_file(
     directory: &Path,
     names: &[String],
     bounds: &Bounds,
-) -> Option<(PathBuf, Result<ContainedFile, NotRead>)> {
+    known: &mut KnownFiles,
+) -> Option<(PathBuf, Result<KnownFile, NotRead>)> {
     let mut names = names.iter().filter(|name| is_name(name));
-    names.find_map(
-        |name| match read_contained_in(directory, name, bounds, FILE_BYTES_MAX) {
+    names.find_map(|name| {
+        let path = directory.join(name);
+        let read = || read_contained_in(directory, name, bounds, FILE_BYTES_MAX);
+        match known.read(&path, read) {
             Err(NotRead::Missing) => None,
-            read => Some((directory.join(name), read)),
-        },
-    )
+            read => Some((path, read)),
+        }
+    })
 }
 
 /// It names a file, and no way to one.
@@ -165,28 +174,13 @@ fn is_name(name: &str) -> bool {
     matches!(parts.next(), Some(Component::Normal(_))) && parts.next().is_none()
 }
 
-fn rules_of(path: PathBuf, file: ContainedFile) -> RuleFile {
-    RuleFile {
-        mark: mark_of(path, &file),
-        text: file.text,
-    }
-}
-
-fn mark_of(path: PathBuf, file: &ContainedFile) -> RuleMark {
-    let digest = Sha256::digest(file.text.as_bytes());
-    RuleMark {
-        path,
-        hash: digest.iter().map(|byte| format!("{byte:02x}")).collect(),
-    }
-}
-
 /// What the host put before the conversation: a copy of it deeper down says nothing new.
-fn read_by_the_host(place: &ContainedPlace, bounds: &Bounds) -> Vec<RuleMark> {
+fn read_by_the_host(place: &ContainedPlace, bounds: &Bounds, known: &mut KnownFiles) -> Vec<RuleMark> {
     let names = PROJECT_FILE_NAMES.map(str::to_string);
     let directories = project_directories(&place.workspace).into_iter();
     let within = directories.filter(|directory| directory.starts_with(&place.root));
-    let files = within.filter_map(|directory| first_file(&directory, &names, bounds));
-    let marks = files.filter_map(|(path, read)| Some(mark_of(path, &read.ok()?)));
+    let files = within.filter_map(|directory| first_file(&directory, &names, bounds, known));
+    let marks = files.filter_map(|(_, read)| Some(read.ok()?.rules.mark));
     marks.collect()
 }
 
