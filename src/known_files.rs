@@ -75,7 +75,9 @@ fn known(path: &Path, file: ContainedFile) -> KnownFile {
 }
 
 fn is_settled(stamp: &Stamp) -> bool {
-    let changed_ms = u64::try_from(stamp.changed.0).unwrap_or(u64::MAX).saturating_mul(1_000);
+    let changed_ms = u64::try_from(stamp.changed.0)
+        .unwrap_or(u64::MAX)
+        .saturating_mul(1_000);
     changed_ms.saturating_add(1_000 + SETTLED_AFTER_MS) < SystemWallClock.now().0
 }
 
