@@ -8,7 +8,7 @@
 //! meets both.
 
 use impresario::bridge::wire::{
-    ChainRun, ChainRunAccepted, ChainText, ChainTextAsk, Delegation, GuidanceAsk, GuidanceGiven,
+    self, ChainRun, ChainRunAccepted, ChainText, ChainTextAsk, Delegation, GuidanceAsk, GuidanceGiven,
     InputReading, MarkerPlan, MarkerSkeleton, ObservedEvent, ResumableRun, RunMessageAsk, RunMessageTold,
     RunResume, RunResumed, RunTell, RunTold, SessionEnd, SessionStart, SetupAsk, SetupNext, SkillCancel,
     SkillRun, SkillSummary, TraceName, TranscriptAsk, TranscriptPage, TypedInput,
@@ -250,6 +250,16 @@ impl HostEvents for Nobody {
         MarkerPlan::default()
     }
     async fn delivery_acknowledged(&self, _: RunId) {}
+    async fn capabilities(&self, _: wire::CapabilitiesOffer) -> wire::CapabilitiesTaken {
+        wire::CapabilitiesTaken::default()
+    }
+    async fn call_capability(&self, _: wire::CapabilityCall) -> wire::CapabilityDone {
+        unreachable!("nothing is called here")
+    }
+    async fn shape_prompt(&self, _: wire::PromptAsk) -> wire::PromptPlan {
+        wire::PromptPlan::default()
+    }
+    async fn tool_used(&self, _: wire::ToolUsed) {}
     async fn delegation(&self, _: &SessionId) -> Delegation {
         Delegation::default()
     }

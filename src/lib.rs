@@ -55,6 +55,7 @@ pub mod keeper;
 mod known_files;
 pub mod memory;
 mod models;
+mod pi_capabilities;
 mod pi_results;
 pub mod pi_sessions;
 mod pi_setup;

@@ -2,14 +2,17 @@
 
 use crate::agents::AgentFiles;
 use crate::bridge::wire::{
-    ChainMember, ChainRun, ChainRunAccepted, ChainText, ChainTextAsk, Delegation, GuidanceAsk, GuidanceGiven,
-    InputReading, MarkerPlan, MarkerSkeleton, ModelStanding, ObservedEvent, ResumableRun, RunMessageAsk,
-    RunMessageTold, RunResume, RunResumed, RunTell, RunTold, SessionEnd, SessionStart, SetupAsk, SetupNext,
-    SkillCancel, SkillRun, SkillSummary, ToldByAgent, TraceName, TranscriptAsk, TranscriptPage, TypedInput,
+    CapabilitiesOffer, CapabilitiesTaken, CapabilityCall, CapabilityDone, ChainMember, ChainRun,
+    ChainRunAccepted, ChainText, ChainTextAsk, Delegation, GuidanceAsk, GuidanceGiven, InputReading,
+    MarkerPlan, MarkerSkeleton, ModelStanding, ObservedEvent, PromptAsk, PromptPlan, ResumableRun,
+    RunMessageAsk, RunMessageTold, RunResume, RunResumed, RunTell, RunTold, SessionEnd, SessionStart,
+    SetupAsk, SetupNext, SkillCancel, SkillRun, SkillSummary, ToldByAgent, ToolUsed, TraceName,
+    TranscriptAsk, TranscriptPage, TypedInput,
 };
 use crate::bridge::{Bridge, BridgeError, BridgeSettings, HostEvents, PiHost, Refused, log_to_file};
 use crate::chain_files::{ChainAsked, ordered_chain};
 use crate::models::OfflineOr;
+use crate::pi_capabilities::PiCapabilities;
 use crate::pi_results::LeftResults;
 use crate::pi_setup::next_of_setup;
 use crate::pi_sights::show_sights;
@@ -128,6 +131,7 @@ pub async fn serve_stdio(options: BridgeOptions) -> Result<(), ServeError> {
         taken,
     };
     let sessions = PiSessions {
+        capabilities: Arc::new(PiCapabilities::new(runtime.clone(), skills.clone())),
         runtime,
         host,
         session,
@@ -148,6 +152,7 @@ struct PiSessions {
     /// The session that is open now; the runtime looks here too.
     session: Arc<Mutex<Option<SessionId>>>,
     left_results: LeftResults,
+    capabilities: Arc<PiCapabilities>,
     skills: SpawnSettings,
     known: Mutex<BTreeMap<SessionId, SessionStart>>,
     /// How the requests of each session use the provider's cache.
@@ -531,6 +536,28 @@ impl HostEvents for PiSessions {
         let order = self.order(&asked.session, String::new(), String::new());
         let guided = self.runtime.guide(guide_result(asked, order)).await;
         GuidanceGiven::of(guided.unwrap_or_default())
+    }
+
+    async fn capabilities(&self, offer: CapabilitiesOffer) -> CapabilitiesTaken {
+        let order = SkillOrder {
+            listed: offer.listed.iter().take(LISTED_MAX).cloned().collect(),
+            ..self.order(&offer.session, String::new(), String::new())
+        };
+        self.capabilities.take(order, offer).await
+    }
+
+    async fn call_capability(&self, call: CapabilityCall) -> CapabilityDone {
+        self.capabilities.call(call).await
+    }
+
+    async fn shape_prompt(&self, asked: PromptAsk) -> PromptPlan {
+        self.capabilities.prompt(asked).await
+    }
+
+    /// Counting it waits for a disk, and the next line does not.
+    async fn tool_used(&self, used: ToolUsed) {
+        let capabilities = self.capabilities.clone();
+        tokio::spawn(async move { capabilities.tool_used(used).await });
     }
 
     /// What was only shown stands in the session now: delivering it once more finds it there.

@@ -78,7 +78,7 @@ impl SpawnSettings {
     }
 
     /// Pi's directory of the user.
-    fn pis_directory(&self) -> Option<PathBuf> {
+    pub(crate) fn pis_directory(&self) -> Option<PathBuf> {
         let below_home = || self.home.as_ref().map(|home| home.join(".pi/agent"));
         self.agent_directory.clone().or_else(below_home)
     }

@@ -151,6 +151,22 @@ impl HostEvents for RecordingEvents {
         }
     }
 
+    async fn capabilities(&self, _: wire::CapabilitiesOffer) -> wire::CapabilitiesTaken {
+        wire::CapabilitiesTaken::default()
+    }
+
+    async fn call_capability(&self, _: wire::CapabilityCall) -> wire::CapabilityDone {
+        unreachable!("nothing is called here")
+    }
+
+    async fn shape_prompt(&self, _: wire::PromptAsk) -> wire::PromptPlan {
+        wire::PromptPlan::default()
+    }
+
+    async fn tool_used(&self, used: wire::ToolUsed) {
+        self.note(format!("used {}", used.tool));
+    }
+
     async fn delivery_acknowledged(&self, run: RunId) {
         self.note(format!("acknowledged {run}"));
     }
@@ -379,9 +395,9 @@ fn check_example(example: &Value, asked: &mut String) {
         };
     }
     check_each!(
-        requests: Hello, Ping, TypedInput, SkillRun, ChainRun, ChainTextAsk, RunsResumable, RunResume, RunTell, RunMessageAsk, SkillCancel, QuestionAnswer, MarkerSkeleton, GuidanceAsk, Completions, DelegationAsk, RunsRecent, TranscriptAsk, StatusAsk, SetupAsk,
+        requests: Hello, Ping, TypedInput, SkillRun, ChainRun, ChainTextAsk, RunsResumable, RunResume, RunTell, RunMessageAsk, SkillCancel, QuestionAnswer, MarkerSkeleton, GuidanceAsk, Completions, DelegationAsk, RunsRecent, TranscriptAsk, StatusAsk, SetupAsk, CapabilitiesOffer, CapabilityCall, PromptAsk,
             TraceReport, TraceView, TraceList, QuestionAsk, ModelRequest, ModelsCheck, DeliveryOffer, SessionHistory, SessionHasRun;
-        notifications: RequestCancel, SessionStart, SessionEnd, ObservedEvents, DeliveryAcknowledged,
+        notifications: RequestCancel, SessionStart, SessionEnd, ObservedEvents, DeliveryAcknowledged, ToolUsed,
             UiProgress, UiSight, UiNotice
     );
 }

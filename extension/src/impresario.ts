@@ -1,5 +1,6 @@
 // What lives as long as the Pi process: the runtime, and what is known of its runs. Sessions come and go around it.
 
+import { Capabilities } from "./capabilities.ts";
 import { Deliveries, isRead } from "./delivery.ts";
 import type { SaidByChain } from "./delivery.ts";
 import { Delegation } from "./delegation.ts";
@@ -65,6 +66,7 @@ export class Impresario {
   readonly delegation = new Delegation(this);
   readonly guidance = new Guidance(this);
   readonly #markers = new Markers();
+  readonly capabilities = new Capabilities(this);
   readonly #leftBehind = new LeftBehind(() => this.progress.runs);
   #session: HostSession | undefined;
   /** Something of ours is over the screen, and the keys are its. */
@@ -508,7 +510,7 @@ export class Impresario {
   #introduce(connection: Connection, session: HostSession, reason: string): void {
     connection.notify("session.start", session.describe(reason));
     void this.skills();
-    void this.delegation.prepare(session);
+    void this.delegation.prepare(session).then(() => this.capabilities.prepare(session, { again: reason === "reconnect" }));
   }
 
   #lost(sentence: string): void {

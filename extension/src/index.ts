@@ -85,10 +85,21 @@ function registerHooks(pi: Pi, runtime: Impresario, session: HostSession): void 
       return undefined;
     }
   });
+  // Behind the one above, whose tools are Pi's by then.
+  pi.on("before_agent_start", async (event, ctx) => {
+    try {
+      if (!runtime.isCurrent(session)) return undefined;
+      session.enter(ctx);
+      return await runtime.capabilities.shape(session, event);
+    } catch {
+      return undefined;
+    }
+  });
   pi.on("tool_result", async (event, ctx) => {
     try {
       if (!runtime.isCurrent(session)) return undefined;
       session.enter(ctx);
+      runtime.capabilities.used(session, event.toolName, event.input);
       return (await runtime.guidance.behind(session, event as unknown as ToolResult)) as ToolResultPatch | undefined;
     } catch {
       return undefined;

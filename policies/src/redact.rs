@@ -29,6 +29,22 @@ pub fn redact(text: &str) -> Cow<'_, str> {
     text
 }
 
+/// The patterns of keys that are known by how they look, whatever stands before them.
+const KEY_PATTERNS: [usize; 9] = [4, 12, 13, 14, 15, 16, 25, 26, 27];
+
+/// Whether a text holds a key that is known by its shape. Prose about keys holds none.
+pub fn holds_key(text: &str) -> bool {
+    let begins_a_word =
+        |at: usize| !text[..at].ends_with(|before: char| before.is_alphanumeric() || before == '_');
+    KEY_PATTERNS
+        .iter()
+        .filter_map(|pattern| PATTERNS.list.get(*pattern))
+        .any(|pattern| {
+            let mut found = pattern.regex.find_iter(text);
+            found.any(|key| begins_a_word(key.start()))
+        })
+}
+
 /// What a match is replaced by.
 enum Replace {
     Whole,
@@ -372,6 +388,37 @@ mod tests {
                 "{start}"
             );
         }
+    }
+
+    #[test]
+    fn keys_are_known_by_their_shape() {
+        for (start, letters) in [
+            ("sk-", 20),
+            ("sk-ant-api03-", 30),
+            ("AKIA", 16),
+            ("ghp_", 36),
+            ("gho_", 36),
+            ("github_pat_", 30),
+            ("xoxb-", 20),
+            ("AIza", 35),
+            ("glpat-", 20),
+            ("gsk_", 20),
+        ] {
+            let key = format!("{start}{}", "A".repeat(letters));
+            assert!(
+                holds_key(&key) && holds_key(&format!("use {key} here")),
+                "{start}"
+            );
+        }
+        assert!(holds_key(concat!("-----BEGIN RSA ", "PRIVATE KEY-----")));
+        for none in [
+            "about api keys",
+            "a token: is needed",
+            concat!("-----BEGIN ", "PUBLIC KEY-----"),
+        ] {
+            assert!(!holds_key(none), "{none}");
+        }
+        assert!(!holds_key(&format!("task-{}", "h".repeat(30))));
     }
 
     #[test]

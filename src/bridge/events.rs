@@ -1,10 +1,11 @@
 //! What a host can tell the runtime. The runtime implements this; tests record it.
 
 use super::wire::{
-    ChainRun, ChainRunAccepted, ChainText, ChainTextAsk, Delegation, GuidanceAsk, GuidanceGiven,
-    InputReading, MarkerPlan, MarkerSkeleton, ObservedEvent, ResumableRun, RunMessageAsk, RunMessageTold,
+    CapabilitiesOffer, CapabilitiesTaken, CapabilityCall, CapabilityDone, ChainRun, ChainRunAccepted,
+    ChainText, ChainTextAsk, Delegation, GuidanceAsk, GuidanceGiven, InputReading, MarkerPlan,
+    MarkerSkeleton, ObservedEvent, PromptAsk, PromptPlan, ResumableRun, RunMessageAsk, RunMessageTold,
     RunResume, RunResumed, RunTell, RunTold, SessionEnd, SessionStart, SetupAsk, SetupNext, SkillCancel,
-    SkillRun, SkillSummary, TraceName, TranscriptAsk, TranscriptPage, TypedInput,
+    SkillRun, SkillSummary, ToolUsed, TraceName, TranscriptAsk, TranscriptPage, TypedInput,
 };
 use async_trait::async_trait;
 use impresario_actors::messages::session::ListedSkill;
@@ -57,6 +58,14 @@ pub trait HostEvents: Send + Sync {
     async fn plan_markers(&self, skeleton: MarkerSkeleton) -> MarkerPlan;
     /// A tool of the main agent's gave a result; the rules of directories that belong behind it.
     async fn guide(&self, asked: GuidanceAsk) -> GuidanceGiven;
+    /// What the host has of what can be used; the answer says with what the rest is found.
+    async fn capabilities(&self, offer: CapabilitiesOffer) -> CapabilitiesTaken;
+    /// One of the tools with which the rest is found is called, or its command typed.
+    async fn call_capability(&self, call: CapabilityCall) -> CapabilityDone;
+    /// A system prompt is about to be used; the skills it should show.
+    async fn shape_prompt(&self, asked: PromptAsk) -> PromptPlan;
+    /// A tool of the host was used.
+    async fn tool_used(&self, used: ToolUsed);
     /// A result that was only shown stands in the session now.
     async fn delivery_acknowledged(&self, run: RunId);
     /// Whether the main agent of this session is taught to delegate, and how.

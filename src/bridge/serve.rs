@@ -8,13 +8,13 @@ use super::host::{PiHost, RunBook};
 use super::live::{LiveBook, LiveRuns};
 use super::model::BridgedModel;
 use super::wire::{
-    ChainRun, ChainTextAsk, Completions, DelegationAsk, DeliveryAcknowledged, Envelope, ErrorCode,
-    ErrorObject, GuidanceAsk, Hello, KNOWN_EVENTS, LINE_BYTES_MAX, MarkerSkeleton, MessageId, Notification,
-    ObservedEvents, PROTOCOL_VERSION, PROTOCOL_VERSION_OLDEST, Ping, QuestionAnswer, QuestionAnswered,
-    Request, RequestCancel, ResumableRuns, RunMessageAsk, RunResume, RunTell, RunsRecent, RunsResumable,
-    SessionEnd, SessionStart, SetupAsk, SkillCancel, SkillCancelled, SkillNames, SkillRun, SkillRunAccepted,
-    StatusAsk, StatusText, TraceList, TraceNames, TraceReport, TraceText, TraceView, TranscriptAsk,
-    TypedInput, Welcome, read_envelope,
+    CapabilitiesOffer, CapabilityCall, ChainRun, ChainTextAsk, Completions, DelegationAsk,
+    DeliveryAcknowledged, Envelope, ErrorCode, ErrorObject, GuidanceAsk, Hello, KNOWN_EVENTS, LINE_BYTES_MAX,
+    MarkerSkeleton, MessageId, Notification, ObservedEvents, PROTOCOL_VERSION, PROTOCOL_VERSION_OLDEST, Ping,
+    PromptAsk, QuestionAnswer, QuestionAnswered, Request, RequestCancel, ResumableRuns, RunMessageAsk,
+    RunResume, RunTell, RunsRecent, RunsResumable, SessionEnd, SessionStart, SetupAsk, SkillCancel,
+    SkillCancelled, SkillNames, SkillRun, SkillRunAccepted, StatusAsk, StatusText, ToolUsed, TraceList,
+    TraceNames, TraceReport, TraceText, TraceView, TranscriptAsk, TypedInput, Welcome, read_envelope,
 };
 use futures_util::FutureExt;
 use futures_util::future::{AbortHandle, Abortable, BoxFuture};
@@ -401,6 +401,8 @@ impl Service {
             self.events
                 .delivery_acknowledged(parse::<DeliveryAcknowledged>(params)?.run)
                 .await;
+        } else if method == <ToolUsed as Notification>::METHOD.name {
+            self.events.tool_used(parse(params)?).await;
         } else if method == <ObservedEvents as Notification>::METHOD.name {
             self.observe(parse(params)?).await;
         } else {
@@ -514,6 +516,15 @@ async fn answer_call(
         let StatusAsk { session, section } = parse(&params)?;
         let text = events.status(&session, section).await;
         Ok(AnswerLine::done(id, &StatusText { text }))
+    } else if method == <CapabilitiesOffer as Request>::METHOD.name {
+        Ok(AnswerLine::done(id, &events.capabilities(parse(&params)?).await))
+    } else if method == <CapabilityCall as Request>::METHOD.name {
+        Ok(AnswerLine::done(
+            id,
+            &events.call_capability(parse(&params)?).await,
+        ))
+    } else if method == <PromptAsk as Request>::METHOD.name {
+        Ok(AnswerLine::done(id, &events.shape_prompt(parse(&params)?).await))
     } else if method == <DelegationAsk as Request>::METHOD.name {
         let DelegationAsk { session } = parse(&params)?;
         Ok(AnswerLine::done(id, &events.delegation(&session).await))

@@ -78,7 +78,11 @@ pub use impresario_policies::worker_pool::PoolSettings;
 pub use impresario_actors::journal::{Pruned, Retention};
 pub use impresario_actors::messages::session::SkillOrder;
 
+use impresario_actors::capability_index::{CapabilitiesFound, CapabilityRequest, Indexed};
 use impresario_actors::journal::JournalError;
+use impresario_actors::messages::capabilities::{
+    CapabilityUsed, FindCapability, IndexCapabilities, ReadUses, SearchCapabilities,
+};
 use impresario_actors::messages::journal::{Prune, ReadClaimable, ReadRun, ReadRuns};
 use impresario_actors::messages::run::{AdoptDue, CancelReply, CancelRun, ParkRuns, StartRun};
 use impresario_actors::messages::session::{
@@ -86,11 +90,14 @@ use impresario_actors::messages::session::{
 };
 use impresario_actors::supervision::{AskError, Message};
 use impresario_policies::cache_markers::{MarkerRequest, Planned};
+use impresario_policies::capability::Capability;
+use impresario_policies::capability::promotion::Use;
 use impresario_policies::domain::CacheTerms;
 use impresario_policies::projection::RecordedStep;
 pub(crate) use inside::lock;
 use inside::{Inside, Thread};
 use retention::forget_answers;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -328,6 +335,59 @@ impl Runtime {
             .await
     }
 
+    /// Makes the index of what can be used in a workspace.
+    pub(crate) async fn index_capabilities(
+        &self,
+        scope: PathBuf,
+        all: Vec<Capability>,
+    ) -> Result<Indexed, String> {
+        let index = IndexCapabilities { scope, all };
+        self.look_up(move |inside| inside.ports.index_capabilities.ask_again(index, ASK))
+            .await
+    }
+
+    /// What can be used and fits a request.
+    pub(crate) async fn search_capabilities(
+        &self,
+        scope: PathBuf,
+        request: CapabilityRequest,
+    ) -> Result<CapabilitiesFound, String> {
+        let search = SearchCapabilities { scope, request };
+        self.look_up(move |inside| inside.ports.search_capabilities.ask_again(search, ASK))
+            .await
+    }
+
+    /// What can be used and has this id.
+    pub(crate) async fn find_capability(
+        &self,
+        scope: PathBuf,
+        id: String,
+    ) -> Result<Option<Capability>, String> {
+        let find = FindCapability { scope, id };
+        self.look_up(move |inside| inside.ports.find_capability.ask_again(find, ASK))
+            .await
+    }
+
+    /// Something that can be used was.
+    pub(crate) async fn capability_used(
+        &self,
+        scope: PathBuf,
+        id: String,
+        at: UnixMillis,
+    ) -> Result<(), String> {
+        let used = CapabilityUsed { scope, id, at };
+        let told = self
+            .ask(move |inside| inside.ports.capability_used.ask_again(used, ASK))
+            .await;
+        told.map_err(|error| error.to_string())
+    }
+
+    /// What was used last, that first.
+    pub(crate) async fn capability_uses(&self, scope: PathBuf) -> Result<Vec<Use>, String> {
+        self.look_up(move |inside| inside.ports.read_uses.ask_again(ReadUses { scope }, ASK))
+            .await
+    }
+
     /// Looks for runs to go on with, at the start or when the host opened a session. Returns when they are under way.
     pub async fn adopt(&self) -> Result<(), RuntimeError> {
         self.ask(|inside| inside.ports.adopt.ask_again(AdoptDue, ASK))
@@ -410,6 +470,19 @@ impl Runtime {
     }
 
     /// Asks an actor inside.
+    /// What the index says; that nobody answers is an error like its own.
+    async fn look_up<M, Asked, T>(
+        &self,
+        ask: impl FnOnce(&Inside) -> Asked + Send + 'static,
+    ) -> Result<T, String>
+    where
+        M: Message<Reply = Result<T, String>>,
+        T: Send,
+        Asked: Future<Output = Result<M::Reply, AskError<M>>> + 'static,
+    {
+        self.ask(ask).await.unwrap_or_else(|error| Err(error.to_string()))
+    }
+
     async fn ask<M, Asked>(
         &self,
         ask: impl FnOnce(&Inside) -> Asked + Send + 'static,

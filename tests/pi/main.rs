@@ -15,6 +15,7 @@ mod as_host;
 mod as_sub_agent;
 mod before_the_run;
 mod cache_markers;
+mod capabilities;
 mod chains;
 mod context;
 mod control;

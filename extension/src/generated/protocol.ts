@@ -20,6 +20,50 @@ export type CallSight = {
   why: string | null,
 };
 
+/** What the host has of what can be used. */
+export type CapabilitiesOffer = {
+  /** In which session. */
+  session: SessionId,
+  /** Its tools, active or not. */
+  tools: Array<HostTool>,
+  /** The skills that it lists itself. */
+  listed: Array<ListedSkill>,
+};
+
+/** The answer to [`CapabilitiesOffer`]. */
+export type CapabilitiesTaken = {
+  /** The tools with which the rest is found; none where that is switched off. */
+  tools: Array<ToolDefinition>,
+  /** The name of the section of the system prompt, where it has sections. */
+  section: string,
+  /** The text of the section; empty when nothing is said. */
+  block: string,
+  /** The tools that shall be active of those that are; none leaves them. */
+  active: Array<string> | null,
+};
+
+/** One of those tools is called, or a person typed the command of its name. */
+export type CapabilityCall = {
+  /** In which session. */
+  session: SessionId,
+  /** Which. */
+  tool: string,
+  /** With what. What a person typed stands in `typed`. */
+  arguments: unknown,
+  /** The tools that are active now. */
+  active: Array<string>,
+};
+
+/** What came of it. */
+export type CapabilityDone = {
+  /** For the model or the person. */
+  text: string,
+  /** It could not be done; the text says why. */
+  failed: boolean,
+  /** A tool that shall be active from now on. */
+  activate: string | null,
+};
+
 /** One run of a chain. */
 export type ChainMember = {
   /** Its name in the chain. */
@@ -245,6 +289,18 @@ export type Hello = {
   extension_version: string,
   /** What this host can do beyond the protocol version, by name. */
   capabilities: Array<string>,
+};
+
+/** A tool that the host has. */
+export type HostTool = {
+  /** Its name. */
+  name: string,
+  /** What it is for. */
+  description: string,
+  /** What it takes, as a JSON Schema. */
+  parameters: unknown,
+  /** Models are offered it. */
+  active: boolean,
 };
 
 /** What a typed line asks for. Nothing has happened yet: the host's side carries it out. */
@@ -548,6 +604,34 @@ export type Ping = {
 export type Pong = {
   /** What was sent. */
   payload: unknown,
+};
+
+/** A system prompt is about to be used: which skills shall it show? */
+export type PromptAsk = {
+  /** In which session. */
+  session: SessionId,
+  /** The skills that the host would show. */
+  skills: Array<PromptSkill>,
+  /** The prompt, where it is a text; none where it is made of sections. */
+  prompt: string | null,
+};
+
+/** The answer to [`PromptAsk`]. Nothing leaves the prompt as it is, byte for byte. */
+export type PromptPlan = {
+  /** The names of the skills that are shown; none shows all. */
+  shown: Array<string> | null,
+  /** The prompt with them, where it is a text. */
+  prompt: string | null,
+};
+
+/** A skill in the host's prompt. */
+export type PromptSkill = {
+  /** Its name. */
+  name: string,
+  /** What it is for. */
+  description: string,
+  /** Its file. */
+  file: string | null,
 };
 
 /** What the person said to a question. */
@@ -939,6 +1023,16 @@ export type ToolDefinition = {
   parameters: Record<string, unknown>,
 };
 
+/** A tool of the host was used. */
+export type ToolUsed = {
+  /** In which session. */
+  session: SessionId,
+  /** Which. */
+  tool: string,
+  /** The path it was given. */
+  path: string | null,
+};
+
 /** Which traces are there? */
 export type TraceList = {
   /** From which session; its workspace holds the traces. */
@@ -1119,6 +1213,9 @@ export const METHODS = {
   "run.transcript": { deadlineMs: 5000, unanswered: "told" },
   "status": { deadlineMs: 10000, unanswered: "told" },
   "setup.models": { deadlineMs: 10000, unanswered: "told" },
+  "capabilities.offer": { deadlineMs: 3000, unanswered: "open" },
+  "capability.call": { deadlineMs: 20000, unanswered: "told" },
+  "capability.prompt": { deadlineMs: 250, unanswered: "open" },
   "question.ask": { deadlineMs: 5000, unanswered: "fails" },
   "model.complete": { deadlineMs: 180000, unanswered: "fails" },
   "models.check": { deadlineMs: 5000, unanswered: "fails" },
@@ -1152,6 +1249,9 @@ export interface HostRequests {
   "run.transcript": { params: TranscriptAsk; result: TranscriptPage };
   "status": { params: StatusAsk; result: StatusText };
   "setup.models": { params: SetupAsk; result: SetupNext };
+  "capabilities.offer": { params: CapabilitiesOffer; result: CapabilitiesTaken };
+  "capability.call": { params: CapabilityCall; result: CapabilityDone };
+  "capability.prompt": { params: PromptAsk; result: PromptPlan };
 }
 
 /** What the runtime may ask. */
@@ -1172,6 +1272,7 @@ export interface HostNotifications {
   "session.end": SessionEnd;
   "event": ObservedEvents;
   "delivery.acknowledged": DeliveryAcknowledged;
+  "capability.used": ToolUsed;
 }
 
 /** What the runtime may say. */

@@ -2,11 +2,16 @@
 //!
 //! [`words`] says which words stand in a text and how an index keeps them, [`spelling`] what a word may have been meant to be,
 //! and [`ranking`] what fits a request best, and how sure that is. The rows are those of an index that is kept elsewhere.
+//! [`loadout`], [`promotion`], [`deferral`] and [`slim`] say what of it a model is shown, [`add`] what it may write down.
 
+pub mod add;
 pub mod answer;
+pub mod deferral;
 pub mod flatten;
+pub mod loadout;
 pub mod promotion;
 pub mod ranking;
+pub mod slim;
 pub mod spelling;
 pub mod words;
 

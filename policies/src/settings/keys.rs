@@ -141,10 +141,11 @@ const CEILING: Kind = Kind::TierInts {
 };
 
 /// The sections, each an object.
-pub const SECTIONS: [&str; 17] = [
+pub const SECTIONS: [&str; 18] = [
     "admission",
     "agents",
     "budget",
+    "capabilities",
     "coolDown",
     "executionRouting",
     "outputSanitizer",
@@ -166,7 +167,7 @@ use Trust::{Free, Limit, Outside};
 
 /// Every key, in order. Up to `promptInjection.enabled` they are the peer's too.
 #[rustfmt::skip]
-pub const KEYS: [Key; 99] = [
+pub const KEYS: [Key; 102] = [
     key("defaultProvider", Text, r#""openrouter""#, Outside, "whose models bare names are")
         .note("until it is set, models are called as Pi calls them, provider/id"),
     key("routingModel", Text, r#""anthropic/claude-3-5-haiku""#, Outside, "the model that writes and judges briefs")
@@ -271,6 +272,12 @@ pub const KEYS: [Key; 99] = [
     key("parallelSubagents.totalTimeoutMs", int(1_000, 3_600_000), "600000", Limit, "time for all sub-tasks together")
         .note("by `impresario parallel`"),
     key("traceObservability.trendWindow", int(2, 50), "5", Free, "so many runs make a trend"),
+    key("capabilities.enabled", Flag, "false", Free, "give the main agent tools that find what can be used, and show fewer skills where a loadout says which")
+        .note("in Pi"),
+    key("capabilities.promotionCeiling", int(0, 200), "5", Free, "so many of the tools used last stay active")
+        .note("in Pi, with capabilities.deferTools"),
+    key("capabilities.deferTools", Flag, "false", Free, "offer tools when they were found instead of all the time")
+        .note("in Pi, from the start of a session"),
     key("pool.idleMax", int(0, 64), "4", Limit, "so many nested Pis are kept warm for later runs; 0 for none")
         .note("in Pi"),
     key("pool.idleMs", int(1_000, 3_600_000), "120000", Limit, "so long each waits for a run")

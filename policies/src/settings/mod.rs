@@ -26,7 +26,7 @@ pub use resolve::{
     resolve_settings,
 };
 pub use schema::{settings_schema, settings_schema_text};
-pub use typed::{Configured, RunSettings, TotalChosen};
+pub use typed::{CapabilitySettings, Configured, RunSettings, TotalChosen};
 
 pub const OUR_SECTION: &str = "impresario";
 pub const PEER_SECTION: &str = "auggieRouter";

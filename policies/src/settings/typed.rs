@@ -18,6 +18,16 @@ use std::collections::BTreeMap;
 use std::sync::LazyLock;
 use std::time::Duration;
 
+/// Whether what can be used is found when it is wanted.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct CapabilitySettings {
+    pub enabled: bool,
+    /// So many of the tools used last stay active.
+    pub promotion_ceiling: usize,
+    /// Tools are offered when they were found.
+    pub defer_tools: bool,
+}
+
 /// Everything that can be set.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Configured {
@@ -28,6 +38,8 @@ pub struct Configured {
     pub parallel_total_timeout: Duration,
     /// Nested Pis that are kept warm.
     pub pool: PoolSettings,
+    /// What can be used is found when it is wanted.
+    pub capabilities: CapabilitySettings,
     /// Where traces are looked for.
     pub trace_directory: String,
     /// Traces are classified and reported.
@@ -184,6 +196,11 @@ impl Reader<'_> {
                 idle: self.time("pool.idleMs"),
                 runs_max: self.count("pool.maxRuns") as u32,
                 resident_bytes_max: self.number("pool.maxMegabytes") as u64 * 1_000_000,
+            },
+            capabilities: CapabilitySettings {
+                enabled: self.flag("capabilities.enabled"),
+                promotion_ceiling: self.count("capabilities.promotionCeiling"),
+                defer_tools: self.flag("capabilities.deferTools"),
             },
             trace_directory: self.text("executionTrace.traceDirectory"),
             observed: self.flag("traceObservability.enabled"),

@@ -164,6 +164,10 @@ messages! {
     TranscriptAsk => TranscriptPage, "run.transcript" from Host, 5_000 ms, Told;
     StatusAsk => StatusText, "status" from Host, 10_000 ms, Told;
     SetupAsk => SetupNext, "setup.models" from Host, 10_000 ms, Told;
+    CapabilitiesOffer => CapabilitiesTaken, "capabilities.offer" from Host, 3_000 ms, Open;
+    CapabilityCall => CapabilityDone, "capability.call" from Host, 20_000 ms, Told;
+    PromptAsk => PromptPlan, "capability.prompt" from Host, 250 ms, Open;
+    ToolUsed, "capability.used" from Host;
     UiProgress, "ui.progress" from Runtime;
     UiSight, "ui.sight" from Runtime;
     UiNotice, "ui.notice" from Runtime;

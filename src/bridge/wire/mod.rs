@@ -4,6 +4,7 @@
 //! sides may be of different age as long as their protocol versions overlap.
 
 mod artefacts;
+mod capabilities;
 mod chains;
 mod delegation;
 mod envelope;
@@ -19,6 +20,11 @@ mod traces;
 mod ui;
 
 pub use artefacts::{json_schema, typescript};
+pub(crate) use capabilities::capability_tools;
+pub use capabilities::{
+    CapabilitiesOffer, CapabilitiesTaken, CapabilityCall, CapabilityDone, HostTool, PromptAsk, PromptPlan,
+    PromptSkill, ToolUsed,
+};
 pub use chains::{ChainMember, ChainRun, ChainRunAccepted, ChainText, ChainTextAsk};
 pub use delegation::{DelegateTool, Delegation, DelegationAsk};
 pub use envelope::{Envelope, ErrorCode, ErrorObject, MessageId, read_envelope};

@@ -1,7 +1,9 @@
 //! The functions of pi-capability-index 0.1.0.
 
+mod loadouts;
 pub mod not_covered;
 mod search;
+mod shown;
 
 use crate::Function;
 use crate::compare::sha256;
@@ -9,6 +11,7 @@ use crate::json::Json;
 use crate::vectors::{Answer, Case};
 use impresario_policies::capability::flatten::flatten_parameters;
 use impresario_policies::compat::units;
+use impresario_policies::redact::holds_key;
 use serde_json::{Value, json};
 
 /// Runs our counterpart.
@@ -21,15 +24,27 @@ pub fn functions() -> Vec<Function> {
     let table: Vec<(&'static str, Replay, Covered)> = vec![
         ("flatten", flatten, Json::clone),
         ("search", search::search, search::covered),
+        ("loadouts", loadouts::loadouts, loadouts::covered),
+        ("promotion", shown::promotion, Json::clone),
+        ("skill_read", shown::skill_read, Json::clone),
+        ("deferral", shown::deferral, Json::clone),
+        ("slim_block", shown::slim_block, Json::clone),
+        ("secrets", secrets, Json::clone),
     ];
     table
         .into_iter()
         .map(|(name, replay, covered)| Function {
             name,
             replay,
-            accepts: |_, _, _| false,
+            accepts,
             differs: |function, case, ours| match function {
                 "search" => search::differs(case, ours),
+                "loadouts" => loadouts::differs(case),
+                "deferral" => shown::deferral_differs(case, ours),
+                "slim_block" => shown::slim_differs(case, ours),
+                "secrets" => {
+                    (ours == &Answer::Value(Json::Bool(true))).then_some("more shapes of keys are known")
+                }
                 _ => None,
             },
             covered,
@@ -45,4 +60,21 @@ fn flatten(case: &Case) -> Answer {
         true => json!({"utf16_length": units(&text), "sha256": sha256(&text)}),
         false => json!(text),
     })
+}
+
+/// Whether ours is the answer we want where the record says that the peer's is a fault.
+fn accepts(defect: &str, case: &Case, ours: &Answer) -> bool {
+    match defect {
+        "a common key format is not recognised" => ours == &Answer::Value(Json::Bool(true)),
+        "ordinary hyphenated word taken for a key" => ours == &Answer::Value(Json::Bool(false)),
+        "no limit but the 200-row read" => shown::is_without_promotion(ours),
+        "descriptions are written unescaped: the block can be closed early" => shown::is_one_block(ours),
+        "the real block is then never slimmed" => shown::is_one_block(ours),
+        _ if case.input.get("ops").is_some() => loadouts::is_safe(case),
+        _ => shown::is_one_block(ours),
+    }
+}
+
+fn secrets(case: &Case) -> Answer {
+    Answer::value(json!(holds_key(&case.texts("parts").concat())))
 }
