@@ -21,7 +21,7 @@ pub fn within_reach(loadout: &[String], session: &[String], uses: &[Use], ceilin
         }
     }
     let mut used: Vec<&Use> = uses.iter().collect();
-    used.sort_by(|one, other| (other.last_ms, other.count).cmp(&(one.last_ms, one.count)));
+    used.sort_by_key(|used| std::cmp::Reverse((used.last_ms, used.count)));
     used.truncate(USES_READ_MAX);
     let promoted: Vec<String> = used
         .into_iter()
