@@ -4,13 +4,11 @@ use crate::audit::Audit;
 use crate::playing::{says, within};
 use impresario::chaos::{self, Plan};
 use impresario::runtime::{
-    ModelClient, ModelError, ModelReply, ModelRequest, ModelRole, OnFailure, ReasonCode, RunState, Step,
+    ModelClient, ModelError, ModelReply, ModelRequest, ModelRole, OnFailure, ReasonCode, RunState,
     TerminalState, async_trait,
 };
-use impresario::{
-    Chain, ChainStep, Gate, Group, GroupOutcome, Runtime, RuntimeBuilder, RuntimeError, SubAgent,
-};
-use impresario_test_support::waiting::PATIENCE;
+use impresario::{Chain, ChainStep, Gate, GroupOutcome, Runtime, RuntimeBuilder, RuntimeError, SubAgent};
+use impresario_test_support::waiting::{PATIENCE, until};
 use std::fs;
 use std::future::pending;
 use std::path::PathBuf;
@@ -151,7 +149,7 @@ async fn cancelling_a_chain_ends_the_step_at_work_and_begins_no_other() {
         .step(step("judge", "Judge it."))
         .on_failure(OnFailure::Collect);
     let group = runtime.chain(chain).await.expect("accepted");
-    until_at_work(&group, 1).await;
+    place.until_asked(1);
     group.cancel("the test").await.expect("cancelled");
     let outcome = within(group.outcome()).await.expect("an outcome");
     assert_eq!(outcome.state, TerminalState::Cancelled);
@@ -188,7 +186,7 @@ async fn a_chain_that_a_shutdown_cut_off_is_gone_on_with_and_no_finished_step_ru
         .step(step("judge", "silence about {previous}"))
         .step(step("write", "Write {previous}"));
     let group = runtime.chain(chain).await.expect("accepted");
-    until_at_work(&group, 2).await;
+    place.until_asked(2);
     runtime.shutdown().await.expect("stopped");
 
     place.desk.speak();
@@ -255,16 +253,6 @@ async fn run(runtime: &Runtime, chain: Chain) -> GroupOutcome {
     within(group.outcome()).await.expect("an outcome")
 }
 
-/// Waits until so many attempts of its steps have begun.
-async fn until_at_work(group: &Group, attempts: usize) {
-    let mut events = group.events();
-    let mut begun = 0;
-    while begun < attempts {
-        let (_, event) = within(events.next()).await.expect("a step");
-        begun += usize::from(matches!(event.step, Step::AttemptActive { .. }));
-    }
-}
-
 #[track_caller]
 fn check_codes<const STEPS: usize>(outcome: &GroupOutcome, expected: [Option<ReasonCode>; STEPS]) {
     let codes = outcome.members.iter().map(|member| {
@@ -311,6 +299,11 @@ impl Place {
     /// The tasks that the models were asked, in order.
     fn asked(&self) -> Vec<String> {
         self.desk.see(|seen| seen.asked.clone())
+    }
+
+    /// Waits until the models were asked so often.
+    fn until_asked(&self, times: usize) {
+        until(|| self.asked().len() >= times, || format!("{:?}", self.asked()));
     }
 
     fn gate_log(&self) -> String {

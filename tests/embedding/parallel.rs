@@ -10,7 +10,7 @@ use impresario::runtime::{
 use impresario::{
     Group, GroupOutcome, Runtime, RuntimeBuilder, RuntimeError, SubAgent, SubAgentGroup, Subtask,
 };
-use impresario_test_support::waiting::PATIENCE;
+use impresario_test_support::waiting::{PATIENCE, until};
 use std::future::pending;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -87,7 +87,10 @@ async fn a_group_leaves_room_for_others() {
     let runtime = place.start().await;
     let silent = group(["a", "b", "c"].map(|id| Subtask::new(id, "silence"))).concurrency(2);
     let silent = runtime.parallel(silent).await.expect("accepted");
-    until_at_work(&silent, 2).await;
+    until(
+        || place.desk.asked().len() == 2,
+        || format!("{:?}", place.desk.asked()),
+    );
     let other = run(&runtime, group([Subtask::new("other", "say")])).await;
     assert_eq!(other.state, TerminalState::Succeeded);
     assert_eq!(place.desk.most_at_a_time(), 3);
