@@ -107,8 +107,13 @@ impl Play<'_> {
         }
         self.wait_for_main(first);
         let waiting = nested_pis(self.stage, &self.pi);
+        let is_unharmed = self.storm.struck == 1 || (self.storm.ill.is_none() && moment.is_none());
+        assert!(
+            !is_unharmed || waiting.len() == 1,
+            "its worker waits: {:?}",
+            self.stage.processes()
+        );
         if moment == Some(Moment::Idle) {
-            assert_eq!(waiting.len(), 1, "its worker waits: {:?}", self.stage.processes());
             self.strike();
             if self.storm.victim() == Some(Victim::Host) {
                 return;
@@ -406,6 +411,15 @@ fn check_ends(storm: &Storm, stage: &Stage) {
             };
             assert!(is_right, "{run} is parked because of {why}: {}", story());
         }
+        if matches!(storm.kind, Kind::Chain { .. }) {
+            let before = ends.iter().find(|(_, _, earlier)| earlier + 1 == *child);
+            let is_behind = before.is_none_or(|(before, ..)| is_over_when_begins(stage, before, run));
+            assert!(
+                is_behind,
+                "{run} did not wait for the step before it: {}",
+                story()
+            );
+        }
         // What was over before anybody was killed did not run again.
         let is_over_before = matches!(storm.kind, Kind::Chain { .. } | Kind::Warm) && *child < storm.struck;
         let attempts = rows_of(stage, run, "attempt_started").len();
@@ -415,6 +429,12 @@ fn check_ends(storm: &Storm, stage: &Stage) {
             story()
         );
     }
+}
+
+fn is_over_when_begins(stage: &Stage, before: &str, run: &str) -> bool {
+    let first = |run: &str, step: &str| rows_of(stage, run, step).first().map(|row| row.at_ms);
+    let (over, begins) = (first(before, "ended"), first(run, "attempt_started"));
+    begins.is_none_or(|begins| over.is_some_and(|over| over <= begins))
 }
 
 fn reason_of(stage: &Stage, run: &str) -> String {
