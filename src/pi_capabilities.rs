@@ -5,7 +5,7 @@
 
 use crate::bridge::wire::{
     CapabilitiesOffer, CapabilitiesTaken, CapabilityCall, CapabilityDone, HostTool, PromptAsk, PromptPlan,
-    ToolUsed, capability_tools,
+    SeenPrompt, ToolUsed, capability_tools,
 };
 use crate::capabilities::gather;
 use crate::capabilities::loadouts::{change_loadouts, loadouts_file, loadouts_in, write_skill};
@@ -23,7 +23,7 @@ use impresario_policies::capability::flatten::flatten_parameters;
 use impresario_policies::capability::loadout::{LoadoutAsk, LoadoutEdit, Loadouts, read_typed_loadout};
 use impresario_policies::capability::promotion::{used_by, within_reach};
 use impresario_policies::capability::ranking::Confidence;
-use impresario_policies::capability::slim::{POLICY, SECTION, ShownSkill, slim_prompt};
+use impresario_policies::capability::slim::{POLICY, SECTION, ShownSkill, skills_in, slim_prompt};
 use impresario_policies::capability::{Capability, CapabilityKind};
 use impresario_policies::delegation_block::delegate_tool_name;
 use impresario_policies::domain::SessionId;
@@ -54,8 +54,6 @@ struct Offered {
     /// How many of each kind are in the index.
     counts: BTreeMap<CapabilityKind, usize>,
     activated: Vec<String>,
-    /// The skills that its last prompt showed, and of how many; none before the first prompt.
-    shown: Option<(Vec<String>, usize)>,
 }
 
 type Done = Result<CapabilityDone, String>;
@@ -209,14 +207,16 @@ impl PiCapabilities {
             "capability_activate" => self.activate(offered, call).await,
             "capability_add" => self.add(offered, call).await,
             "loadout" => self.loadout(offered, call).await,
-            "capability_status" => self.status(offered).await.map(said),
+            "capability_status" => self.status(offered, call.seen.as_ref()).await.map(said),
             "cap-reindex" => self.reindex(offered, call).await,
             other => Err(format!("There is no tool called {other:?} here.")),
         }
     }
 
     async fn search(&self, offered: &Offered, call: &CapabilityCall) -> Done {
-        let query = argument(call, "query").ok_or("Say in `query` what you want to do.")?;
+        let query = argument(call, "query")
+            .or_else(|| argument(call, "typed"))
+            .ok_or("Say what you want to do, in a few words (`query`).")?;
         let kind = match argument(call, "kind") {
             None => None,
             Some(word) if word == "all" => None,
@@ -360,8 +360,8 @@ impl PiCapabilities {
     }
 
     async fn loadout(&self, offered: &Offered, call: &CapabilityCall) -> Done {
-        let asked = match argument(call, "typed") {
-            Some(typed) => read_typed_loadout(&typed)?,
+        let asked = match call.arguments.get("typed").and_then(Value::as_str) {
+            Some(typed) => read_typed_loadout(typed)?,
             None => asked_of(call)?,
         };
         let edit = match asked {
@@ -399,8 +399,14 @@ impl PiCapabilities {
         Ok(said(loadouts_text(&loadouts)))
     }
 
-    async fn status(&self, offered: &Offered) -> Result<String, String> {
-        let loadouts = self.loadouts().await?;
+    async fn status(&self, offered: &Offered, seen: Option<&SeenPrompt>) -> Result<String, String> {
+        let (loadouts, said_of_them) = match self.loadouts().await {
+            Ok(loadouts) => {
+                let text = loadouts_text(&loadouts);
+                (loadouts, text)
+            }
+            Err(why) => (Loadouts::default(), format!("Everything is shown: {why}.")),
+        };
         let uses = self
             .runtime
             .capability_uses(offered.order.workspace.clone())
@@ -408,15 +414,10 @@ impl PiCapabilities {
         let shown = loadouts.shown().unwrap_or_default();
         let near = within_reach(&shown, &[], &uses, offered.settings.promotion_ceiling);
         let promoted = near.get(shown.len()..).unwrap_or_default();
-        let prompt = match &offered.shown {
-            None => "no prompt was made yet".to_string(),
-            Some((names, of)) if names.len() == *of => format!("all {of} skills"),
-            Some((names, of)) => format!("{} of {of} skills: {}", names.len(), names.join(", ")),
-        };
         Ok([
             format!("In the index: {}.", counted(&offered.counts)),
-            loadouts_text(&loadouts),
-            format!("The last prompt showed: {prompt}."),
+            said_of_them,
+            format!("The last prompt showed: {}.", shown_by(seen)),
             format!("Activated in this session: {}.", listed(&offered.activated)),
             format!("Used last: {}.", listed(promoted)),
         ]
@@ -428,19 +429,16 @@ impl PiCapabilities {
         if self.of(&asked.session).is_err() {
             return PromptPlan::default();
         }
-        let all = asked.skills.len();
-        let plan = match self.loadouts().await.ok().and_then(|loadouts| loadouts.shown()) {
-            Some(shown) => plan_of(&asked, &shown),
-            None => None,
-        };
-        let names = match &plan {
-            Some(plan) => plan.shown.clone().unwrap_or_default(),
-            None => asked.skills.into_iter().map(|skill| skill.name).collect(),
-        };
-        if let Some(known) = lock(&self.offered).get_mut(&asked.session) {
-            known.shown = Some((names, all));
+        match self.loadouts().await {
+            Ok(loadouts) => {
+                let plan = loadouts.shown().and_then(|shown| plan_of(&asked, &shown));
+                plan.unwrap_or_default()
+            }
+            Err(why) => PromptPlan {
+                problem: Some(format!("All skills are shown: {why}.")),
+                ..PromptPlan::default()
+            },
         }
-        plan.unwrap_or_default()
     }
 
     /// Counts what a call of a tool uses.
@@ -478,6 +476,7 @@ fn plan_of(asked: &PromptAsk, shown: &[String]) -> Option<PromptPlan> {
     Some(PromptPlan {
         shown: Some(skills.into_iter().map(|skill| skill.name).collect()),
         prompt,
+        problem: None,
     })
 }
 
@@ -538,6 +537,7 @@ fn asked_of(call: &CapabilityCall) -> Result<LoadoutAsk, String> {
         },
         "delete" => LoadoutEdit::Delete { name: name()? },
         "activate" => LoadoutEdit::Activate { name: name()? },
+        "deactivate" => LoadoutEdit::Deactivate,
         "add" => LoadoutEdit::Add {
             name: name()?,
             id: id()?,
@@ -587,12 +587,38 @@ fn capability_of(tool: &HostTool) -> Capability {
 fn counted(counts: &BTreeMap<CapabilityKind, usize>) -> String {
     let each = counts
         .iter()
-        .map(|(kind, count)| format!("{count} of kind {}", kind.as_str()));
+        .map(|(kind, count)| format!("{count} {}", called(*kind, *count)));
     let all: Vec<String> = each.collect();
     if all.is_empty() {
         "nothing".to_string()
     } else {
         all.join(", ")
+    }
+}
+
+fn called(kind: CapabilityKind, count: usize) -> &'static str {
+    match (kind, count) {
+        (CapabilityKind::Skill, 1) => "skill",
+        (CapabilityKind::Skill, _) => "skills",
+        (CapabilityKind::Tool, 1) => "tool",
+        (CapabilityKind::Tool, _) => "tools",
+        (CapabilityKind::Mcp, 1) => "tool of an MCP server",
+        (CapabilityKind::Mcp, _) => "tools of MCP servers",
+        (CapabilityKind::Agent, 1) => "agent",
+        (CapabilityKind::Agent, _) => "agents",
+    }
+}
+
+/// What stands in a prompt that was sent, whatever was meant to.
+fn shown_by(seen: Option<&SeenPrompt>) -> String {
+    let Some(SeenPrompt { text, skills }) = seen else {
+        return "no prompt was made yet".to_string();
+    };
+    let shown = skills_in(text, skills);
+    match shown.len() {
+        0 => format!("none of {} skills", skills.len()),
+        all if all == skills.len() => format!("all {all} skills"),
+        some => format!("{some} of {} skills: {}", skills.len(), shown.join(", ")),
     }
 }
 
@@ -606,10 +632,23 @@ fn listed(ids: &[String]) -> String {
 
 fn loadouts_text(loadouts: &Loadouts) -> String {
     let active = loadouts.active.as_deref();
-    let mut text = match active.and_then(|active| loadouts.find(active)) {
-        Some(active) => format!("Active loadout: {}.", active.name),
+    let mut text = match active.map(|active| (active, loadouts.find(active))) {
+        Some((_, Some(active))) => format!("Active loadout: {}.", active.name),
+        Some((name, None)) => {
+            format!(
+                "The file says that {name:?} is active, and has no loadout of this name: everything is shown."
+            )
+        }
         None => "No loadout is active: everything is shown.".to_string(),
     };
+    let shows_nothing = |shown: &[String]| {
+        !shown
+            .iter()
+            .any(|id| CapabilityKind::of_id(id) == Some(CapabilityKind::Skill))
+    };
+    if loadouts.shown().is_some_and(|shown| shows_nothing(&shown)) {
+        text.push_str(" It has no skill yet, so the prompt shows none; `promote` or `add` puts one in.");
+    }
     for loadout in &loadouts.all {
         let mark = if active == Some(loadout.name.as_str()) {
             "*"

@@ -156,6 +156,37 @@ pub(crate) fn usable_skills(settings: &SpawnSettings, order: &SkillOrder) -> Vec
     usable.collect()
 }
 
+/// What Pi would list for this workspace, where no Pi runs that says it: the skills of the person, and those of a trusted
+/// workspace.
+pub(crate) fn skills_of_pi(settings: &SpawnSettings, workspace: &Path, trusted: bool) -> Vec<ListedSkill> {
+    let of_person = [
+        settings.pis_directory().map(|directory| directory.join("skills")),
+        settings.home.as_ref().map(|home| home.join(".agents/skills")),
+    ];
+    let of_workspace = trusted.then(|| workspace.join(".agents/skills"));
+    let of_person = of_person
+        .into_iter()
+        .flatten()
+        .map(|place| (place, ListedScope::User));
+    let places = of_person.chain(of_workspace.map(|place| (place, ListedScope::Project)));
+    let mut listed: Vec<ListedSkill> = Vec::new();
+    for (directory, scope) in places {
+        for name in names_in(&directory) {
+            let file = directory.join(&name).join("SKILL.md");
+            if file.is_file() && !listed.iter().any(|other| other.name == name) {
+                listed.push(ListedSkill {
+                    name,
+                    description: String::new(),
+                    file,
+                    scope,
+                    base: Some(directory.clone()),
+                });
+            }
+        }
+    }
+    listed
+}
+
 fn names_in(directory: &Path) -> Vec<String> {
     let entries = std::fs::read_dir(directory).into_iter().flatten().flatten();
     entries

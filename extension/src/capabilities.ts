@@ -2,7 +2,7 @@
 // is shown and what is written is decided by the runtime. Where it does not answer, Pi keeps what it had.
 
 import { withSection } from "./delegation.ts";
-import type { CapabilitiesTaken, CapabilityDone, PromptAsk } from "./generated/protocol.ts";
+import type { CapabilitiesTaken, CapabilityDone, PromptAsk, SeenPrompt } from "./generated/protocol.ts";
 import { guarded } from "./host.ts";
 import type { Context, HostSession } from "./host.ts";
 import type { Impresario } from "./impresario.ts";
@@ -10,12 +10,27 @@ import { NOT_READY, wordsFor } from "./impresario.ts";
 
 /** What a person types, with what it does. */
 const COMMANDS: Record<string, string> = {
-  loadout: "Show, choose and change which skills and tools are shown",
+  loadout: "Show, choose and change which skills and tools are shown: /loadout [name], off, create, add, promote …",
+  "cap-search": "Find what fits what you want to do: /cap-search <words>",
   "cap-reindex": "Make the index of what can be used anew",
   "cap-status": "What is in the index, and what the prompt shows",
 };
-/** The command that is a tool too, by another name. */
-const TOOL_OF: Record<string, string> = { "cap-status": "capability_status" };
+/** The commands that are tools too, by another name. */
+const TOOL_OF: Record<string, string> = { "cap-search": "capability_search", "cap-status": "capability_status" };
+
+/** What may stand first behind `/loadout`. */
+const ACTIONS: Record<string, string> = {
+  list: "Show all of them",
+  off: "Show everything again",
+  create: "<name> [what it is for]",
+  activate: "<name>",
+  promote: "<id> into the active one",
+  add: "<name> <id>",
+  remove: "<name> <id>",
+  rename: "<name> <new name>",
+  describe: "<name> <words>",
+  delete: "<name>",
+};
 
 /** A skill as Pi's prompt is made of it. */
 interface PiSkill {
@@ -34,6 +49,9 @@ interface PromptEvent {
 export class Capabilities {
   readonly #impresario: Impresario;
   readonly #taken = new WeakMap<HostSession, CapabilitiesTaken>();
+  /** The prompt that was sent last, and the skills that Pi had for it. */
+  readonly #seen = new WeakMap<HostSession, SeenPrompt>();
+  #complained = "";
 
   constructor(impresario: Impresario) {
     this.#impresario = impresario;
@@ -58,6 +76,13 @@ export class Capabilities {
     const changed = await this.#slim(session, event);
     const prompt = changed === undefined ? event : { ...event, systemPrompt: changed };
     return withSection(prompt, taken) ?? (changed === undefined ? undefined : { systemPrompt: changed });
+  }
+
+  /** A model is about to be called: other extensions have had their say, so this is its prompt. */
+  saw(session: HostSession): void {
+    const seen = this.#seen.get(session);
+    const text = session.read((ctx) => ctx.getSystemPrompt(), "");
+    if (seen && text !== "") seen.text = text;
   }
 
   /** A tool of Pi was used; nobody waits. */
@@ -102,6 +127,7 @@ export class Capabilities {
   #command(session: HostSession, name: string, description: string): void {
     session.pi.registerCommand(name, {
       description,
+      getArgumentCompletions: (prefix) => (name === "loadout" ? completeAction(prefix) : null),
       handler: async (typed: string, ctx: Context) => {
         session.enter(ctx);
         try {
@@ -119,7 +145,9 @@ export class Capabilities {
     const connection = await this.#impresario.reach();
     if (!connection) throw new Error(this.#impresario.runtime.offBecause ?? NOT_READY);
     const active = guarded(() => session.pi.getActiveTools(), []);
-    const outcome = await connection.ask("capability.call", { session: session.id, tool, arguments: parameters, active }, { holds: true });
+    const last = tool === "capability_status" ? this.#seen.get(session) : undefined;
+    const seen = last && last.text !== "" ? last : null;
+    const outcome = await connection.ask("capability.call", { session: session.id, tool, arguments: parameters, active, seen }, { holds: true });
     if (!outcome.ok) throw new Error(wordsFor(outcome));
     const { activate } = outcome.result;
     if (activate && !active.includes(activate)) guarded(() => session.pi.setActiveTools([...session.pi.getActiveTools(), activate]), undefined);
@@ -131,6 +159,7 @@ export class Capabilities {
     const options = event.systemPromptOptions;
     const all = Array.isArray(options?.skills) ? (options.skills as PiSkill[]) : [];
     const skills = all.filter(({ disableModelInvocation }) => disableModelInvocation !== true);
+    this.#seen.set(session, { text: this.#seen.get(session)?.text ?? "", skills: skills.map(({ name }) => name) });
     if (skills.length === 0) return undefined;
     const hasSections = typeof options?.sections === "object" && options.sections !== null && options.forceSystemPrompt === undefined;
     const asked: PromptAsk = {
@@ -140,10 +169,17 @@ export class Capabilities {
     };
     const outcome = await this.#impresario.runtime.connection?.ask("capability.prompt", asked, { holds: true });
     if (!outcome?.ok) return undefined;
-    const { shown, prompt } = outcome.result;
+    const { shown, prompt, problem } = outcome.result;
+    if (problem && problem !== this.#complained) session.complain(problem);
+    this.#complained = problem ?? "";
     if (!shown) return undefined;
     if (!hasSections) return prompt ?? undefined;
     (options as { skills: PiSkill[] }).skills = all.filter(({ name, disableModelInvocation }) => disableModelInvocation === true || shown.includes(name));
     return undefined;
   }
+}
+
+function completeAction(prefix: string): { value: string; label: string; description: string }[] | null {
+  const fitting = Object.entries(ACTIONS).filter(([action]) => action.startsWith(prefix));
+  return fitting.length > 0 ? fitting.map(([value, description]) => ({ value, label: value, description })) : null;
 }

@@ -95,6 +95,13 @@ function registerHooks(pi: Pi, runtime: Impresario, session: HostSession): void 
       return undefined;
     }
   });
+  pi.on("turn_start", (_event, ctx) => {
+    guarded(() => {
+      if (!runtime.isCurrent(session)) return;
+      session.enter(ctx);
+      runtime.capabilities.saw(session);
+    }, undefined);
+  });
   pi.on("tool_result", async (event, ctx) => {
     try {
       if (!runtime.isCurrent(session)) return undefined;

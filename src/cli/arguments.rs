@@ -265,8 +265,8 @@ Examples:
         /// What is wanted, in words
         query: String,
         /// At most so many
-        #[arg(long, default_value_t = 8, value_name = "COUNT")]
-        max: usize,
+        #[arg(long, default_value_t = 8, value_name = "COUNT", value_parser = clap::value_parser!(u32).range(1..=1_000))]
+        max: u32,
         #[command(flatten)]
         what: CapabilitiesOf,
     },

@@ -7,8 +7,8 @@ use super::run::existing_workspace;
 use super::trust::was_trusted;
 use crate::capabilities::wire::{capability_line, hit_line};
 use crate::capabilities::{gather, read_capabilities};
-use crate::runtime::{CAPABILITIES, cache_directory};
 use crate::settings::{Settings, SettingsPlaces};
+use crate::skill_files::skills_of_pi;
 use crate::skills::SpawnSettings;
 use impresario_actors::capability_index::{CapabilityRequest, CapabilityStore};
 use impresario_actors::messages::session::SkillOrder;
@@ -17,26 +17,27 @@ use impresario_policies::capability::answer::{Line, describe_found};
 use std::path::PathBuf;
 use std::process::ExitCode;
 
+/// Where a workspace has skills and agents of its own.
+const OF_WORKSPACE: [&str; 4] = [".pi/skills", ".agents/skills", ".pi/sub-agents", ".pi/agents"];
 /// A longer list is not read.
 const LIST_BYTES_MAX: u64 = 64 << 20;
 
 pub(super) fn execute(arguments: CapabilitiesArguments) -> Result<ExitCode, Failure> {
     match arguments.action {
-        CapabilitiesAction::Search { query, max, what } => search(query, max, &what),
+        CapabilitiesAction::Search { query, max, what } => search(query, max as usize, &what),
         CapabilitiesAction::List { what } => list(&what),
     }
 }
 
 fn search(query: String, hits_max: usize, what: &CapabilitiesOf) -> Result<ExitCode, Failure> {
-    let (scope, all) = known(what)?;
-    // Of a file nothing is kept: it may be another one the next time.
-    let cache = cache_directory(what.state.state_directory.as_deref()).filter(|_| what.from.is_none());
-    let store = CapabilityStore::new(cache.map(|cache| cache.join(CAPABILITIES)));
-    let failed = |why| Failure::failed(format!("failed to search what can be used: {why}"));
-    let indexed = store.index(&scope, &all).map_err(failed)?;
-    if let Some(why) = indexed.in_memory {
-        say(&format!("the index of capabilities is not kept: {why}"));
+    if query.trim().is_empty() {
+        return Err(Failure::usage("say what is wanted, in words"));
     }
+    let (scope, all) = known(what)?;
+    // The index of the workspace is the host's, which has more in it.
+    let store = CapabilityStore::new(None);
+    let failed = |why| Failure::failed(format!("failed to search what can be used: {why}"));
+    store.index(&scope, &all).map_err(failed)?;
     let request = CapabilityRequest {
         query,
         kind: what.kind,
@@ -101,7 +102,14 @@ fn known(what: &CapabilitiesOf) -> Result<(PathBuf, Vec<Capability>), Failure> {
     let trusted = was_trusted(&workspace, what.trust, &what.state)?;
     let mut spawn = SpawnSettings::default();
     spawn.set(Settings::read(&SettingsPlaces::of(&workspace, trusted)).configured());
+    if !trusted && OF_WORKSPACE.iter().any(|place| workspace.join(place).is_dir()) {
+        say(&format!(
+            "{} is not trusted, so its skills and agents are left out; `--trust` takes them this once, `impresario trust add` for good",
+            workspace.display()
+        ));
+    }
     let order = SkillOrder {
+        listed: skills_of_pi(&spawn, &workspace, trusted),
         workspace: workspace.clone(),
         workspace_trusted: trusted,
         ..SkillOrder::default()

@@ -7,6 +7,7 @@ mod place;
 mod victim;
 
 mod agents;
+mod capabilities;
 mod chain_command;
 mod command_line;
 mod detached;

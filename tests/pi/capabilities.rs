@@ -1,7 +1,7 @@
 //! What can be used, found in real Pi of both versions by what is wanted: searched, activated, shown, written down; and Pi as it
 //! was wherever that is switched off or nobody answers.
 
-use crate::host::{ANSWER, MAIN_ANSWER, PATIENCE, Stage, prompt, script, talk};
+use crate::host::{ANSWER, MAIN_ANSWER, PATIENCE, Stage, prompt, script, submit_and_see, talk};
 use impresario_model_server::{Rule, Script, Turn};
 use impresario_test_support::json_lines::JsonLines;
 use impresario_test_support::waiting::until;
@@ -280,6 +280,96 @@ fn a_runtime_that_was_killed_knows_what_is_shown_again() {
             );
         }
         assert_eq!(sent.len(), 2);
+        stage.end(pi);
+    }
+}
+
+#[test]
+fn a_person_finds_and_chooses_in_the_terminal() {
+    for stage in Stage::both_with("capabilities in the terminal", || {
+        script_of([Turn::text(MAIN_ANSWER)])
+    }) {
+        stage.configure(json!({"capabilities": {"enabled": true}}));
+        with_skills(&stage);
+        let mut terminal = stage.ready_terminal();
+        let steps = [
+            ("/cap-status", "The last prompt showed: no prompt was made yet."),
+            ("/loadout", "No loadout is active: everything is shown."),
+            (
+                "/cap-search washing otters",
+                "skill:wash-otter — Wash an otter with soap.",
+            ),
+            ("/loadout create bath Water", "- bath — Water: nothing"),
+            ("/loadout off", "No loadout is active"),
+            ("/loadout bath", "It has no skill yet, so the prompt shows none"),
+            (
+                "/loadout promote skill:wash-otter",
+                "* bath — Water: skill:wash-otter",
+            ),
+            (
+                "/loadout remove bath skill:feed-seal",
+                "\"skill:feed-seal\" is not in the loadout \"bath\"",
+            ),
+            ("please one", MAIN_ANSWER),
+            (
+                "/cap-status",
+                "The last prompt showed: 1 of 4 skills: wash-otter.",
+            ),
+            ("/loadout off", "No loadout is active: everything is shown."),
+            ("please two", "please two"),
+        ];
+        for (typed, wanted) in steps {
+            submit_and_see(&mut terminal, typed, wanted);
+        }
+        stage.wait_for_calls_of("main agent", 2);
+        submit_and_see(
+            &mut terminal,
+            "/cap-status",
+            "The last prompt showed: all 4 skills.",
+        );
+        let sent = sent(&stage);
+        assert!(!sent[0].to_string().contains("Groom a walrus"), "{}", sent[0]);
+        assert!(sent[1].to_string().contains("Groom a walrus"), "{}", sent[1]);
+        terminal.type_text("/loadout pro");
+        terminal.wait_for(PATIENCE, |screen| screen.contains("<id> into the active one"));
+    }
+}
+
+#[test]
+fn a_file_of_loadouts_that_cannot_be_read_is_said_once_and_shows_everything() {
+    for stage in Stage::both_with("a broken file of loadouts", || {
+        script_of([Turn::text(MAIN_ANSWER)])
+    }) {
+        stage.configure(json!({"capabilities": {"enabled": true}}));
+        with_skills(&stage);
+        let place = stage.sandbox.home().join(".pi/capabilities");
+        std::fs::create_dir_all(&place).expect("a directory");
+        let broken = "active: [bath\n";
+        std::fs::write(place.join("loadouts.yaml"), broken).expect("written");
+        let mut pi = stage.ready_rpc();
+        talk(&mut pi, "please");
+        talk(&mut pi, "please go on");
+        let said = pi.said().records;
+        let complaints = said.iter().filter(|record| {
+            let message = record["message"].as_str().unwrap_or_default();
+            record["method"] == "notify" && message.contains("All skills are shown")
+        });
+        assert_eq!(complaints.count(), 1);
+        let status = words_of_command(&mut pi, "/cap-status");
+        assert!(
+            status.contains("Everything is shown: the file of loadouts cannot be read: line 1")
+                && status.contains("The last prompt showed: all 4 skills."),
+            "{status}"
+        );
+        let refused = words_of_command(&mut pi, "/loadout create bath");
+        assert!(refused.contains("It is left as it is"), "{refused}");
+        let kept = std::fs::read_to_string(place.join("loadouts.yaml"));
+        assert_eq!(kept.expect("it is there"), broken);
+        let sent = sent(&stage);
+        assert_eq!(sent.len(), 2);
+        for body in sent {
+            assert!(body.to_string().contains("Groom a walrus"), "{body}");
+        }
         stage.end(pi);
     }
 }

@@ -52,6 +52,8 @@ export type CapabilityCall = {
   arguments: unknown,
   /** The tools that are active now. */
   active: Array<string>,
+  /** The last prompt; none before the first one, and where nobody asks for it. */
+  seen: SeenPrompt | null,
 };
 
 /** What came of it. */
@@ -622,6 +624,8 @@ export type PromptPlan = {
   shown: Array<string> | null,
   /** The prompt with them, where it is a text. */
   prompt: string | null,
+  /** Why nobody knows what shall be shown, for a person. */
+  problem: string | null,
 };
 
 /** A skill in the host's prompt. */
@@ -814,6 +818,14 @@ export type RunsRecent = {
 export type RunsResumable = {
   /** From which session. */
   session: SessionId,
+};
+
+/** A system prompt as models were sent it. */
+export type SeenPrompt = {
+  /** Its text. */
+  text: string,
+  /** The names of the skills that the host has for it. */
+  skills: Array<string>,
 };
 
 /** A session ended. */

@@ -76,6 +76,8 @@ pub enum LoadoutEdit {
     Activate {
         name: String,
     },
+    /// None is active afterwards: everything is shown.
+    Deactivate,
     Add {
         name: String,
         id: String,
@@ -117,6 +119,7 @@ pub fn read_typed_loadout(typed: &str) -> Result<LoadoutAsk, String> {
             description: Some(rest.join(" ")),
         },
         ["delete", of] => LoadoutEdit::Delete { name: name(of) },
+        ["off"] => LoadoutEdit::Deactivate,
         ["add", to, id] => LoadoutEdit::Add {
             name: name(to),
             id: name(id),
@@ -127,7 +130,7 @@ pub fn read_typed_loadout(typed: &str) -> Result<LoadoutAsk, String> {
         },
         ["activate", of] | [of] => LoadoutEdit::Activate { name: name(of) },
         _ => {
-            return Err("/loadout [NAME], or list, create NAME, rename NAME NEW, describe NAME WORDS, delete NAME, activate NAME, \
+            return Err("/loadout [NAME], or list, create NAME, rename NAME NEW, describe NAME WORDS, delete NAME, activate NAME, off, \
                         add NAME ID, remove NAME ID, promote ID"
                 .to_string());
         }
@@ -147,8 +150,10 @@ pub enum LoadoutError {
     BadName(String),
     #[error("{0:?} is no id: it begins with skill:, tool:, mcp: or agent:")]
     BadId(String),
-    #[error("{0:?} is active: activate another loadout first")]
+    #[error("{0:?} is active: activate another loadout first, or none")]
     Active(String),
+    #[error("{id:?} is not in the loadout {name:?}")]
+    NotIn { name: String, id: String },
     #[error("a description has at most {DESCRIPTION_CHARS_MAX} characters")]
     LongDescription,
     #[error("the file of loadouts is written in a way that cannot be changed safely here; change it by hand")]
@@ -291,6 +296,7 @@ fn apply(before: &Loadouts, edit: &LoadoutEdit) -> Result<Loadouts, LoadoutError
             place(name)?;
             after.active = Some(name.clone());
         }
+        LoadoutEdit::Deactivate => after.active = None,
         LoadoutEdit::Add { name, id } => {
             let place = place(name)?;
             let kind = CapabilityKind::of_id(id).ok_or_else(|| LoadoutError::BadId(id.clone()))?;
@@ -305,6 +311,12 @@ fn apply(before: &Loadouts, edit: &LoadoutEdit) -> Result<Loadouts, LoadoutError
         }
         LoadoutEdit::Remove { name, id } => {
             let place = place(name)?;
+            if !before.all[place].ids.contains(id) {
+                return Err(LoadoutError::NotIn {
+                    name: name.clone(),
+                    id: id.clone(),
+                });
+            }
             after.all[place].ids.retain(|other| other != id);
         }
     }
@@ -388,6 +400,10 @@ fn write(page: &mut Page, before: &Loadouts, edit: &LoadoutEdit) -> Option<()> {
             Some(active) => page.set_value(&active, &quoted(name))?,
             None => page.insert(page.first_line(), vec![format!("active: {}", quoted(name))]),
         },
+        LoadoutEdit::Deactivate => {
+            let active = page.find(&["active"])?;
+            page.set_value(&active, "null")?;
+        }
         LoadoutEdit::Add { name, id } => {
             let list = list_of(CapabilityKind::of_id(id)?);
             match page.find(&["loadouts", name, list]) {
@@ -756,6 +772,20 @@ loadouts:
     }
 
     #[test]
+    fn none_is_active_again() {
+        check(&LoadoutEdit::Deactivate, "active: zoo #", "active: null #");
+        let off = edit_loadouts(FILE, &LoadoutEdit::Deactivate).expect("off");
+        assert_eq!(read_loadouts(&off).expect("read").shown(), None);
+        assert_eq!(
+            edit_loadouts(&off, &LoadoutEdit::Deactivate).as_deref(),
+            Ok(off.as_str())
+        );
+        assert_eq!(edit_loadouts("", &LoadoutEdit::Deactivate).as_deref(), Ok(""));
+        let again = LoadoutEdit::Activate { name: name("zoo") };
+        assert_eq!(edit_loadouts(&off, &again).as_deref(), Ok(FILE));
+    }
+
+    #[test]
     fn an_edit_touches_its_line_only() {
         let add = |id: &str| LoadoutEdit::Add {
             name: name("zoo"),
@@ -875,6 +905,11 @@ loadouts:
             refused(FILE, LoadoutEdit::Activate { name: name("x") }),
             LoadoutError::Missing(name("x"))
         );
+        let remove = LoadoutEdit::Remove {
+            name: name("zoo"),
+            id: name("skill:none"),
+        };
+        assert!(matches!(refused(FILE, remove), LoadoutError::NotIn { .. }));
         let rename = LoadoutEdit::Update {
             name: name("zoo"),
             rename: Some(name("night")),
@@ -908,6 +943,10 @@ loadouts:
         assert_eq!(read_typed_loadout(" zoo "), activate("zoo"));
         assert_eq!(read_typed_loadout("activate zoo"), activate("zoo"));
         assert_eq!(read_typed_loadout(""), Ok(LoadoutAsk::List));
+        assert_eq!(
+            read_typed_loadout("off"),
+            Ok(LoadoutAsk::Edit(LoadoutEdit::Deactivate))
+        );
         assert!(read_typed_loadout("promote a b").is_err() && read_typed_loadout("zoo park").is_err());
     }
 

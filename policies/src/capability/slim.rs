@@ -86,6 +86,23 @@ fn common_root(skills: &[ShownSkill]) -> Option<(String, char)> {
     common
 }
 
+/// Which of these skills a prompt shows, in a block of the host's or in one of ours.
+pub fn skills_in(prompt: &str, names: &[String]) -> Vec<String> {
+    let blocks: Vec<&str> = prompt
+        .match_indices(OPENING)
+        .filter_map(|(start, _)| {
+            let inner = &prompt[start + OPENING.len()..];
+            Some(&inner[..inner.find(CLOSING)?])
+        })
+        .collect();
+    let is_shown = |name: &&String| {
+        let (of_host, of_ours) = (format!("<name>{name}</name>"), format!("- {name}: "));
+        let mut lines = blocks.iter().flat_map(|block| block.lines());
+        lines.any(|line| line.trim() == of_host || line.starts_with(&of_ours))
+    };
+    names.iter().filter(is_shown).cloned().collect()
+}
+
 /// Where the one block of skills is: from its opening to one past its closing.
 fn block_in(prompt: &str) -> Option<(usize, usize)> {
     let mut blocks = prompt.match_indices(OPENING).filter_map(|(start, _)| {
@@ -139,6 +156,16 @@ mod tests {
             slim_prompt(BLOCK, &apart)
                 .is_some_and(|slim| slim.contains("- seal: For seals — /t/seal/SKILL.md"))
         );
+    }
+
+    #[test]
+    fn what_a_prompt_shows_is_read_from_the_prompt() {
+        let names: Vec<String> = ["a", "otter", "seal"].map(str::to_string).to_vec();
+        let prompt = format!("otter, <name>seal</name>\n{BLOCK}\n- seal: is mentioned");
+        assert_eq!(skills_in(&prompt, &names), ["a"]);
+        let slim = slim_prompt(&prompt, &[skill("otter", "/s/otter/SKILL.md")]).expect("replaced");
+        assert_eq!(skills_in(&slim, &names), ["otter"]);
+        assert_eq!(skills_in("no block", &names), [""; 0]);
     }
 
     #[test]

@@ -63,6 +63,18 @@ pub struct CapabilityCall {
     /// The tools that are active now.
     #[serde(default)]
     pub active: Vec<String>,
+    /// The last prompt; none before the first one, and where nobody asks for it.
+    #[serde(default)]
+    pub seen: Option<SeenPrompt>,
+}
+
+/// A system prompt as models were sent it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema, TS)]
+pub struct SeenPrompt {
+    /// Its text.
+    pub text: String,
+    /// The names of the skills that the host has for it.
+    pub skills: Vec<String>,
 }
 
 /// What came of it.
@@ -108,6 +120,8 @@ pub struct PromptPlan {
     pub shown: Option<Vec<String>>,
     /// The prompt with them, where it is a text.
     pub prompt: Option<String>,
+    /// Why nobody knows what shall be shown, for a person.
+    pub problem: Option<String>,
 }
 
 /// A tool of the host was used.
@@ -156,7 +170,7 @@ pub(crate) fn capability_tools() -> Vec<ToolDefinition> {
             "loadout",
             "Choose which skills and tools are shown: named sets of them, of which one is active.",
             json!({
-                "action": { "type": "string", "enum": ["list", "create", "update", "delete", "activate", "add", "remove", "promote"] },
+                "action": { "type": "string", "enum": ["list", "create", "update", "delete", "activate", "deactivate", "add", "remove", "promote"], "description": "deactivate shows everything again." },
                 "name": text("Which loadout; promote adds to the active one."),
                 "new_name": text("With update, its new name."),
                 "description": text("With create and update, what it is for."),

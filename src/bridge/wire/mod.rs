@@ -23,7 +23,7 @@ pub use artefacts::{json_schema, typescript};
 pub(crate) use capabilities::capability_tools;
 pub use capabilities::{
     CapabilitiesOffer, CapabilitiesTaken, CapabilityCall, CapabilityDone, HostTool, PromptAsk, PromptPlan,
-    PromptSkill, ToolUsed,
+    PromptSkill, SeenPrompt, ToolUsed,
 };
 pub use chains::{ChainMember, ChainRun, ChainRunAccepted, ChainText, ChainTextAsk};
 pub use delegation::{DelegateTool, Delegation, DelegationAsk};
