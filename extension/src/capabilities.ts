@@ -1,6 +1,7 @@
 // What can be used in a session, found by what is wanted. Pi says what it has and applies what comes back; what fits, what
 // is shown and what is written is decided by the runtime. Where it does not answer, Pi keeps what it had.
 
+import { completeNewCommands } from "./completion.ts";
 import { withSection } from "./delegation.ts";
 import type { CapabilitiesTaken, CapabilityDone, PromptAsk, SeenPrompt } from "./generated/protocol.ts";
 import { guarded } from "./host.ts";
@@ -100,6 +101,7 @@ export class Capabilities {
     guarded(() => {
       for (const tool of taken.tools) this.#offer(session, tool);
       for (const [name, description] of Object.entries(COMMANDS)) this.#command(session, name, description);
+      completeNewCommands(session);
       if (taken.active) {
         const ours = taken.tools.map(({ name }) => name);
         // What became active since it was asked stays.
@@ -180,6 +182,6 @@ export class Capabilities {
 }
 
 function completeAction(prefix: string): { value: string; label: string; description: string }[] | null {
-  const fitting = Object.entries(ACTIONS).filter(([action]) => action.startsWith(prefix));
+  const fitting = Object.entries(ACTIONS).filter(([action]) => action.startsWith(prefix) && action !== prefix);
   return fitting.length > 0 ? fitting.map(([value, description]) => ({ value, label: value, description })) : null;
 }

@@ -31,6 +31,14 @@ export function completeColonForm(session: HostSession, skills: Skills): void {
   }, undefined);
 }
 
+/** Has Pi look at its commands again: those that are registered after a session began are not completed else. */
+export function completeNewCommands(session: HostSession): void {
+  session.read((ctx) => {
+    if (session.mode !== "tui" || typeof ctx.ui.addAutocompleteProvider !== "function") return;
+    ctx.ui.addAutocompleteProvider((current) => current);
+  }, undefined);
+}
+
 /** Pi's own completion, with our skills before its commands. */
 export function withColonForm(current: Provider, skills: Skills): Provider {
   const provider: Provider = {
