@@ -30,6 +30,10 @@ impl<M: ModelClient> ModelClient for OfflineOr<M> {
         self.other.complete(request).await
     }
 
+    fn marks_prompts(&self, model: &str) -> bool {
+        model != OFFLINE_MODEL && self.other.marks_prompts(model)
+    }
+
     async fn stream(&self, request: ModelRequest, text: TextDeltas) -> Result<ModelReply, ModelError> {
         if request.model == OFFLINE_MODEL {
             return self.offline.stream(request, text).await;

@@ -47,8 +47,8 @@ use impresario_actors::messages::run::{
     AdoptDue, AskForRoom, AwaitRun, CancelRun, ParkRuns, RunClosed, StartGroup, StartRun, TellRun,
 };
 use impresario_actors::messages::session::{
-    AskUser, CountPlans, DeliverResult, GuideResult, JudgeTask, PlanMarkers, PlanNotApplied, ShowGlimpse,
-    ShowNotice, ShowProgress, StartSkill,
+    AskForTurn, AskUser, CountPlans, DeliverResult, GuideResult, JudgeTask, PlanMarkers, PlanNotApplied,
+    ShowGlimpse, ShowNotice, ShowProgress, StartSkill,
 };
 use impresario_actors::overflow::{Overflow, OverflowPorts};
 use impresario_actors::purse::Purse;
@@ -394,6 +394,8 @@ struct RunGrower {
     ledger: Port<ReserveCall>,
     models: Port<AskForModel>,
     heard: Port<ModelHeard>,
+    turn: Port<AskForTurn>,
+    plan_markers: Port<PlanMarkers>,
     login_key: RandomState,
     judge: Port<JudgeTask>,
     ask_user: Port<AskUser>,
@@ -438,6 +440,8 @@ impl RunGrower {
             ledger: places.ledger.port(),
             models: places.cool_downs.port(),
             heard: places.cool_downs.port(),
+            turn: places.markers.port(),
+            plan_markers: places.markers.port(),
             login_key: RandomState::new(),
             judge: places.judge.port(),
             ask_user: places.host.port(),
@@ -584,6 +588,8 @@ impl RunGrower {
             review: overflow.port(),
             overflow: overflow.port(),
             glimpse: self.glimpse.clone(),
+            turn: self.turn.clone(),
+            plan_markers: self.plan_markers.clone(),
         };
         let (runners, settings) = (self.outside.runners.clone(), self.settings.clone());
         let open_context = self.outside.open_context.clone();
@@ -596,6 +602,7 @@ impl RunGrower {
             let context = open_context(&seed);
             let isolation = seed.request.terms.isolation;
             let guidance = seed.request.terms.surroundings.guidance.clone();
+            let cache = seed.request.terms.cache;
             let leaves_trace = seed.request.trace_directory.is_some();
             let preview = leaves_trace.then_some(seed.request.terms.trace.preview_units_max);
             let review = AnswerReview {
@@ -627,6 +634,7 @@ impl RunGrower {
                     .traced(preview)
                     .isolated(isolation)
                     .guided(guidance.clone(), rules.clone())
+                    .cached(cache)
                 })
                 .restart(Restart::Temporary);
             GrownAttempt {

@@ -178,6 +178,7 @@ impl Pass<'_> {
             model: request.model.clone(),
             bytes: request.bytes(),
             tokens_max: request.tokens_max.into(),
+            outline: None,
         };
         let (fault, detail) = match self.purse.reserve(asked).await {
             Err(OverBudget(why)) => (ModelFault::OverBudget, why),

@@ -4,7 +4,7 @@ use crate::gateways::CallAsked;
 use crate::messages::ledger::{OverBudget, Reservation, ReserveCall};
 use crate::supervision::Port;
 use impresario_policies::budget::{Allowance, CallBefore, CallDecision, Spent, estimate_call};
-use impresario_policies::domain::{Caller, ModelCall, ModelUsage};
+use impresario_policies::domain::{Caller, ModelCall, ModelUsage, PromptSeen};
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
 use std::time::Duration;
@@ -27,6 +27,7 @@ struct Open {
     bytes: u64,
     reserved: ModelUsage,
     reservation: Option<Reservation>,
+    prompt: Option<Box<PromptSeen>>,
 }
 
 impl Purse {
@@ -56,8 +57,16 @@ impl Purse {
             bytes: asked.bytes,
             reserved,
             reservation,
+            prompt: None,
         });
         Ok(conclude && !self.told.replace(true))
+    }
+
+    /// What is known of the prompt of the call that was let in last.
+    pub fn saw(&self, prompt: PromptSeen) {
+        if let Some(open) = self.open.borrow_mut().back_mut() {
+            open.prompt = Some(Box::new(prompt));
+        }
     }
 
     fn ask_of(&self, reserved: &ModelUsage) -> Result<(Option<ReserveCall>, bool), OverBudget> {
@@ -102,6 +111,7 @@ impl Purse {
                 bytes: 0,
                 reserved: ModelUsage::default(),
                 reservation: None,
+                prompt: None,
             })
         };
         let open = asked.or_else(unasked)?;
@@ -111,6 +121,7 @@ impl Purse {
             served,
             used,
             reserved: open.reserved,
+            prompt: open.prompt,
         };
         let mut allowance = self.allowance.borrow_mut();
         let took = Spent::of(&call.counted(), allowance.assumed_usd_per_million);

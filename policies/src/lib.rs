@@ -9,6 +9,7 @@ pub mod agents;
 pub mod answer_schema;
 pub mod attempt_ending;
 pub mod budget;
+pub mod cache_explain;
 pub mod cache_markers;
 pub mod call_words;
 pub mod capability;

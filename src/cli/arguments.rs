@@ -56,6 +56,8 @@ pub(super) enum Command {
     Worktrees(WorktreesArguments),
     /// Say what was spent on models, by day, agent and model
     Costs(CostsArguments),
+    /// Say what the provider's prompt cache made of the requests of a run, and why
+    Cache(CacheArguments),
     /// Tell the story of a run, step by step; report on the runs of a skill
     Trace(TraceArguments),
     /// List the agents that can be asked here, and files that describe none
@@ -559,6 +561,35 @@ pub(super) struct CostsArguments {
     /// So many days, today included
     #[arg(long, default_value_t = 7, value_name = "COUNT", value_parser = clap::value_parser!(u64).range(1..=366))]
     pub(super) days: u64,
+    /// One JSON object a line
+    #[arg(long)]
+    pub(super) json: bool,
+    #[command(flatten)]
+    pub(super) state: StateArguments,
+}
+
+#[derive(Debug, Args)]
+pub(super) struct CacheArguments {
+    #[command(subcommand)]
+    pub(super) action: CacheAction,
+}
+
+#[derive(Debug, Subcommand)]
+pub(super) enum CacheAction {
+    /// Request by request: what was read, written and paid for, and where a prompt parted from the one before
+    Explain(CacheExplainArguments),
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = format!("\
+Examples:
+  impresario cache explain 01kah3q
+  impresario cache explain 01kah3q --json
+
+{EXIT_CODES}"))]
+pub(super) struct CacheExplainArguments {
+    /// The run, or the first characters of its id
+    pub(super) run: String,
     /// One JSON object a line
     #[arg(long)]
     pub(super) json: bool,

@@ -4,6 +4,7 @@ mod agents;
 mod arguments;
 mod attach;
 mod bridge;
+mod cache;
 mod capabilities;
 mod chain;
 mod config;
@@ -58,6 +59,7 @@ impl Cli {
                 Command::Top(arguments) => top::execute(arguments).await,
                 Command::Stats(arguments) => stats::execute(arguments).await,
                 Command::Costs(arguments) => costs::show(&arguments),
+                Command::Cache(arguments) => cache::execute(arguments).await,
                 Command::Trace(arguments) => trace::execute(arguments).await,
                 Command::Trust(arguments) => trust::execute(&arguments),
                 Command::Config(arguments) => config::execute(arguments).await,

@@ -5,6 +5,7 @@ use crate::traces::Reported;
 use impresario_actors::journal::RunSummary;
 use impresario_actors::worktrees::{Applied, WorktreeEntry};
 use impresario_policies::agents::Routing;
+use impresario_policies::cache_explain::ExplainedCall;
 use impresario_policies::costs::Cost;
 use impresario_policies::domain::{
     AttemptNumber, Isolation, MessageId, MessageKind, ModelCall, ModelUsage, Reason, ReasoningEffort, RunId,
@@ -354,6 +355,33 @@ impl<'a> CostLine<'a> {
             unpriced_calls: total.unpriced,
             estimated_calls: total.estimated,
             attempts_lost: total.attempts_lost,
+        }
+    }
+}
+
+/// A call of a model, and what the provider's cache made of its prompt.
+#[derive(Debug, Serialize)]
+pub(super) struct CachedCallLine<'a> {
+    by: &'static str,
+    model: &'a str,
+    /// None where nobody counted.
+    read: Option<u64>,
+    written: Option<u64>,
+    plain: Option<u64>,
+    paid_as: f64,
+    why: &'a str,
+}
+
+impl<'a> CachedCallLine<'a> {
+    pub(super) fn of(call: &'a ExplainedCall) -> Self {
+        Self {
+            by: call.by,
+            model: &call.model,
+            read: call.charge.map(|charge| charge.read),
+            written: call.charge.map(|charge| charge.written),
+            plain: call.charge.map(|charge| charge.plain),
+            paid_as: call.cost,
+            why: &call.why,
         }
     }
 }

@@ -62,7 +62,7 @@ pub use impresario_actors::runners::embedded::{EmbeddedTool, ToolContext};
 pub use impresario_policies::agents::AgentDefinition;
 pub use impresario_policies::chain::ChainRefusal;
 pub use impresario_policies::domain::{
-    AdmissionTerms, AttemptEnding, Budget, CallEvidence, CallTarget, Caller, Cap, CommandRun,
+    AdmissionTerms, AttemptEnding, Budget, CacheTerms, CallEvidence, CallTarget, Caller, Cap, CommandRun,
     CoolDownSettings, CutTool, EarlierMessage, FileChange, FileChanged, FileSeen, FileState, Flag, Gate,
     GateEnding, GroupId, GroupMember, Isolation, MessageId, MessageKind, ModelCall, ModelFault, NotHashed,
     OnFailure, OverflowSettings, Patch, PatchedFile, Proof, Reason, ReasonCode, Replay, Retrieval, RunId,
@@ -92,7 +92,6 @@ use impresario_actors::supervision::{AskError, Message};
 use impresario_policies::cache_markers::{MarkerRequest, Planned};
 use impresario_policies::capability::Capability;
 use impresario_policies::capability::promotion::Use;
-use impresario_policies::domain::CacheTerms;
 use impresario_policies::projection::RecordedStep;
 pub(crate) use inside::lock;
 use inside::{Inside, Thread};

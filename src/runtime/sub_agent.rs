@@ -6,8 +6,9 @@ use impresario_actors::journal::RuntimeId;
 use impresario_policies::agents::AgentDefinition;
 use impresario_policies::answer_schema::AnswerSchema;
 use impresario_policies::domain::{
-    AdmissionTerms, Budget, CoolDownSettings, CutTool, EarlierMessage, Given, GuidanceTerms, Isolation,
-    Origin, OverflowSettings, Reason, ReasonCode, Retrieval, RunId, RunRequest, SessionId, TraceTerms,
+    AdmissionTerms, Budget, CacheTerms, CoolDownSettings, CutTool, EarlierMessage, Given, GuidanceTerms,
+    Isolation, Origin, OverflowSettings, Reason, ReasonCode, Retrieval, RunId, RunRequest, SessionId,
+    TraceTerms,
 };
 use impresario_policies::given::{read_picture, refuse_given};
 pub use impresario_policies::offline::OFFLINE_MODEL;
@@ -230,6 +231,12 @@ impl SubAgent {
     /// When a model that failed it, or others of this runtime, is passed over.
     pub fn cool_down(mut self, settings: CoolDownSettings) -> Self {
         self.spawn.run.persistence.cool_down = settings;
+        self
+    }
+
+    /// How its requests use the provider's prompt cache.
+    pub fn cache(mut self, terms: CacheTerms) -> Self {
+        self.spawn.run.terms.cache = terms;
         self
     }
 

@@ -16,6 +16,7 @@ use impresario_actors::journal::{JournalAccess, Row, RunFilter, RuntimeId, Runti
 use impresario_actors::messages::session::SkillOrder;
 use impresario_actors::supervision::{Event, Root, RootSettings, SupervisorSettings};
 use impresario_policies::admission::AdmissionSettings;
+use impresario_policies::cache_markers::{Block, BlockKind, Lifetime};
 use impresario_policies::domain::*;
 use impresario_policies::domain::{
     Budget, Cap, DegradationSettings, ModelNaming, ModelPool, ObservationSettings, RoutePreference,
@@ -443,6 +444,21 @@ impl SubAgentRunner for Nested {
     }
 }
 
+/// Long enough to be cached, so that whoever is second waits for the first.
+fn outline() -> Outline {
+    let block = |kind, content| Block {
+        kind,
+        tokens: 5_000,
+        content,
+        marker: Some(Lifetime::FiveMinutes),
+        anchor: false,
+    };
+    Outline {
+        blocks: vec![block(BlockKind::System, 1), block(BlockKind::Text, 2)],
+        is_open: true,
+    }
+}
+
 async fn perform(
     world: Rc<World>,
     disk: SimulatedDisk,
@@ -464,6 +480,7 @@ async fn perform(
         model: request.model.clone(),
         bytes: 4_000,
         tokens_max: 1_000,
+        outline: Some(outline()),
     };
     if let Err(why) = gate.calling(asked).await {
         let facts = EndFacts {

@@ -107,6 +107,51 @@ fn instructions_and_the_talk_so_far_are_marked_for_the_cache() {
 }
 
 #[test]
+fn what_the_cache_made_of_each_request_is_explained() {
+    let provided = Provided {
+        place: Place::new(),
+        server: ModelServer::start_blocking(Script::turns(reads_then_answers()).caching()).expect("a server"),
+    };
+    provided.run(&["--model", ANTHROPIC]).check(0);
+    let run = provided.place.runs()[0]["run"]
+        .as_str()
+        .expect("an id")
+        .to_string();
+    let explained = provided.place.run(&["cache", "explain", &run]);
+    explained.check(0);
+    let lines = explained.stdout.lines().collect::<Vec<_>>();
+    assert_eq!(lines.len(), 4, "{}", explained.stdout);
+    assert!(
+        lines[1].ends_with("nothing of it was in the cache"),
+        "{}",
+        lines[1]
+    );
+    let [first, second] = [0, 1].map(|call| {
+        let ledger = provided.server.ledger().calls();
+        ledger[call].said.as_ref().expect("an answer").usage
+    });
+    assert!(
+        first.cache_write > 0 && second.cache_read == first.cache_write,
+        "{first:?} {second:?}"
+    );
+    for counted in [first.cache_write, second.cache_read, second.cache_write] {
+        assert!(
+            explained.stdout.contains(&counted.to_string()),
+            "{counted}: {}",
+            explained.stdout
+        );
+    }
+    assert!(lines[3].ends_with("% less than without a cache"), "{}", lines[3]);
+    let json = provided.place.run(&["cache", "explain", &run, "--json"]);
+    let calls = json
+        .stdout
+        .lines()
+        .map(|line| serde_json::from_str::<serde_json::Value>(line).expect("JSON"));
+    let read = calls.map(|call| call["read"].as_u64()).collect::<Vec<_>>();
+    assert_eq!(read, [Some(0), Some(second.cache_read)]);
+}
+
+#[test]
 fn what_the_provider_counted_stands_in_the_journal() {
     let provided = Provided::with([Turn::text("done").and_usage(impresario_model_server::Usage {
         input: 900,

@@ -17,4 +17,5 @@ mod playing;
 mod program;
 mod receipts;
 mod routing;
+mod siblings;
 mod trace_file;

@@ -8,6 +8,7 @@ use impresario_actors::gateways::{
 use impresario_actors::processes::ContainmentSetting;
 use impresario_actors::runners::pi::{PiRunner, PiSettings};
 use impresario_policies::attempt_ending::{describe_ending, read_ending};
+use impresario_policies::cache_markers::MarkerEdit;
 use impresario_policies::domain::{AttemptEnding, AttemptNumber, Proof, Replay, RunId};
 use impresario_policies::worker_pool::PoolSettings;
 use std::cell::{Cell, RefCell};
@@ -115,8 +116,8 @@ pub struct RecordingGate {
 
 #[async_trait(?Send)]
 impl ToolGate for RecordingGate {
-    async fn calling(&self, _: CallAsked) -> Result<(), String> {
-        Ok(())
+    async fn calling(&self, _: CallAsked) -> Result<Vec<MarkerEdit>, String> {
+        Ok(Vec::new())
     }
 
     async fn starting(

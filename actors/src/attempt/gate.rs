@@ -5,6 +5,7 @@
 
 use super::evidence::Witness;
 use super::guide::Guide;
+use super::prompts::Prompts;
 use super::silence::JournalWait;
 use super::wire::named_in;
 use super::{ASK, AttemptPorts, OpenCalls, Previews, Unsaid, WRITTEN_WITHIN, calls_and};
@@ -14,6 +15,7 @@ use crate::messages::run::{ReadOverflow, RecordSteps, ReviewToolResult};
 use crate::purse::Purse;
 use async_trait::async_trait;
 use impresario_policies::budget::CONCLUDE;
+use impresario_policies::cache_markers::MarkerEdit;
 use impresario_policies::domain::{AttemptNumber, Isolation, Replay, Step};
 use impresario_policies::overflow_review::{
     OverflowReview, ResultLimits, ToolResultFacts, review_tool_result,
@@ -49,6 +51,7 @@ pub(super) struct Gate {
     pub(super) open_calls: OpenCalls,
     pub(super) witness: Rc<Witness>,
     pub(super) purse: Rc<Purse>,
+    pub(super) prompts: Rc<Prompts>,
     pub(super) unsaid: Unsaid,
     /// The sub-agent has yet to be told that it should come to an end.
     pub(super) conclude: Cell<bool>,
@@ -67,12 +70,22 @@ const STOPPED: &str = "the run is being stopped";
 
 #[async_trait(?Send)]
 impl ToolGate for Gate {
-    async fn calling(&self, asked: CallAsked) -> Result<(), String> {
+    async fn calling(&self, asked: CallAsked) -> Result<Vec<MarkerEdit>, String> {
         let waiting = JournalWait::begin(&self.journal_waits);
         let paid_for = async {
             // What the model has read is on disk. A disk that is slow holds up no model for long.
             let _ = timeout(ENDS_WRITTEN_WITHIN, self.open_calls.all_written()).await;
-            self.purse.reserve(asked).await
+            let waited = self.prompts.await_turn(&asked).await;
+            let outline = asked
+                .outline
+                .clone()
+                .map(|outline| (asked.model.clone(), outline));
+            let conclude = self.purse.reserve(asked).await?;
+            let (edits, seen) = self.prompts.plan(outline, waited).await;
+            if let Some(seen) = seen {
+                self.purse.saw(seen);
+            }
+            Ok::<_, OverBudget>((conclude, edits))
         };
         let reserved = tokio::select! {
             biased;
@@ -80,9 +93,9 @@ impl ToolGate for Gate {
             reserved = paid_for => reserved,
         };
         drop(waiting);
-        let conclude = reserved.map_err(|OverBudget(why)| why)?;
+        let (conclude, edits) = reserved.map_err(|OverBudget(why)| why)?;
         self.conclude.set(self.conclude.get() || conclude);
-        Ok(())
+        Ok(edits)
     }
 
     async fn starting(

@@ -9,6 +9,7 @@ mod gate;
 mod glimpses;
 mod guide;
 mod open_calls;
+mod prompts;
 mod review;
 mod said;
 mod silence;
@@ -19,6 +20,7 @@ use self::gate::Gate;
 use self::glimpses::Glimpses;
 use self::guide::Guide;
 use self::open_calls::{OpenCalls, Unwritten};
+use self::prompts::Prompts;
 pub use self::review::AnswerReview;
 use self::said::Said;
 use self::silence::{JournalWait, Silence};
@@ -30,13 +32,13 @@ use crate::messages::run::{
     AttemptOver, ClockDue, ReadOverflow, RecordSteps, ReviewToolResult, RunnerSaid, StartDue, StopAttempt,
     TellAttempt,
 };
-use crate::messages::session::ShowGlimpse;
+use crate::messages::session::{AskForTurn, PlanMarkers, ShowGlimpse};
 use crate::purse::Purse;
 use crate::supervision::{Actor, Answer, Context, Handles, Port};
 use impresario_policies::attempt_ending::{describe_ending, read_ending};
 use impresario_policies::domain::{
-    AttemptEnding, Caller, Clocks, EndFacts, GuidanceTerms, Isolation, MessageId, ModelCall, Proof,
-    RunMessage, Step,
+    AttemptEnding, CacheTerms, Caller, Clocks, EndFacts, GuidanceTerms, Isolation, MessageId, ModelCall,
+    Proof, RunMessage, Step,
 };
 use impresario_policies::overflow_review::ResultLimits;
 use impresario_policies::redact::redact;
@@ -70,6 +72,10 @@ pub struct AttemptPorts {
     pub overflow: Port<ReadOverflow>,
     /// The host, for what may be dropped.
     pub glimpse: Port<ShowGlimpse>,
+    /// When a request may begin that shares its beginning with others.
+    pub turn: Port<AskForTurn>,
+    /// Where its cache markers belong.
+    pub plan_markers: Port<PlanMarkers>,
 }
 
 /// What an attempt works with.
@@ -104,6 +110,7 @@ pub struct Attempt {
     glimpses: Glimpses,
     used: Used,
     purse: Rc<Purse>,
+    prompts: Rc<Prompts>,
     unsaid: Unsaid,
     /// Nothing more comes from the runner.
     heard_all: CancellationToken,
@@ -173,6 +180,7 @@ impl Attempt {
             review,
         } = tools;
         let witness = Rc::new(Witness::new(files, request.workspace.clone()));
+        let prompts = Prompts::new(request.run.clone(), ports.clone());
         let silence = Silence {
             active: false,
             tools_running: BTreeSet::new(),
@@ -203,6 +211,7 @@ impl Attempt {
             said: Said::default(),
             glimpses: Glimpses::default(),
             used: Used::default(),
+            prompts: Rc::new(prompts),
             purse: Rc::new(purse),
             unsaid: Unsaid::default(),
             heard_all: CancellationToken::new(),
@@ -227,6 +236,12 @@ impl Attempt {
     /// It works in a git worktree of its own, or in the person's files.
     pub fn isolated(self, isolation: Isolation) -> Self {
         Self { isolation, ..self }
+    }
+
+    /// How its requests use the provider's cache.
+    pub fn cached(self, terms: CacheTerms) -> Self {
+        self.prompts.hold(terms);
+        self
     }
 
     /// It leaves a trace: arguments are kept, and so much of every result, in UTF-16 units.
@@ -255,6 +270,7 @@ impl Handles<StartDue> for Attempt {
             witness: self.witness.clone(),
             purse: self.purse.clone(),
             unsaid: self.unsaid.clone(),
+            prompts: self.prompts.clone(),
             conclude: Cell::default(),
             journal_waits: self.silence.journal_waits.clone(),
             isolation: self.isolation,
@@ -286,6 +302,7 @@ impl Handles<RunnerSaid> for Attempt {
         self.silence.heard(&said.event);
         self.said.heard(&said.event);
         self.add_up(&said.event);
+        self.prompts.heard(&said.event);
         if self.silence.clock(&self.clocks) != before {
             self.arm_clock(ctx);
         }

@@ -35,8 +35,8 @@ pub use model::{
 };
 pub use rules::{RuleFiles, RulesAsk, RulesFound, RulesNotRead};
 pub use runner::{
-    AttemptHandle, AttemptRequest, CallAsked, EndFacts, Overrun, RunnerEvent, RunnerEvents, SpawnError,
-    SubAgentRunner, ToolGate, ToolVerdict, ToolsLacking, session_file,
+    AttemptHandle, AttemptRequest, CallAsked, EndFacts, Outline, Overrun, RunnerEvent, RunnerEvents,
+    SpawnError, SubAgentRunner, ToolGate, ToolVerdict, ToolsLacking, session_file,
 };
 pub use traces::{TracePlace, TraceShelf};
 pub use worktrees::{WorktreeAsk, WorktreeError, Worktrees};

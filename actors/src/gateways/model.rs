@@ -157,6 +157,11 @@ pub trait ModelClient {
     /// One call, one reply; dropping the future cancels the call.
     async fn complete(&self, request: ModelRequest) -> Result<ModelReply, ModelError>;
 
+    /// Whether prompts of this model go out with cache markers, behind the system prompt and at their end.
+    fn marks_prompts(&self, _model: &str) -> bool {
+        false
+    }
+
     /// As [`complete`](Self::complete), and the text is told as it comes; a model that cannot do that tells it at once.
     async fn stream(&self, request: ModelRequest, text: TextDeltas) -> Result<ModelReply, ModelError> {
         let reply = self.complete(request).await?;

@@ -2,6 +2,7 @@
 
 use super::{Login, ModelUsage};
 use async_trait::async_trait;
+use impresario_policies::cache_markers::{Block, MarkerEdit};
 use impresario_policies::domain::{
     AttemptNumber, Given, MessageId, PromptMode, Proof, Reason, ReasoningEffort, Replay, RunId, RunMessage,
 };
@@ -165,13 +166,25 @@ pub struct CallAsked {
     pub bytes: u64,
     /// The reply has at most so many tokens.
     pub tokens_max: u64,
+    /// The request without its text, where the runner has it.
+    pub outline: Option<Outline>,
+}
+
+/// A request without its text: enough for what a provider's cache makes of it.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Outline {
+    /// In the order in which the provider hashes them.
+    pub blocks: Vec<Block>,
+    /// Its cache markers can still be changed.
+    pub is_open: bool,
 }
 
 /// The runtime's say on tools and on calls of the model, for runners that can wait for it.
 #[async_trait(?Send)]
 pub trait ToolGate {
-    /// Whether a call of the model may be made; an error says why not, and ends the attempt.
-    async fn calling(&self, asked: CallAsked) -> Result<(), String>;
+    /// Whether a call of the model may be made, and how its cache markers have to change; an error says why not, and
+    /// ends the attempt.
+    async fn calling(&self, asked: CallAsked) -> Result<Vec<MarkerEdit>, String>;
     /// Returns when the start is on disk; an error means the tool must not run. `call` is unique in the attempt
     /// ([`call_name`](impresario_policies::tool_call::call_name)), `arguments` is JSON as the model gave it.
     async fn starting(

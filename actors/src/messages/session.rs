@@ -16,6 +16,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 use std::time::Duration;
+use tokio::sync::oneshot;
 use tokio_util::sync::CancellationToken;
 use ts_rs::TS;
 
@@ -148,6 +149,25 @@ pub struct PlanMarkers {
     pub terms: CacheTerms,
 }
 message!(impl PlanMarkers -> Planned);
+
+/// Asks whether a request may begin, or another with the same beginning is to fill the provider's cache first.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct AskForTurn {
+    /// The request, without its text.
+    pub request: MarkerRequest,
+    /// What holds for it.
+    pub terms: CacheTerms,
+}
+message!(impl AskForTurn -> Turn);
+
+/// A request may begin.
+#[derive(Debug, Default)]
+pub struct Turn {
+    /// It is the first of its kind: others wait until this is dropped, when the answer has begun or is over.
+    pub first: Option<oneshot::Sender<()>>,
+    /// So long it waited.
+    pub waited: Duration,
+}
 
 /// Says what became of plans so far.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -19,6 +19,7 @@ use impresario_policies::attempt_ending::{read_words, says_no_such_model, shorte
 use impresario_policies::domain::{AttemptEnding, ReasoningEffort};
 use impresario_policies::providers::{Dialect, NoTarget, Target, find_target};
 use impresario_policies::redact::redact;
+use sha2::{Digest, Sha256};
 use std::collections::BTreeMap;
 use std::sync::OnceLock;
 use std::time::Duration;
@@ -90,11 +91,17 @@ impl ModelClient for ProviderModels {
         self.stream(request, nobody).await
     }
 
+    fn marks_prompts(&self, model: &str) -> bool {
+        let target = find_target(model, |name| self.variable(name));
+        target.is_ok_and(|target| target.dialect == Dialect::Anthropic)
+    }
+
     async fn stream(&self, request: ModelRequest, text: TextDeltas) -> Result<ModelReply, ModelError> {
         let target = find_target(&request.model, |name| self.variable(name)).map_err(no_target)?;
         let dialect = target.dialect;
         let client = self.client()?;
-        let (asked, options) = (chat_request(&request, dialect), chat_options(&request, dialect));
+        let (asked, mut options) = (chat_request(&request, dialect), chat_options(&request, dialect));
+        options.prompt_cache_key = takes_cache_key(&target.url).then(|| cache_key(&request));
         let reply = client.exec_chat_stream(service(target), asked, Some(&options));
         let mut events = reply.await.map_err(read_error)?.stream;
         let mut bytes = 0;
@@ -196,6 +203,26 @@ fn chat_message(message: &ModelMessage) -> ChatMessage {
             ))
         }
     }
+}
+
+/// Servers that only speak like OpenAI's may refuse what they do not know.
+fn takes_cache_key(url: &str) -> bool {
+    url.starts_with("https://api.openai.com/")
+}
+
+/// The provider looks for a cached prompt where others with this key were served: those of one agent, whatever their task.
+fn cache_key(request: &ModelRequest) -> String {
+    let mut hasher = Sha256::new();
+    hasher.update(&request.model);
+    hasher.update(&request.system);
+    for tool in &request.tools {
+        hasher.update(&tool.name);
+        hasher.update(&tool.description);
+        hasher.update(tool.parameters.to_string());
+    }
+    let digest = hasher.finalize();
+    let digits = digest.iter().take(20).map(|byte| format!("{byte:02x}"));
+    format!("impresario-{}", digits.collect::<String>())
 }
 
 fn chat_options(request: &ModelRequest, dialect: Dialect) -> ChatOptions {

@@ -2,7 +2,7 @@
 
 use super::conversation::Conversation;
 use super::plan::{MarkerEdit, plan_markers};
-use super::prompt::{Block, Prompt};
+use super::prompt::{Block, BlockKind, Prompt};
 use super::rules::tokens_min_of;
 use super::service::{Charge, PromptCache};
 use crate::domain::CacheTerms;
@@ -99,6 +99,26 @@ impl Planner {
             unplanned,
         };
         Planned { edits, seen }
+    }
+
+    /// The prefix that requests of one agent share, tools and system prompt; none where it is too short for the cache, or
+    /// is not marked.
+    pub fn shared_prefix(request: &MarkerRequest, terms: &CacheTerms) -> Option<u64> {
+        let of_agent = |block: &Block| matches!(block.kind, BlockKind::Tool | BlockKind::System);
+        let end = request
+            .blocks
+            .iter()
+            .rposition(|block| of_agent(block) && block.marker.is_some())?;
+        let prompt = Prompt::of(&request.blocks);
+        let long_enough = prompt.tokens_to(end) >= tokens_min_of(&request.model, terms);
+        prompt.prefix(end).filter(|_| terms.enabled && long_enough)
+    }
+
+    /// Whether such a prefix is in the cache of the model, as far as is known.
+    pub fn is_warm(&self, model: &str, prefix: u64, now: Duration) -> bool {
+        self.caches
+            .get(model)
+            .is_some_and(|caches| caches.as_planned.has(now, prefix))
     }
 
     fn compare(

@@ -31,6 +31,24 @@ pub enum BlockKind {
 }
 
 impl BlockKind {
+    /// In words.
+    pub fn words(self) -> &'static str {
+        match self {
+            Self::Tool => "a tool",
+            Self::System => "the system prompt",
+            Self::Text | Self::Plain => "something said to the model",
+            Self::Said => "something the model said",
+            Self::Empty => "an empty text",
+            Self::Image => "a picture",
+            Self::Document => "a document",
+            Self::Thinking => "a thought",
+            Self::ToolUse => "a call of a tool",
+            Self::ToolResult | Self::Nested => "the result of a tool",
+            Self::Request => "the request itself",
+            Self::Other => "something of a newer kind",
+        }
+    }
+
     /// Whether a marker may be put on it.
     pub(super) fn takes_marker(self) -> bool {
         match self {
@@ -83,6 +101,22 @@ pub struct Block {
     /// It is the result of a call that set an anchor.
     pub anchor: bool,
 }
+
+impl Block {
+    /// As it is told of: its length in characters, and 16 hexadecimal digits for its content.
+    pub fn outlined(kind: BlockKind, size: u32, content: &str, marker: Option<Lifetime>) -> Self {
+        Self {
+            kind,
+            tokens: u64::from(size.div_ceil(CHARACTERS_PER_TOKEN)),
+            content: u64::from_str_radix(content, 16).unwrap_or_default(),
+            marker,
+            anchor: false,
+        }
+    }
+}
+
+/// So many characters are taken for a token.
+const CHARACTERS_PER_TOKEN: u32 = 4;
 
 /// The prefixes of a request.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

@@ -132,8 +132,11 @@ impl PromptCache {
     }
 
     fn is_live(&self, now: Duration, prompt: &Prompt, place: usize) -> bool {
-        let entry = prompt.prefix(place).and_then(|prefix| self.entries.get(&prefix));
-        entry.is_some_and(|entry| now < entry.until)
+        prompt.prefix(place).is_some_and(|prefix| self.has(now, prefix))
+    }
+
+    pub(super) fn has(&self, now: Duration, prefix: u64) -> bool {
+        self.entries.get(&prefix).is_some_and(|entry| now < entry.until)
     }
 
     fn remember(&mut self, now: Duration, prefix: u64, lives: Duration) {

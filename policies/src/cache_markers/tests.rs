@@ -260,6 +260,28 @@ fn a_request_says_where_it_parts_from_the_one_before() {
 }
 
 #[test]
+fn what_siblings_share_is_cold_until_one_of_them_was_planned() {
+    let (mut planner, terms) = (Planner::default(), CacheTerms::default());
+    let ours = request(blocks(&PI));
+    let mut theirs = ours.clone();
+    theirs.blocks[3].content = 77;
+    let shared = Planner::shared_prefix(&ours, &terms).expect("long enough");
+    assert_eq!(Planner::shared_prefix(&theirs, &terms), Some(shared));
+    assert!(!planner.is_warm("claude", shared, Duration::ZERO));
+    planner.plan(&ours, Duration::ZERO, &terms);
+    assert!(planner.is_warm("claude", shared, Duration::from_secs(299)));
+    assert!(!planner.is_warm("claude", shared, Duration::from_secs(301)));
+    assert!(!planner.is_warm("another", shared, Duration::ZERO));
+    let long = CacheTerms {
+        tokens_min: 4_000,
+        ..terms
+    };
+    assert_eq!(Planner::shared_prefix(&ours, &long), None);
+    let unmarked = request(blocks(&[(System, None), (Text, SHORT)]));
+    assert_eq!(Planner::shared_prefix(&unmarked, &terms), None);
+}
+
+#[test]
 fn ids_that_a_host_wrote_anew_are_found() {
     assert!(is_same_call("toolu_1", "toolu_1"));
     assert!(is_same_call("call_a_fc_b", "call_a|fc_b"));

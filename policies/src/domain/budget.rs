@@ -65,6 +65,32 @@ pub struct ModelCall {
     pub used: Option<ModelUsage>,
     /// What was set aside for it before it began. It counts where nobody counted.
     pub reserved: ModelUsage,
+    /// What was known of its prompt when it was made; none where nobody looked.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub prompt: Option<Box<PromptSeen>>,
+}
+
+/// The prompt of a call beside the one before it. Tokens are a guess: four characters each.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PromptSeen {
+    /// Its blocks: tools, system prompt, parts of messages.
+    pub blocks: u64,
+    /// All of it.
+    pub tokens: u64,
+    /// The first block that is not as in the call before, where that one had one there too: its number, from 1, and what
+    /// it is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub broke_at: Option<(u64, String)>,
+    /// Since the call before it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub idle_ms: Option<u64>,
+    /// So much of it was taken to be in the provider's cache.
+    pub expected_read: u64,
+    /// A shorter prompt of this model is not cached.
+    pub tokens_min: u64,
+    /// It waited so long for another sub-agent with the same beginning.
+    #[serde(default)]
+    pub waited_ms: u64,
 }
 
 impl ModelCall {

@@ -27,7 +27,7 @@ pub use answer::WholeAnswer;
 pub use brief::{
     Brief, Complexity, Inherited, JudgedPass, Question, ROUTE_UNAVAILABLE, Risk, Route, Tier, Verdict,
 };
-pub use budget::{Budget, Caller, Cap, ModelCall};
+pub use budget::{Budget, Caller, Cap, ModelCall, PromptSeen};
 pub use ending::{AttemptEnding, EndFacts, ModelFault, Overrun};
 pub use evidence::{
     CallEvidence, CallTarget, CommandRun, FileChanged, FileSeen, FileState, Flag, NotHashed, ToolUse, Work,

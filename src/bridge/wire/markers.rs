@@ -129,17 +129,12 @@ impl MarkerSkeleton {
     }
 }
 
-/// So many characters are taken for a token.
-const CHARACTERS_PER_TOKEN: u32 = 4;
-
 impl MarkerBlock {
     fn read(&self, anchor: bool) -> Block {
+        let marker = self.marker.map(Lifetime::from);
         Block {
-            kind: self.kind.into(),
-            tokens: u64::from(self.size.div_ceil(CHARACTERS_PER_TOKEN)),
-            content: u64::from_str_radix(&self.content, 16).unwrap_or_default(),
-            marker: self.marker.map(Lifetime::from),
             anchor,
+            ..Block::outlined(self.kind.into(), self.size, &self.content, marker)
         }
     }
 }

@@ -16,6 +16,7 @@
 //! ```
 
 mod anthropic;
+mod caching;
 mod connection;
 mod ledger;
 mod openai;

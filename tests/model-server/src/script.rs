@@ -12,6 +12,9 @@ use serde_json::Value;
 pub struct Script {
     /// The rules, in order of precedence.
     pub rules: Vec<Rule>,
+    /// Requests to Anthropic are charged as its prompt cache would have it, whatever the turns say.
+    #[serde(default)]
+    pub caching: bool,
 }
 
 /// A part of the script: which requests it answers, and with which turns.
@@ -272,6 +275,13 @@ impl Script {
     #[must_use]
     pub fn rule(mut self, rule: Rule) -> Self {
         self.rules.push(rule);
+        self
+    }
+
+    /// Charges requests to Anthropic as its prompt cache would have it.
+    #[must_use]
+    pub fn caching(mut self) -> Self {
+        self.caching = true;
         self
     }
 

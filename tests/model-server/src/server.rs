@@ -20,6 +20,7 @@ use sha2::{Digest, Sha256};
 use tokio::net::TcpListener;
 use tokio::sync::{Notify, oneshot};
 
+use crate::caching::{Caching, usage};
 use crate::connection::{CuttableListener, Scissors};
 use crate::ledger::{Call, Ledger, Outcome};
 use crate::playback::{ErrorReply, Playback, Step, play, unscripted};
@@ -54,6 +55,7 @@ struct Shared {
     script: Mutex<(Script, Progress)>,
     gates: Mutex<BTreeSet<String>>,
     gate_opened: Notify,
+    caching: Caching,
 }
 
 impl ModelServer {
@@ -94,6 +96,7 @@ impl ModelServer {
             script: Mutex::new((script, Progress::default())),
             gates: Mutex::default(),
             gate_opened: Notify::new(),
+            caching: Caching::default(),
         });
         let listener = std::net::TcpListener::bind((Ipv4Addr::LOCALHOST, settings.port))?;
         listener.set_nonblocking(true)?;
@@ -209,11 +212,18 @@ async fn answer(
         bytes_sent: 0,
         ended: false,
     };
-    let turn = match selection {
+    let mut turn = match selection {
         Selection::Turn { turn, .. } => turn,
         Selection::Unscripted(why) => return watch.error(&unscripted(wire, &why)),
     };
+    let is_cached = wire == Wire::Anthropic && lock(&shared.script).0.caching;
+    if is_cached {
+        turn.usage = usage(shared.caching.charge(&body), turn.usage.output);
+    }
     shared.wait_for_headers(&turn).await;
+    if is_cached {
+        shared.caching.begin(&body);
+    }
     match play(&turn, wire, &request, &body, number) {
         Playback::Silence => std::future::pending().await,
         Playback::Cut => {

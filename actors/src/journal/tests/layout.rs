@@ -151,6 +151,7 @@ fn everything() -> Vec<Step> {
                 served: None,
                 used: None,
                 reserved: ModelUsage::default(),
+                prompt: None,
             }),
         },
         Step::GateStarted {

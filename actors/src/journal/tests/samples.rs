@@ -177,6 +177,7 @@ pub fn model_called(usd: f64) -> Step {
                 output: 1_000,
                 ..used
             },
+            prompt: None,
         }),
     }
 }

@@ -1,6 +1,7 @@
 //! The loop of an embedded sub-agent: ask the model, run the tools it calls, ask again, until it answers.
 
 use super::inbox::{Found, Inbox};
+use super::outline::outline;
 use super::session_file::Care;
 use super::tool_calls::{MadeCall, ToolCalls, unless_cancelled};
 use super::{EmbeddedParts, session_file};
@@ -261,11 +262,13 @@ impl AgentLoop {
             model: request.model.clone(),
             bytes: request.bytes(),
             tokens_max: request.tokens_max.into(),
+            outline: Some(outline(request, self.parts.model.marks_prompts(&request.model))),
         };
         let gate = Rc::clone(&self.calls.gate);
         self.unless_cancelled(gate.calling(asked))
             .await?
-            .map_err(Stop::OverBudget)
+            .map_err(Stop::OverBudget)?;
+        Ok(())
     }
 
     /// One call, whose text is told as it comes, and whether there was any.

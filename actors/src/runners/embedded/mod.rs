@@ -6,6 +6,7 @@
 
 mod agent_loop;
 mod inbox;
+mod outline;
 mod session_file;
 mod tool_calls;
 mod tools;

@@ -12,6 +12,7 @@ use crate::models::OfflineModel;
 use crate::program::ProgramThreads;
 use async_trait::async_trait;
 use impresario_policies::attempt_ending::read_ending;
+use impresario_policies::cache_markers::MarkerEdit;
 use impresario_policies::domain::{
     AttemptEnding, AttemptNumber, Containment, EarlierMessage, Given, PromptMode, Replay, RunId,
 };
@@ -81,8 +82,8 @@ struct RecordingGate {
 
 #[async_trait(?Send)]
 impl ToolGate for RecordingGate {
-    async fn calling(&self, _: CallAsked) -> Result<(), String> {
-        Ok(())
+    async fn calling(&self, _: CallAsked) -> Result<Vec<MarkerEdit>, String> {
+        Ok(Vec::new())
     }
 
     async fn starting(&self, call: &str, tool: &str, _: &str, _: &str, replay: Replay) -> Result<(), String> {

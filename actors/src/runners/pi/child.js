@@ -1,5 +1,7 @@
 // Loaded by Impresario into every Pi it runs as a sub-agent. It decides nothing: it asks over the dialogs of RPC mode.
+import { createHash } from "node:crypto";
 import * as pi from "@earendil-works/pi-coding-agent";
+import { Outliner, edited } from "./pi-outline.ts";
 
 /** The user's login stays, the user's retries do not: retries are a decision of the runtime's. */
 const WITHOUT_RETRIES = Symbol.for("impresario.withoutRetries");
@@ -25,8 +27,17 @@ const TAKES_TEMPERATURE = new Set(["openai-completions", "anthropic-messages"]);
 const thinks = (payload) =>
   Boolean(payload.reasoning_effort ?? payload.reasoning) || (payload.thinking?.type ?? "disabled") !== "disabled";
 
+/** Providers of OpenAI's kind look for a cached prompt where others with this key were served: requests of one agent, not of one session. */
+const withSharedCacheKey = (payload) => {
+  if (typeof payload?.prompt_cache_key !== "string") return payload;
+  const beginning = [payload.model, payload.instructions, (payload.messages ?? payload.input)?.[0], payload.tools];
+  const key = createHash("sha1").update(JSON.stringify(beginning)).digest("hex");
+  return { ...payload, prompt_cache_key: `impresario-${key}` };
+};
+
 export default function impresarioChild(api) {
   withoutRetries(pi.SettingsManager?.prototype);
+  const outliner = new Outliner();
 
   api.on("before_agent_start", (event) => {
     const systemPrompt = event.systemPrompt?.replace(DATE_OF_TODAY, "");
@@ -37,11 +48,19 @@ export default function impresarioChild(api) {
   api.on("before_provider_request", async (event, ctx) => {
     const model = ctx.model ? `${ctx.model.provider}/${ctx.model.id}` : "";
     const bytes = Buffer.byteLength(JSON.stringify(event.payload) ?? "");
-    const allowed = await ctx.ui.input("impresario:model_call", JSON.stringify({ model, bytes }));
-    if (allowed !== "go" && !allowed?.startsWith("go ")) ctx.abort();
+    const outlined = outliner.outline(event.payload)?.blocks ?? [];
+    const blocks = outlined.map(({ kind, size, content, marker }) => [kind, size, content, marker]);
+    const allowed = await ctx.ui.input("impresario:model_call", JSON.stringify({ model, bytes, blocks }));
+    if (!allowed?.startsWith("go ")) {
+      ctx.abort();
+      return undefined;
+    }
+    const { environment, markers } = JSON.parse(allowed.slice(3));
     // Where the process serves several runs: the mark of this one, for everything that is started from here on.
-    else if (allowed !== "go") Object.assign(process.env, JSON.parse(allowed.slice(3)));
-    return undefined;
+    Object.assign(process.env, environment);
+    const edits = markers.map(([place, marker]) => ({ path: outlined[place].path, marker }));
+    const payload = withSharedCacheKey(edited(event.payload, edits).payload ?? event.payload);
+    return payload === event.payload ? undefined : payload;
   });
 
   const temperature = Number.parseFloat(process.env.IMPRESARIO_TEMPERATURE ?? "");

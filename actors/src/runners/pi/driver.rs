@@ -9,7 +9,7 @@ use super::pool::{History, Worker, WorkerPool};
 use super::reader::{Dialog, EventReader, Response, Seen};
 use super::summary::one_line;
 use super::told::{Messages, MessagesBefore};
-use super::wire::{Command, call_allowed};
+use super::wire::Command;
 use crate::gateways::{EndFacts, Overrun, RunnerEvent, RunnerEvents, ToolGate};
 use crate::processes::StderrTail;
 use crate::processes::{ContainedProcess, ExitFacts, RUN_MARKER, Streams};
@@ -136,7 +136,8 @@ struct Driver {
     process: Option<Rc<ContainedProcess>>,
     employment: Option<Employment>,
     /// What lets a call of the model begin.
-    go: Rc<str>,
+    /// What a call of the model gives to everything that is started from then on.
+    marked: Rc<BTreeMap<String, String>>,
     look: Option<LocalBoxFuture<'static, bool>>,
     stdin: Option<ChildStdin>,
     stdout: Option<ChildStdout>,
@@ -181,7 +182,7 @@ impl Driver {
         let process = assignment.process;
         let watched = process.clone();
         let mark = assignment.employment.as_ref();
-        let go = call_allowed(mark.map(|employment| (RUN_MARKER, employment.run.as_str())));
+        let marked = mark.map(|employment| (RUN_MARKER.to_string(), employment.run.to_string()));
         let prompt = Command::Prompt {
             id: PROMPT_ID,
             message: &assignment.prompt,
@@ -190,7 +191,7 @@ impl Driver {
             exited: Some(Box::pin(async move { watched.exited().await })),
             process: Some(process),
             employment: assignment.employment,
-            go: go.into(),
+            marked: Rc::new(marked.into_iter().collect()),
             look: None,
             stdin: Some(assignment.streams.stdin),
             stdout: Some(assignment.streams.stdout),
@@ -556,7 +557,7 @@ impl Driver {
             | Question::Notice => {}
         }
         let stopping = self.stop_ordered || self.calls_too_many.is_some();
-        let answer = gate::answer(dialog, question, stopping, self.go.clone(), self.gate.clone());
+        let answer = gate::answer(dialog, question, stopping, self.marked.clone(), self.gate.clone());
         self.questions.push(Box::pin(answer));
     }
 

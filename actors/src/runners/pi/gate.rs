@@ -5,12 +5,15 @@
 
 use super::reader::Dialog;
 use super::summary;
-use super::wire::{Command, ModelCallAsked, OwnToolAnswer, OwnToolAsked, ToolResultAsked, ToolStartAsked};
+use super::wire::{
+    Command, ModelCallAsked, OwnToolAnswer, OwnToolAsked, ToolResultAsked, ToolStartAsked, call_allowed,
+};
 use crate::gateways::{CallAsked, ToolGate, ToolVerdict};
 use crate::runners::overflow_tools::OverflowTool;
 use crate::runners::retrieval_tool;
 use impresario_policies::sub_agent_prompt::RETRIEVAL_TOOL;
 use serde_json::value::RawValue;
+use std::collections::BTreeMap;
 use std::rc::Rc;
 
 const TOOL_START: &str = "impresario:tool_start";
@@ -70,12 +73,13 @@ pub(super) fn read(dialog: &Dialog) -> Question {
     }
 }
 
-/// Answers one dialog. `stopping` refuses whatever would begin; `go` is what lets a call of the model begin.
+/// Answers one dialog. `stopping` refuses whatever would begin; `environment` is what a call of the model gives to
+/// everything that is started from then on.
 pub(super) async fn answer(
     dialog: Dialog,
     question: Question,
     stopping: bool,
-    go: Rc<str>,
+    environment: Rc<BTreeMap<String, String>>,
     gate: Rc<dyn ToolGate>,
 ) -> Answered {
     match question {
@@ -95,7 +99,7 @@ pub(super) async fn answer(
             let why = asked.and_then(|asked| forbids(&asked, &*gate));
             value(&dialog, why.as_deref().unwrap_or(STOPPING))
         }
-        Question::Call(Some(asked)) if !stopping => may_call(&dialog, asked, &go, gate).await,
+        Question::Call(Some(asked)) if !stopping => may_call(&dialog, asked, &environment, gate).await,
         Question::Call(_) => value(&dialog, CALL_REFUSED),
         Question::Result(Some(asked)) => review(&dialog, asked, gate).await,
         Question::OwnTool if !stopping => {
@@ -123,14 +127,21 @@ fn value(dialog: &Dialog, text: &str) -> Answered {
     })
 }
 
-async fn may_call(dialog: &Dialog, asked: ModelCallAsked, go: &str, gate: Rc<dyn ToolGate>) -> Answered {
+async fn may_call(
+    dialog: &Dialog,
+    asked: ModelCallAsked,
+    environment: &BTreeMap<String, String>,
+    gate: Rc<dyn ToolGate>,
+) -> Answered {
+    let outline = asked.outline();
     let asked = CallAsked {
         model: asked.model,
         bytes: asked.bytes,
         tokens_max: REPLY_TOKENS_MAX,
+        outline,
     };
     match gate.calling(asked).await {
-        Ok(()) => value(dialog, go),
+        Ok(edits) => value(dialog, &call_allowed(environment, &edits)),
         Err(why) => Answered {
             over_budget: Some(why),
             ..value(dialog, CALL_REFUSED)

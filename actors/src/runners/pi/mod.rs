@@ -52,6 +52,8 @@ use tokio::task::AbortHandle;
 use told::MessagesBefore;
 
 const CHILD_EXTENSION: &str = include_str!("child.js");
+/// What it outlines requests with; the extension of the host has a copy.
+const OUTLINE: &str = include_str!("outline.ts");
 const OWN_TOOLS_VARIABLE: &str = "IMPRESARIO_TOOLS";
 const TEMPERATURE_VARIABLE: &str = "IMPRESARIO_TEMPERATURE";
 
@@ -230,6 +232,8 @@ impl PiRunner {
 
     fn write_files(&self, request: &AttemptRequest, version: PiVersion) -> Result<AttemptFiles, SpawnError> {
         let extension = self.settings.support_directory.join("pi-child.js");
+        let outline = self.settings.support_directory.join("pi-outline.ts");
+        write_if_changed(&outline, OUTLINE).map_err(|error| failed(&outline, &error))?;
         write_if_changed(&extension, CHILD_EXTENSION).map_err(|error| failed(&extension, &error))?;
         let system_prompt = match request.system_prompt.trim() {
             "" => None,

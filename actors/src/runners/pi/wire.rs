@@ -3,10 +3,13 @@
 //! A line is read into one flat, borrowed envelope whose parts stay raw until somebody needs them: an internally
 //! tagged enum would copy every line first and cost five times as much.
 
+use crate::gateways::Outline;
+use impresario_policies::cache_markers::{Block as PromptBlock, BlockKind, Lifetime, MarkerEdit};
 use serde::de::{Deserializer, SeqAccess, Visitor};
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use std::borrow::Cow;
+use std::collections::BTreeMap;
 use std::fmt;
 
 /// Any line Pi prints. Which parts are there depends on `kind`; none is trusted to have the right shape. One field that
@@ -201,12 +204,43 @@ struct Switched {
     cancelled: bool,
 }
 
-/// What our child extension is told when a call of the model may be made, and under which mark of whose run: what it
-/// starts from then on carries it.
-pub fn call_allowed(mark: Option<(&str, &str)>) -> String {
-    match mark {
-        Some((name, value)) => format!("go {}", serde_json::json!({ name: value })),
-        None => "go".to_string(),
+/// What our child extension is told when a call of the model may be made: the variables that what it starts from then on
+/// carries, and how the cache markers of the request change, by the place of the block.
+pub fn call_allowed(environment: &BTreeMap<String, String>, edits: &[MarkerEdit]) -> String {
+    let markers = edits
+        .iter()
+        .map(|edit| (edit.place, edit.marker.map(MarkerTtl::from)));
+    let markers = markers.collect::<Vec<_>>();
+    format!(
+        "go {}",
+        serde_json::json!({ "environment": environment, "markers": markers })
+    )
+}
+
+/// How long a marker lives, as the provider says it.
+#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
+pub enum MarkerTtl {
+    #[serde(rename = "5m")]
+    FiveMinutes,
+    #[serde(rename = "1h")]
+    OneHour,
+}
+
+impl From<Lifetime> for MarkerTtl {
+    fn from(lives: Lifetime) -> Self {
+        match lives {
+            Lifetime::FiveMinutes => Self::FiveMinutes,
+            Lifetime::OneHour => Self::OneHour,
+        }
+    }
+}
+
+impl From<MarkerTtl> for Lifetime {
+    fn from(ttl: MarkerTtl) -> Self {
+        match ttl {
+            MarkerTtl::FiveMinutes => Self::FiveMinutes,
+            MarkerTtl::OneHour => Self::OneHour,
+        }
     }
 }
 
@@ -217,6 +251,22 @@ pub struct ModelCallAsked {
     pub model: String,
     /// The size of the request.
     pub bytes: u64,
+    /// Its blocks, where it takes cache markers: kind, length in characters, what stands for the content, marker.
+    #[serde(default)]
+    pub blocks: Vec<(BlockKind, u32, String, Option<MarkerTtl>)>,
+}
+
+impl ModelCallAsked {
+    /// The request without its text.
+    pub fn outline(&self) -> Option<Outline> {
+        let blocks = self.blocks.iter().map(|(kind, size, content, marker)| {
+            PromptBlock::outlined(*kind, *size, content, marker.map(Lifetime::from))
+        });
+        (!self.blocks.is_empty()).then(|| Outline {
+            blocks: blocks.collect(),
+            is_open: true,
+        })
+    }
 }
 
 /// What our child extension asks before a tool begins.
