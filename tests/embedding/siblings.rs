@@ -61,7 +61,7 @@ async fn the_first_of_several_fills_the_cache_and_the_others_read_it() {
     assert!(one_came.await.expect("waited"), "nobody called");
     server.open_gate("answers");
     for run in &runs {
-        let outcome = run.wait().await.expect("an outcome");
+        let outcome = run.outcome().await.expect("an outcome");
         assert_eq!(outcome.state, TerminalState::Succeeded, "{:?}", outcome.reason);
     }
     let calls = server.ledger().calls();
