@@ -117,7 +117,7 @@ fn why_little_was_read(prompt: &PromptSeen, charge: &Charge, is_first: bool) -> 
             false => None,
         };
     }
-    if prompt.tokens < prompt.tokens_min {
+    if charge.written == 0 && prompt.tokens < prompt.tokens_min {
         return Some(format!(
             "shorter than what is cached, {} tokens",
             prompt.tokens_min

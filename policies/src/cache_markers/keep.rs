@@ -110,7 +110,9 @@ impl Planner {
             .iter()
             .rposition(|block| of_agent(block) && block.marker.is_some())?;
         let prompt = Prompt::of(&request.blocks);
-        let long_enough = prompt.tokens_to(end) >= tokens_min_of(&request.model, terms);
+        // Lengths are a guess: one that is nearly long enough may be so.
+        let nearly = tokens_min_of(&request.model, terms).saturating_mul(3) / 4;
+        let long_enough = prompt.tokens_to(end) >= nearly;
         prompt.prefix(end).filter(|_| terms.enabled && long_enough)
     }
 

@@ -273,7 +273,7 @@ fn what_siblings_share_is_cold_until_one_of_them_was_planned() {
     assert!(!planner.is_warm("claude", shared, Duration::from_secs(301)));
     assert!(!planner.is_warm("another", shared, Duration::ZERO));
     let long = CacheTerms {
-        tokens_min: 4_000,
+        tokens_min: 4_100,
         ..terms
     };
     assert_eq!(Planner::shared_prefix(&ours, &long), None);
