@@ -176,7 +176,7 @@ mod tests {
     #[test]
     fn each_reason_has_its_words() {
         let first = call(0, 900, 100, Some(seen()));
-        check(&[first.clone()], "nothing of it was in the cache");
+        check(std::slice::from_ref(&first), "nothing of it was in the cache");
         let waited = PromptSeen {
             waited_ms: 1_200,
             ..seen()

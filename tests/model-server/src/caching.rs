@@ -37,7 +37,7 @@ impl Caching {
 
     /// Its answer begins: from now on others read what it wrote.
     pub(crate) fn begin(&self, body: &Value) {
-        self.with(body, |cache, now, blocks| take(cache, now, blocks));
+        self.with(body, take);
     }
 
     fn with(&self, body: &Value, act: impl FnOnce(&mut PromptCache, Duration, &[Block]) -> Charge) -> Charge {
