@@ -1,7 +1,7 @@
 //! The provider's prompt cache, as its rules have it: what a request is charged, by what began to be answered before it.
 
 use impresario_policies::cache_markers::{Block, BlockKind, Charge, Lifetime, Prompt, PromptCache};
-use serde_json::Value;
+use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::{Mutex, PoisonError};
@@ -67,7 +67,8 @@ fn blocks_of(body: &Value) -> Vec<Block> {
     let parts = |value: &Value| match value {
         Value::Array(parts) => parts.clone(),
         Value::Null => Vec::new(),
-        other => vec![other.clone()],
+        // Plain text is a block of text to the service.
+        other => vec![json!({"type": "text", "text": other})],
     };
     blocks.extend(
         parts(&body["tools"])
