@@ -67,8 +67,8 @@ async fn the_first_of_several_fills_the_cache_and_the_others_read_it() {
     let calls = server.ledger().calls();
     assert_eq!(calls.len(), SIBLINGS);
     let first = usage(&calls[0]);
-    let began = calls[0].body["system"].to_string();
-    assert!(calls.iter().all(|call| call.body["system"].to_string() == began));
+    let began = &calls[0].body["system"];
+    assert!(calls.iter().all(|call| &call.body["system"] == began));
     assert!(first.cache_write >= 1_024 && first.cache_read == 0, "{first:?}");
     // What is behind the shared beginning, the task, is short.
     let shared = first.cache_write - 100;
