@@ -246,10 +246,14 @@ fn markers_text(plans: &PlansCounted) -> String {
         Some(why) => format!(", {} went out as they were: {why}", plans.not_applied),
         None => String::new(),
     };
+    let waiting = match plans.waiting {
+        0 => String::new(),
+        waiting => format!(", {waiting} sub-agents wait for another to begin"),
+    };
     let saved = plans.unplanned_cost.saturating_sub(plans.cost);
     let share = 100.0 * saved as f64 / plans.unplanned_cost.max(1) as f64;
     format!(
-        "{} requests, {} changed; prompts are expected to cost {share:.0} % less for it{left}",
+        "{} requests, {} changed; prompts are expected to cost {share:.0} % less for it{waiting}{left}",
         plans.looked_at, plans.changed
     )
 }

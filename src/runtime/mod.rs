@@ -76,7 +76,7 @@ pub use impresario_policies::receipt::{PatchProof, Receipt, flag_words, receipt_
 pub use impresario_policies::worker_pool::PoolSettings;
 
 pub use impresario_actors::journal::{Pruned, Retention};
-pub use impresario_actors::messages::session::SkillOrder;
+pub use impresario_actors::messages::session::{PlansCounted, SkillOrder};
 
 use impresario_actors::capability_index::{CapabilitiesFound, CapabilityRequest, Indexed};
 use impresario_actors::journal::JournalError;
@@ -86,7 +86,7 @@ use impresario_actors::messages::capabilities::{
 use impresario_actors::messages::journal::{Prune, ReadClaimable, ReadRun, ReadRuns};
 use impresario_actors::messages::run::{AdoptDue, CancelReply, CancelRun, ParkRuns, StartRun};
 use impresario_actors::messages::session::{
-    CountPlans, GuideResult, GuidedResult, PlanMarkers, PlanNotApplied, PlansCounted, StartSkill,
+    CountPlans, GuideResult, GuidedResult, PlanMarkers, PlanNotApplied, StartSkill,
 };
 use impresario_actors::supervision::{AskError, Message};
 use impresario_policies::cache_markers::{MarkerRequest, Planned};
@@ -322,8 +322,8 @@ impl Runtime {
         .await
     }
 
-    /// What became of plans so far.
-    pub(crate) async fn count_plans(&self) -> Result<PlansCounted, RuntimeError> {
+    /// What became of the cache markers of requests so far, and who waits for another to fill the provider's cache.
+    pub async fn count_plans(&self) -> Result<PlansCounted, RuntimeError> {
         self.ask(|inside| inside.ports.count_plans.ask_again(CountPlans, ASK))
             .await
     }

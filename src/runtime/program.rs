@@ -9,7 +9,7 @@ use impresario_actors::gateways::{
 };
 use impresario_actors::program::{CallLost, ProgramThreads};
 use impresario_policies::domain::{RunId, SessionId};
-use std::panic::AssertUnwindSafe;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use tokio::sync::{mpsc, oneshot};
 
@@ -42,6 +42,11 @@ impl ModelClient for ProgramModel {
     async fn complete(&self, request: ModelRequest) -> Result<ModelReply, ModelError> {
         let (nobody, _) = mpsc::channel(1);
         self.stream(request, nobody).await
+    }
+
+    /// On our own thread: it is only asked what it is.
+    fn marks_prompts(&self, model: &str) -> bool {
+        catch_unwind(AssertUnwindSafe(|| self.model.marks_prompts(model))).unwrap_or(false)
     }
 
     async fn stream(&self, request: ModelRequest, text: TextDeltas) -> Result<ModelReply, ModelError> {

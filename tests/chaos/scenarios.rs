@@ -135,6 +135,11 @@ pub const SCENARIOS: &[Scenario] = &[
         play: side_by_side,
     },
     Scenario {
+        name: "siblings",
+        prepare: nothing,
+        play: siblings,
+    },
+    Scenario {
         name: "side_by_side_too_long",
         prepare: nothing,
         play: side_by_side_too_long,
@@ -847,6 +852,19 @@ fn side_by_side(stage: &Stage) -> LocalBoxFuture<'_, ()> {
     async move {
         *stage.world.script.borrow_mut() = vec![Act::Think(Duration::from_secs(5)), Act::Answer("in turn")];
         let runs = members(&[16, 17, 18], LONG, &request());
+        stage.start_group(runs, &["succeeded"], Some("in turn")).await;
+    }
+    .boxed_local()
+}
+
+/// Who is not first waits for longer than anybody has time: whoever is killed, somebody has to let the others go.
+fn siblings(stage: &Stage) -> LocalBoxFuture<'_, ()> {
+    async move {
+        *stage.world.script.borrow_mut() = vec![Act::Answer("in turn")];
+        stage.world.begins_after.set(Duration::from_secs(3));
+        let mut patient = request();
+        patient.terms.cache.sibling_wait_ms = LONG.as_millis() as u64;
+        let runs = members(&[39, 40, 41], LONG, &patient);
         stage.start_group(runs, &["succeeded"], Some("in turn")).await;
     }
     .boxed_local()

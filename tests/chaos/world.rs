@@ -73,6 +73,8 @@ pub struct World {
     pub notices: RefCell<Vec<String>>,
     pub dead_letters: RefCell<Vec<String>>,
     pub overflow_read: RefCell<Vec<String>>,
+    /// Before an answer begins, beside what every one takes.
+    pub begins_after: Cell<Duration>,
     worktrees: SimulatedTrees,
     pub whole_answers: RefCell<BTreeMap<PathBuf, u64>>,
 }
@@ -491,7 +493,7 @@ async fn perform(
         say(RunnerEvent::Ended(facts)).await;
         return;
     }
-    sleep(Duration::from_millis(5)).await;
+    sleep(Duration::from_millis(5) + world.begins_after.get()).await;
     let used = ModelUsage {
         input: 1_000,
         output: 100,

@@ -513,7 +513,7 @@ fn what_is_set_about_history_answers_budgets_and_logs_is_in_the_request() {
         "budget": {"treeUsd": 2.5, "dayUsd": 0, "callTokens": 200000},
         "admission": {"width": 7, "perProvider": 2, "keepFreeMb": 3, "maxDepth": 2, "maxTreeRuns": 5},
         "coolDown": {"afterFailures": 0, "firstMs": 2000, "maxMs": 4000},
-        "promptCache": {"enabled": false, "maxMarkers": 3, "spareMarkers": 1, "lookback": 15, "minTokens": 9},
+        "promptCache": {"enabled": false, "maxMarkers": 3, "spareMarkers": 1, "lookback": 15, "minTokens": 9, "siblingWaitMs": 0},
         "executionTrace": {"maxResultPreviewChars": 321}, "executionRouting": {"surfaceDecision": true}}"#;
     let request = ordered(&set(settings), "", Some("a/one")).unwrap();
     assert!(matches!(request.briefing, Briefing::Judged { passes_max: 0, .. }));
@@ -552,6 +552,7 @@ fn what_is_set_about_history_answers_budgets_and_logs_is_in_the_request() {
             spare: 1,
             lookback: 15,
             tokens_min: 9,
+            sibling_wait_ms: 0,
         },
         tree: None,
         routing: terms.routing.clone(),

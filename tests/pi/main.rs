@@ -28,6 +28,7 @@ mod many;
 mod misbehaving;
 mod receipts;
 mod resume;
+mod siblings;
 mod skills;
 mod system_prompt;
 mod tool_calls;

@@ -45,6 +45,8 @@ impl Prompts {
             request: self.request(&asked.model, outline.clone()),
             terms,
         };
+        // Who asks again waits for nobody less than for itself.
+        drop(self.first.take());
         let within = ANSWERED_WITHIN + Duration::from_millis(terms.sibling_wait_ms);
         let Ok(turn) = self.ports.turn.ask_again(ask, within).await else {
             return Duration::ZERO;

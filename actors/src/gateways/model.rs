@@ -157,7 +157,8 @@ pub trait ModelClient {
     /// One call, one reply; dropping the future cancels the call.
     async fn complete(&self, request: ModelRequest) -> Result<ModelReply, ModelError>;
 
-    /// Whether prompts of this model go out with cache markers, behind the system prompt and at their end.
+    /// Whether prompts of this model go out with cache markers, behind the system prompt and at their end. It is asked
+    /// before each call, and says so at once.
     fn marks_prompts(&self, _model: &str) -> bool {
         false
     }

@@ -197,6 +197,8 @@ pub struct PlansCounted {
     pub cost: u64,
     /// What they would be expected to cost without any plan.
     pub unplanned_cost: u64,
+    /// Sub-agents that wait at this moment for another with the same beginning.
+    pub waiting: u64,
 }
 
 /// Looks which rules of directories belong behind a result of a tool of the main agent's.

@@ -341,3 +341,59 @@ fn chain(error: &(dyn std::error::Error + 'static)) -> String {
     let causes = std::iter::successors(Some(error), |error| error.source());
     causes.map(ToString::to_string).collect::<Vec<_>>().join(": ")
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::gateways::ToolDefinition;
+
+    fn request(system: &str, task: &str, tools: &[&str]) -> ModelRequest {
+        let tools = tools.iter().map(|name| ToolDefinition {
+            name: (*name).to_string(),
+            description: format!("{name}s something"),
+            parameters: Default::default(),
+        });
+        let asks = ModelMessage {
+            role: ModelRole::User,
+            text: task.into(),
+            tool_calls: Vec::new(),
+            answers_call: None,
+            pictures: Vec::new(),
+        };
+        ModelRequest {
+            model: "openai/gpt-5".into(),
+            system: system.into(),
+            messages: vec![asks],
+            tools: tools.collect(),
+            temperature: None,
+            reasoning_effort: None,
+            json: false,
+            tokens_max: 100,
+        }
+    }
+
+    #[test]
+    fn sub_agents_of_one_agent_have_one_key_and_others_have_others() {
+        let key = |system, task, tools: &[&str]| cache_key(&request(system, task, tools));
+        let explorer = key("Look.", "in the attic", &["read", "grep"]);
+        assert_eq!(explorer, key("Look.", "in the cellar", &["read", "grep"]));
+        assert!(explorer.len() <= 64, "OpenAI takes no longer one: {explorer}");
+        let others = [
+            key("Advise.", "in the attic", &["read", "grep"]),
+            key("Look.", "in the attic", &["read"]),
+            cache_key(&ModelRequest {
+                model: "openai/gpt-5-mini".into(),
+                ..request("Look.", "in the attic", &["read", "grep"])
+            }),
+        ];
+        assert!(others.iter().all(|other| *other != explorer), "{others:?}");
+    }
+
+    #[test]
+    fn only_openai_itself_is_told_a_key() {
+        assert!(takes_cache_key("https://api.openai.com/v1/"));
+        for other in ["https://api.example.com/v1/", "http://127.0.0.1:11434/v1/"] {
+            assert!(!takes_cache_key(other), "{other}");
+        }
+    }
+}

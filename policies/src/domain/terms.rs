@@ -190,6 +190,8 @@ pub struct CacheTerms {
     pub lookback: usize,
     /// Shorter prefixes are not cached, in tokens; 0 for what is known of the model.
     pub tokens_min: u64,
+    /// Sub-agents that share a prefix wait at most so long for the first of them to begin.
+    pub sibling_wait_ms: u64,
 }
 
 impl Default for CacheTerms {
@@ -200,6 +202,7 @@ impl Default for CacheTerms {
             spare: 0,
             lookback: 20,
             tokens_min: 0,
+            sibling_wait_ms: 5_000,
         }
     }
 }

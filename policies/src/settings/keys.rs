@@ -167,7 +167,7 @@ use Trust::{Free, Limit, Outside};
 
 /// Every key, in order. Up to `promptInjection.enabled` they are the peer's too.
 #[rustfmt::skip]
-pub const KEYS: [Key; 101] = [
+pub const KEYS: [Key; 102] = [
     key("defaultProvider", Text, r#""openrouter""#, Outside, "whose models bare names are")
         .note("until it is set, models are called as Pi calls them, provider/id"),
     key("routingModel", Text, r#""anthropic/claude-3-5-haiku""#, Outside, "the model that writes and judges briefs")
@@ -298,6 +298,7 @@ pub const KEYS: [Key; 101] = [
         .note("Anthropic's rule, as its page on prompt caching had it on 2026-11-22"),
     key("promptCache.minTokens", int(0, 1_000_000), "0", Free, "shorter prompts are not cached; 0 for what is known of the model")
         .note("the models are in policies/src/cache_markers/cache_rules.tsv, with date and source"),
+    key("promptCache.siblingWaitMs", int(0, 60_000), "5000", Limit, "sub-agents with the same beginning wait so long at most for the first to fill the cache"),
 ];
 
 /// The fields of `agents.<name>`, in order; most of them are the peer's too. Nothing is their default: what the agent

@@ -300,6 +300,7 @@ impl Reader<'_> {
                 spare: self.count("promptCache.spareMarkers"),
                 lookback: self.count("promptCache.lookback"),
                 tokens_min: self.count("promptCache.minTokens") as u64,
+                sibling_wait_ms: self.count("promptCache.siblingWaitMs") as u64,
             },
             log_prompt_prefix: self.flag("debugPromptPrefixHash"),
             ..RunTerms::default()
