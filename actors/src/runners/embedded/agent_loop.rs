@@ -8,7 +8,7 @@ use super::{EmbeddedParts, session_file};
 use crate::context::local::HeavyWork;
 use crate::gateways::{
     AttemptRequest, CallAsked, EndFacts, ModelError, ModelMessage, ModelReply, ModelRequest, ModelRole,
-    ModelUsage, Overrun, RunnerEvent, ToolCall,
+    ModelUsage, Overrun, RunnerEvent, ToolCall, ToolDefinition,
 };
 use futures_util::stream::{self, StreamExt};
 use impresario_policies::answer_schema::{AnswerSchema, CORRECTIONS_MAX, correction};
@@ -27,6 +27,9 @@ const ROOM_AGAIN: Duration = Duration::from_millis(500);
 
 /// Parts of a text that nobody has heard yet.
 const DELTAS_AHEAD_MAX: usize = 64;
+
+/// Stands in the last request only.
+const LAST_TURN: &str = "This is the last turn: no tool is called any more. Answer now, with what you have.";
 
 /// Why the loop ends before the model answered.
 pub(super) enum Stop {
@@ -109,7 +112,10 @@ impl AgentLoop {
         for turn in 1..=self.parts.turns_max {
             let is_last = turn == self.parts.turns_max;
             self.hear_messages().await?;
-            let reply = self.ask_model(is_last).await?;
+            let reply = match is_last {
+                true => self.ask_for_last_word().await?,
+                false => self.ask_model(None, self.calls.toolbox.definitions()).await?,
+            };
             self.tell_replies(&reply.text).await;
             if reply.tool_calls.len() > CALLS_IN_A_REPLY_MAX {
                 return Err(Stop::TooManyCalls(reply.tool_calls.len()));
@@ -224,22 +230,29 @@ impl AgentLoop {
         self.remember(tool_message(&call, text.to_string()), care).await
     }
 
-    async fn ask_model(&mut self, is_last: bool) -> Result<ModelReply, Stop> {
-        let mut messages = self.messages.clone();
-        if is_last && self.parts.turns_max > 1 {
-            messages.push(user_message(
-                "This is the last turn. Answer now, with what you have.".to_string(),
-            ));
+    /// The tools stay in the request, or nothing of it could be read from the provider's cache; no call is made. Only a
+    /// model that calls one all the same, instead of answering, is asked again without them.
+    async fn ask_for_last_word(&mut self) -> Result<ModelReply, Stop> {
+        let told = (self.parts.turns_max > 1).then_some(LAST_TURN);
+        let reply = self.ask_model(told, self.calls.toolbox.definitions()).await?;
+        match reply.text.trim().is_empty() && !reply.tool_calls.is_empty() {
+            true => self.ask_model(told, Vec::new()).await,
+            false => Ok(reply),
         }
+    }
+
+    async fn ask_model(
+        &mut self,
+        told: Option<&str>,
+        tools: Vec<ToolDefinition>,
+    ) -> Result<ModelReply, Stop> {
+        let mut messages = self.messages.clone();
+        messages.extend(told.map(|told| user_message(told.to_string())));
         let request = ModelRequest {
             model: self.request.model.clone(),
             system: self.request.system_prompt.clone(),
             messages,
-            tools: if is_last {
-                Vec::new()
-            } else {
-                self.calls.toolbox.definitions()
-            },
+            tools,
             temperature: self.request.temperature,
             reasoning_effort: self.request.reasoning_effort,
             json: false,

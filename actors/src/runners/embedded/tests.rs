@@ -390,15 +390,32 @@ async fn a_panic_in_a_tool_is_a_result() {
 }
 
 #[tokio::test]
-async fn the_last_turn_has_no_tools_and_ends_the_talk() {
+async fn the_last_turn_begins_as_those_before_it_and_ends_the_talk() {
+    let mut stage = stage(vec![calls("a", "count", json!({})), says("one")]);
+    stage.turns_max = 2;
+    let (_, facts) = stage.play().await;
+    assert_eq!(read_ending(&facts), AttemptEnding::Answered);
+    let requests = stage.model.requests.borrow();
+    let [first, last] = &requests[..] else {
+        panic!("two requests: {}", requests.len());
+    };
+    assert_eq!((&last.tools, &last.system), (&first.tools, &first.system));
+    assert_eq!(last.messages[..first.messages.len()], first.messages);
+    assert!(last.messages.last().is_some_and(|told| told.text.starts_with("This is the last turn")));
+}
+
+#[tokio::test]
+async fn a_model_that_calls_a_tool_in_the_last_turn_is_asked_once_more_without_any() {
     let mut stage = stage(vec![
         calls("a", "count", json!({})),
         calls("b", "count", json!({})),
+        calls("c", "count", json!({})),
     ]);
     stage.turns_max = 2;
     let (_, facts) = stage.play().await;
     assert_eq!(stage.counting.calls.load(Ordering::SeqCst), 1);
-    assert!(stage.model.requests.borrow()[1].tools.is_empty());
+    let offered = stage.model.requests.borrow().iter().map(|request| request.tools.is_empty()).collect::<Vec<_>>();
+    assert_eq!(offered, [false, false, true]);
     assert_eq!(read_ending(&facts), AttemptEnding::EmptyAnswer);
 }
 
