@@ -101,7 +101,11 @@ impl Handles<PlanNotApplied> for CacheMarkers {
 
 impl Handles<CountPlans> for CacheMarkers {
     fn handle(&mut self, _: CountPlans, _: &mut Context<Self>) -> Answer<Self, PlansCounted> {
-        let waiting = self.cold.values().flatten().filter(|waiting| !waiting.is_closed());
+        let waiting = self
+            .cold
+            .values()
+            .flatten()
+            .filter(|waiting| !waiting.is_closed());
         Answer::now(PlansCounted {
             waiting: waiting.count() as u64,
             ..self.counted.clone()

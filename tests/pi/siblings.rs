@@ -119,7 +119,11 @@ fn one_key_stands_for_what_sub_agents_of_one_agent_share() {
         assert!(explorers.iter().all(|call| key(call) == shared));
         assert_ne!(key(&adviser), shared);
         let mains = stage.server.ledger().calls_of("main agent");
-        assert!(mains.iter().all(|call| key(call) != Value::Null && key(call) != shared));
+        assert!(
+            mains
+                .iter()
+                .all(|call| key(call) != Value::Null && key(call) != shared)
+        );
         stage.end(pi);
     }
 }

@@ -401,7 +401,11 @@ async fn the_last_turn_begins_as_those_before_it_and_ends_the_talk() {
     };
     assert_eq!((&last.tools, &last.system), (&first.tools, &first.system));
     assert_eq!(last.messages[..first.messages.len()], first.messages);
-    assert!(last.messages.last().is_some_and(|told| told.text.starts_with("This is the last turn")));
+    assert!(
+        last.messages
+            .last()
+            .is_some_and(|told| told.text.starts_with("This is the last turn"))
+    );
 }
 
 #[tokio::test]
@@ -414,7 +418,13 @@ async fn a_model_that_calls_a_tool_in_the_last_turn_is_asked_once_more_without_a
     stage.turns_max = 2;
     let (_, facts) = stage.play().await;
     assert_eq!(stage.counting.calls.load(Ordering::SeqCst), 1);
-    let offered = stage.model.requests.borrow().iter().map(|request| request.tools.is_empty()).collect::<Vec<_>>();
+    let offered = stage
+        .model
+        .requests
+        .borrow()
+        .iter()
+        .map(|request| request.tools.is_empty())
+        .collect::<Vec<_>>();
     assert_eq!(offered, [false, false, true]);
     assert_eq!(read_ending(&facts), AttemptEnding::EmptyAnswer);
 }
