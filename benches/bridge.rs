@@ -253,6 +253,14 @@ impl HostEvents for Nobody {
     async fn capabilities(&self, _: wire::CapabilitiesOffer) -> wire::CapabilitiesTaken {
         wire::CapabilitiesTaken::default()
     }
+    async fn offer_context(&self, _: wire::ContextOffer) -> wire::ContextTaken {
+        wire::ContextTaken::default()
+    }
+
+    async fn call_context(&self, _: wire::ContextAsk) -> wire::ContextDone {
+        unreachable!("nothing is called here")
+    }
+
     async fn call_capability(&self, _: wire::CapabilityCall) -> wire::CapabilityDone {
         unreachable!("nothing is called here")
     }

@@ -56,6 +56,7 @@ mod known_files;
 pub mod memory;
 mod models;
 mod pi_capabilities;
+mod pi_context;
 mod pi_results;
 pub mod pi_sessions;
 mod pi_setup;

@@ -3,16 +3,17 @@
 use crate::agents::AgentFiles;
 use crate::bridge::wire::{
     CapabilitiesOffer, CapabilitiesTaken, CapabilityCall, CapabilityDone, ChainMember, ChainRun,
-    ChainRunAccepted, ChainText, ChainTextAsk, Delegation, GuidanceAsk, GuidanceGiven, InputReading,
-    MarkerPlan, MarkerSkeleton, ModelStanding, ObservedEvent, PromptAsk, PromptPlan, ResumableRun,
-    RunMessageAsk, RunMessageTold, RunResume, RunResumed, RunTell, RunTold, SessionEnd, SessionStart,
-    SetupAsk, SetupNext, SkillCancel, SkillRun, SkillSummary, ToldByAgent, ToolUsed, TraceName,
-    TranscriptAsk, TranscriptPage, TypedInput,
+    ChainRunAccepted, ChainText, ChainTextAsk, ContextAsk, ContextDone, ContextOffer, ContextTaken,
+    Delegation, GuidanceAsk, GuidanceGiven, InputReading, MarkerPlan, MarkerSkeleton, ModelStanding,
+    ObservedEvent, PromptAsk, PromptPlan, ResumableRun, RunMessageAsk, RunMessageTold, RunResume, RunResumed,
+    RunTell, RunTold, SessionEnd, SessionStart, SetupAsk, SetupNext, SkillCancel, SkillRun, SkillSummary,
+    ToldByAgent, ToolUsed, TraceName, TranscriptAsk, TranscriptPage, TypedInput,
 };
 use crate::bridge::{Bridge, BridgeError, BridgeSettings, HostEvents, PiHost, Refused, log_to_file};
 use crate::chain_files::{ChainAsked, ordered_chain};
 use crate::models::OfflineOr;
 use crate::pi_capabilities::PiCapabilities;
+use crate::pi_context::{call_context, offer_context};
 use crate::pi_results::LeftResults;
 use crate::pi_setup::next_of_setup;
 use crate::pi_sights::show_sights;
@@ -552,6 +553,16 @@ impl HostEvents for PiSessions {
 
     async fn shape_prompt(&self, asked: PromptAsk) -> PromptPlan {
         self.capabilities.prompt(asked).await
+    }
+
+    async fn offer_context(&self, offer: ContextOffer) -> ContextTaken {
+        let order = self.order(&offer.session, String::new(), String::new());
+        offer_context(&self.runtime, self.skills.pis_directory(), order, offer).await
+    }
+
+    async fn call_context(&self, ask: ContextAsk) -> ContextDone {
+        let here = self.order(&ask.session, String::new(), String::new()).workspace;
+        call_context(&self.runtime, self.skills.pis_directory(), &here, ask).await
     }
 
     /// Counting it waits for a disk, and the next line does not.

@@ -6,6 +6,7 @@
 //! ├── ledger
 //! ├── cool downs
 //! ├── capability index
+//! ├── session index
 //! ├── session (one_for_one)
 //! │   ├── conversation (rest_for_one): host, judge, router
 //! │   ├── cache markers
@@ -34,6 +35,7 @@ use impresario_actors::host_port::HostPort;
 use impresario_actors::journal::{Journal, JournalAccess, RuntimeId};
 use impresario_actors::judge::{Judge, JudgePorts};
 use impresario_actors::ledger::{Ledger, LedgerPorts};
+use impresario_actors::messages::anchors::RecallAnchors;
 use impresario_actors::messages::capabilities::{
     CapabilityUsed, FindCapability, IndexCapabilities, ReadUses, SearchCapabilities,
 };
@@ -57,6 +59,7 @@ use impresario_actors::run::{
     AttemptSeed, Contain, GrownAttempt, KeepSession, Run, RunPorts, RunTools, attempt_name,
 };
 use impresario_actors::runs::{Check, GrownRun, Runs, RunsPorts, RunsTools, Told, TreeSeed, WaitingLine};
+use impresario_actors::session_index::{SessionIndex, SessionStore};
 use impresario_actors::supervision::{
     Child, ChildSpec, Port, Registration, Restart, Strategy, Supervisor, SupervisorSettings,
     dynamic_supervisor, supervisor,
@@ -121,6 +124,8 @@ pub struct Outside {
     pub within: Option<RunId>,
     /// The indexes of what can be used.
     pub capabilities: CapabilityStore,
+    /// The indexes of the anchors of sessions.
+    pub sessions: SessionStore,
     /// Where long looks at them are made.
     pub heavy_work: HeavyWork,
     /// How many bytes of memory may still be taken; none where nobody can tell.
@@ -191,6 +196,8 @@ pub struct Ports {
     pub capability_used: Port<CapabilityUsed>,
     /// What was used.
     pub read_uses: Port<ReadUses>,
+    /// Looks for anchors of sessions.
+    pub recall_anchors: Port<RecallAnchors>,
     /// Rules of directories behind a result.
     pub guide: Port<GuideResult>,
     /// A plan of them that a host could not apply.
@@ -271,6 +278,7 @@ pub fn grow(journal: JournalAccess, outside: Outside, settings: TreeSettings) ->
     let rules = outside.rules.clone();
     let (runtime, admission) = (settings.runtime.clone(), settings.admission);
     let (capabilities, heavy_work) = (outside.capabilities.clone(), outside.heavy_work);
+    let sessions = outside.sessions.clone();
     let conversation = vec![
         places.host.child(move |_| HostPort::new(host.clone())).spec(),
         places
@@ -317,6 +325,10 @@ pub fn grow(journal: JournalAccess, outside: Outside, settings: TreeSettings) ->
             .capabilities
             .child(move |_| CapabilityIndex::new(capabilities.clone(), heavy_work))
             .spec(),
+        places
+            .sessions
+            .child(move |_| SessionIndex::new(sessions.clone(), heavy_work))
+            .spec(),
         supervisor("session", with(Strategy::OneForOne), session).spec(),
         supervisor("sub-agents", with(Strategy::OneForAll), sub_agents).spec(),
     ];
@@ -334,6 +346,7 @@ struct Places {
     ledger: Registration<Ledger>,
     cool_downs: Registration<CoolDowns>,
     capabilities: Registration<CapabilityIndex>,
+    sessions: Registration<SessionIndex>,
     host: Registration<HostPort>,
     judge: Registration<Judge>,
     router: Registration<Router>,
@@ -349,6 +362,7 @@ impl Places {
             ledger: Registration::new("ledger"),
             cool_downs: Registration::new("cool downs"),
             capabilities: Registration::new("capability index"),
+            sessions: Registration::new("session index"),
             host: Registration::new("host"),
             judge: Registration::new("judge"),
             router: Registration::new("router"),
@@ -380,6 +394,7 @@ impl Places {
             find_capability: self.capabilities.port(),
             capability_used: self.capabilities.port(),
             read_uses: self.capabilities.port(),
+            recall_anchors: self.sessions.port(),
             guide: self.guidance.port(),
             plan_not_applied: self.markers.port(),
             count_plans: self.markers.port(),

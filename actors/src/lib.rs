@@ -37,6 +37,7 @@ pub mod router;
 pub mod run;
 pub mod runners;
 pub mod runs;
+pub mod session_index;
 mod shared_work;
 pub mod supervision;
 pub mod trace_files;

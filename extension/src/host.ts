@@ -218,6 +218,12 @@ export function hostVersion(): string | null {
   return hostProgram()?.version ?? null;
 }
 
+/** Whether this Pi says when a turn is over for good; before 0.80.4 there was only the end of each run of the model. */
+export function settlesLast(): boolean {
+  const [major = 0, minor = 0, patch = 0] = (hostVersion() ?? "0.80.4").split(".").map((part) => Number.parseInt(part, 10));
+  return major > 0 || minor > 80 || (minor === 80 && patch >= 4);
+}
+
 /** The runtime's environment: sub-agents run in the same Pi, on the same Node, unless the person says otherwise. */
 export function runtimeEnvironment(): NodeJS.ProcessEnv {
   const program = hostProgram();

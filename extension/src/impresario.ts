@@ -1,5 +1,6 @@
 // What lives as long as the Pi process: the runtime, and what is known of its runs. Sessions come and go around it.
 
+import { Anchors } from "./anchors.ts";
 import { Capabilities } from "./capabilities.ts";
 import { Deliveries, isRead } from "./delivery.ts";
 import type { SaidByChain } from "./delivery.ts";
@@ -67,6 +68,7 @@ export class Impresario {
   readonly guidance = new Guidance(this);
   readonly #markers = new Markers();
   readonly capabilities = new Capabilities(this);
+  readonly anchors = new Anchors(this);
   readonly #leftBehind = new LeftBehind(() => this.progress.runs);
   #session: HostSession | undefined;
   /** Something of ours is over the screen, and the keys are its. */
@@ -510,6 +512,7 @@ export class Impresario {
   #introduce(connection: Connection, session: HostSession, reason: string): void {
     connection.notify("session.start", session.describe(reason));
     void this.skills();
+    void this.anchors.prepare(session);
     void this.delegation.prepare(session).then(() => this.capabilities.prepare(session, { again: reason === "reconnect" }));
   }
 

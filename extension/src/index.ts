@@ -40,6 +40,7 @@ export default function impresario(pi: Pi): void {
     if (!runtime.isCurrent(session)) return false;
     session.enter(ctx as Context);
     if (name === "agent_end") runtime.guidance.settled();
+    if (name === "agent_end" || name === "agent_settled") runtime.anchors.settled(session, name);
     if (name === "session_compact") runtime.guidance.moved(session, "compacted");
     if (name === "session_tree") runtime.guidance.moved(session, "elsewhere");
     if (name === "agent_end" || name === "agent_settled" || name === "message_end") runtime.deliveries.look();
@@ -61,6 +62,7 @@ function registerSession(pi: Pi, runtime: Impresario, session: HostSession): voi
   });
   pi.on("session_shutdown", (event) => {
     guarded(() => runtime.isCurrent(session) && runtime.guidance.moved(session, "ends"), undefined);
+    guarded(() => runtime.anchors.ended(session), undefined);
     guarded(() => runtime.end(session, event.reason ?? "quit"), undefined);
   });
 }
@@ -68,7 +70,8 @@ function registerSession(pi: Pi, runtime: Impresario, session: HostSession): voi
 function registerHooks(pi: Pi, runtime: Impresario, session: HostSession): void {
   pi.on("input", async (event, ctx) => {
     try {
-      if (!runtime.isCurrent(session) || event.source === "extension") return undefined;
+      if (!runtime.isCurrent(session)) return undefined;
+      if (event.source === "extension") return runtime.anchors.comesBack(session, event.text) ? { action: "handled" } : undefined;
       session.enter(ctx);
       runtime.deliveries.personGoesOn();
       return (await runTyped(runtime, session, ctx, event.text)) ? { action: "handled" } : undefined;
@@ -80,11 +83,14 @@ function registerHooks(pi: Pi, runtime: Impresario, session: HostSession): void 
     try {
       if (!runtime.isCurrent(session)) return undefined;
       session.enter(ctx);
-      return await runtime.delegation.teach(session, event);
+      const taught = await runtime.delegation.teach(session, event);
+      await runtime.anchors.prepare(session, { holds: true, last: true });
+      return taught;
     } catch {
       return undefined;
     }
   });
+  pi.on("session_before_tree", (event) => guarded(() => runtime.anchors.beforeTree(session, event.preparation), undefined));
   // Behind the one above, whose tools are Pi's by then.
   pi.on("before_agent_start", async (event, ctx) => {
     try {

@@ -1,6 +1,7 @@
 // Cache markers of the requests of a session: their outline goes to the runtime, its edits are applied. What cannot be
 // applied exactly leaves the request as it was, and the runtime hears of it.
 
+import { isAnchor } from "./anchors.ts";
 import type { MarkerPlan, MarkerSkeleton } from "./generated/protocol.ts";
 import { Outliner, edited } from "./generated/outline.ts";
 
@@ -31,7 +32,5 @@ export class Markers {
 
 /** The calls that set an anchor on this branch, the oldest first. */
 export function anchors(branch: readonly Entry[]): string[] {
-  return branch.flatMap(({ type, message }) =>
-    type === "message" && message?.role === "toolResult" && message.toolName === "context" && message.details?.anchor && message.toolCallId ? [message.toolCallId] : [],
-  );
+  return branch.flatMap((entry) => (isAnchor(entry) && entry.message?.toolCallId ? [entry.message.toolCallId] : []));
 }

@@ -6,6 +6,7 @@
 pub mod admission;
 pub mod adoption;
 pub mod agents;
+pub mod anchors;
 pub mod answer_schema;
 pub mod attempt_ending;
 pub mod budget;

@@ -2,10 +2,11 @@
 
 use super::wire::{
     CapabilitiesOffer, CapabilitiesTaken, CapabilityCall, CapabilityDone, ChainRun, ChainRunAccepted,
-    ChainText, ChainTextAsk, Delegation, GuidanceAsk, GuidanceGiven, InputReading, MarkerPlan,
-    MarkerSkeleton, ObservedEvent, PromptAsk, PromptPlan, ResumableRun, RunMessageAsk, RunMessageTold,
-    RunResume, RunResumed, RunTell, RunTold, SessionEnd, SessionStart, SetupAsk, SetupNext, SkillCancel,
-    SkillRun, SkillSummary, ToolUsed, TraceName, TranscriptAsk, TranscriptPage, TypedInput,
+    ChainText, ChainTextAsk, ContextAsk, ContextDone, ContextOffer, ContextTaken, Delegation, GuidanceAsk,
+    GuidanceGiven, InputReading, MarkerPlan, MarkerSkeleton, ObservedEvent, PromptAsk, PromptPlan,
+    ResumableRun, RunMessageAsk, RunMessageTold, RunResume, RunResumed, RunTell, RunTold, SessionEnd,
+    SessionStart, SetupAsk, SetupNext, SkillCancel, SkillRun, SkillSummary, ToolUsed, TraceName,
+    TranscriptAsk, TranscriptPage, TypedInput,
 };
 use async_trait::async_trait;
 use impresario_actors::messages::session::ListedSkill;
@@ -64,6 +65,10 @@ pub trait HostEvents: Send + Sync {
     async fn call_capability(&self, call: CapabilityCall) -> CapabilityDone;
     /// A system prompt is about to be used; the skills it should show.
     async fn shape_prompt(&self, asked: PromptAsk) -> PromptPlan;
+    /// A session is about to be used; the tool for its context.
+    async fn offer_context(&self, offer: ContextOffer) -> ContextTaken;
+    /// That tool is called.
+    async fn call_context(&self, ask: ContextAsk) -> ContextDone;
     /// A tool of the host was used.
     async fn tool_used(&self, used: ToolUsed);
     /// A result that was only shown stands in the session now.

@@ -8,13 +8,14 @@ use super::host::{PiHost, RunBook};
 use super::live::{LiveBook, LiveRuns};
 use super::model::BridgedModel;
 use super::wire::{
-    CapabilitiesOffer, CapabilityCall, ChainRun, ChainTextAsk, Completions, DelegationAsk,
-    DeliveryAcknowledged, Envelope, ErrorCode, ErrorObject, GuidanceAsk, Hello, KNOWN_EVENTS, LINE_BYTES_MAX,
-    MarkerSkeleton, MessageId, Notification, ObservedEvents, PROTOCOL_VERSION, PROTOCOL_VERSION_OLDEST, Ping,
-    PromptAsk, QuestionAnswer, QuestionAnswered, Request, RequestCancel, ResumableRuns, RunMessageAsk,
-    RunResume, RunTell, RunsRecent, RunsResumable, SessionEnd, SessionStart, SetupAsk, SkillCancel,
-    SkillCancelled, SkillNames, SkillRun, SkillRunAccepted, StatusAsk, StatusText, ToolUsed, TraceList,
-    TraceNames, TraceReport, TraceText, TraceView, TranscriptAsk, TypedInput, Welcome, read_envelope,
+    CapabilitiesOffer, CapabilityCall, ChainRun, ChainTextAsk, Completions, ContextAsk, ContextOffer,
+    DelegationAsk, DeliveryAcknowledged, Envelope, ErrorCode, ErrorObject, GuidanceAsk, Hello, KNOWN_EVENTS,
+    LINE_BYTES_MAX, MarkerSkeleton, MessageId, Notification, ObservedEvents, PROTOCOL_VERSION,
+    PROTOCOL_VERSION_OLDEST, Ping, PromptAsk, QuestionAnswer, QuestionAnswered, Request, RequestCancel,
+    ResumableRuns, RunMessageAsk, RunResume, RunTell, RunsRecent, RunsResumable, SessionEnd, SessionStart,
+    SetupAsk, SkillCancel, SkillCancelled, SkillNames, SkillRun, SkillRunAccepted, StatusAsk, StatusText,
+    ToolUsed, TraceList, TraceNames, TraceReport, TraceText, TraceView, TranscriptAsk, TypedInput, Welcome,
+    read_envelope,
 };
 use futures_util::FutureExt;
 use futures_util::future::{AbortHandle, Abortable, BoxFuture};
@@ -523,6 +524,10 @@ async fn answer_call(
             id,
             &events.call_capability(parse(&params)?).await,
         ))
+    } else if method == <ContextOffer as Request>::METHOD.name {
+        Ok(AnswerLine::done(id, &events.offer_context(parse(&params)?).await))
+    } else if method == <ContextAsk as Request>::METHOD.name {
+        Ok(AnswerLine::done(id, &events.call_context(parse(&params)?).await))
     } else if method == <PromptAsk as Request>::METHOD.name {
         Ok(AnswerLine::done(id, &events.shape_prompt(parse(&params)?).await))
     } else if method == <DelegationAsk as Request>::METHOD.name {

@@ -8,8 +8,8 @@ use super::retention::{
     forget_answers, forget_old_files, forget_old_runs, forget_sessions, settle_worktrees,
 };
 use super::state_directory::{
-    CAPABILITIES, StateDirectoryError, answers, cache_directory, logs, make_private, state_directory,
-    worktrees,
+    CAPABILITIES, SESSIONS, StateDirectoryError, answers, cache_directory, logs, make_private,
+    state_directory, worktrees,
 };
 use super::sub_agent::{Defaults, EMBEDDED_RUNNER, PI_RUNNER};
 use super::unread::Acknowledgement;
@@ -38,6 +38,7 @@ use impresario_actors::processes::{ContainmentSetting, RUN_MARKER, contain, find
 use impresario_actors::program::ProgramThreads;
 use impresario_actors::runners::embedded::{EmbeddedParts, EmbeddedRunner, EmbeddedTool, RegisteredTool};
 use impresario_actors::runners::pi::{PROMPTS_DIRECTORY, PiRunner, PiSettings};
+use impresario_actors::session_index::SessionStore;
 use impresario_actors::supervision::{
     Root, RootSettings, Stall, SupervisorSettings, Watchdog, WatchdogSettings, install_panic_hook,
 };
@@ -480,6 +481,7 @@ impl RuntimeBuilder {
         };
         let cache = cache_directory(self.state_directory.as_deref());
         let indexes = cache.as_ref().map(|cache| cache.join("search"));
+        let sessions = cache.as_ref().map(|cache| cache.join(SESSIONS));
         let capabilities = cache.map(|cache| cache.join(CAPABILITIES));
         let pi = self.pi_settings(directory, runtime);
         let model = Rc::new(ProgramModel::new(self.model, program.clone()));
@@ -514,6 +516,7 @@ impl RuntimeBuilder {
             wanted_here: Rc::new(move |run| lock(&wanted).contains(run)),
             within: enclosing_run(),
             capabilities: CapabilityStore::new(capabilities),
+            sessions: SessionStore::new(sessions),
             heavy_work: HeavyWork::default(),
             free_memory: Rc::new(free_memory_now),
         }

@@ -80,6 +80,7 @@ pub use impresario_actors::messages::session::{PlansCounted, SkillOrder};
 
 use impresario_actors::capability_index::{CapabilitiesFound, CapabilityRequest, Indexed};
 use impresario_actors::journal::JournalError;
+use impresario_actors::messages::anchors::RecallAnchors;
 use impresario_actors::messages::capabilities::{
     CapabilityUsed, FindCapability, IndexCapabilities, ReadUses, SearchCapabilities,
 };
@@ -88,6 +89,7 @@ use impresario_actors::messages::run::{AdoptDue, CancelReply, CancelRun, ParkRun
 use impresario_actors::messages::session::{
     CountPlans, GuideResult, GuidedResult, PlanMarkers, PlanNotApplied, StartSkill,
 };
+use impresario_actors::session_index::Recalled;
 use impresario_actors::supervision::{AskError, Message};
 use impresario_policies::cache_markers::{MarkerRequest, Planned};
 use impresario_policies::capability::Capability;
@@ -384,6 +386,12 @@ impl Runtime {
     /// What was used last, that first.
     pub(crate) async fn capability_uses(&self, scope: PathBuf) -> Result<Vec<Use>, String> {
         self.look_up(move |inside| inside.ports.read_uses.ask_again(ReadUses { scope }, ASK))
+            .await
+    }
+
+    /// The anchors of all sessions that fit.
+    pub(crate) async fn recall_anchors(&self, recall: RecallAnchors) -> Result<Recalled, String> {
+        self.look_up(move |inside| inside.ports.recall_anchors.ask_again(recall, ASK))
             .await
     }
 

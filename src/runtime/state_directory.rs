@@ -49,6 +49,9 @@ pub(crate) fn log_of(state_directory: &Path, run: &RunId) -> PathBuf {
 /// The directory of the indexes of what can be used, in that of all indexes.
 pub(crate) const CAPABILITIES: &str = "capabilities";
 
+/// The same of the anchors of sessions.
+pub(crate) const SESSIONS: &str = "sessions";
+
 /// Where indexes are kept, which can be made anew at any time: `$XDG_CACHE_HOME/impresario`, else
 /// `$HOME/.cache/impresario`. Beside the state, where that was put in a place of its own.
 pub(crate) fn cache_directory(state_directory: Option<&Path>) -> Option<PathBuf> {

@@ -8,6 +8,7 @@ use impresario::chaos::Expected;
 use impresario_actors::capability_index::CapabilityRequest;
 use impresario_actors::gateways::UnixMillis;
 use impresario_actors::journal::{Retention, RunFilter};
+use impresario_actors::messages::anchors::RecallAnchors;
 use impresario_actors::messages::capabilities::{
     CapabilityUsed, FindCapability, IndexCapabilities, ReadUses, SearchCapabilities,
 };
@@ -18,7 +19,9 @@ use impresario_actors::messages::run::{
 use impresario_actors::messages::session::{
     CountPlans, GuideResult, GuidedResult, PlanMarkers, PlanNotApplied, ShowNotice, StartSkill,
 };
+use impresario_actors::session_index::SessionFiles;
 use impresario_actors::supervision::AskError;
+use impresario_policies::anchors::recall::{RecallRequest, words_wanted};
 use impresario_policies::cache_markers::{Block, BlockKind, Lifetime, MarkerRequest};
 use impresario_policies::capability::{Capability, CapabilityKind};
 use impresario_policies::domain::Subtask;
@@ -641,6 +644,29 @@ async fn look_for_capabilities(stage: &Stage) {
     }
 }
 
+/// Whatever is killed, an anchor of a session is found, and once.
+async fn recall_an_anchor(stage: &Stage) {
+    let wrong = |what: String| stage.unanswered.borrow_mut().push(what);
+    let place = tempfile::tempdir().expect("a directory");
+    let head = r#"{"type":"session","id":"S","cwd":"/zoo"}"#;
+    let anchor = r#"{"type":"message","id":"e1","timestamp":"2026-01-02T00:00:00Z","message":{"role":"toolResult","toolName":"context","details":{"anchor":{"name":"otters","targetId":"t","summary":"are washed"}}}}"#;
+    std::fs::write(place.path().join("1.jsonl"), format!("{head}\n{anchor}\n")).expect("written");
+    let recall = RecallAnchors {
+        sessions: SessionFiles::In(place.path().to_path_buf()),
+        directory: "/zoo".into(),
+        request: RecallRequest {
+            words: words_wanted("OTTERS washed"),
+            everywhere: false,
+            limit: 10,
+            offset: 0,
+        },
+    };
+    match stage.ports.recall_anchors.ask_again(recall, LONG).await {
+        Ok(Ok(recalled)) if recalled.total == 1 && recalled.found[0].name == "otters" => {}
+        other => wrong(format!("RecallAnchors {other:?}")),
+    }
+}
+
 fn housekeeping(stage: &Stage) -> LocalBoxFuture<'_, ()> {
     async move {
         *stage.world.script.borrow_mut() = vec![Act::Answer("kept")];
@@ -672,6 +698,7 @@ fn housekeeping(stage: &Stage) -> LocalBoxFuture<'_, ()> {
                 .push(format!("PlanMarkers {other:?}")),
         }
         look_for_capabilities(stage).await;
+        recall_an_anchor(stage).await;
         let why = "there is no such block".to_string();
         let _ = stage
             .ports

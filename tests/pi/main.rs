@@ -11,6 +11,7 @@ mod host;
 mod runner;
 
 mod agents;
+mod anchors;
 mod as_host;
 mod as_sub_agent;
 mod before_the_run;

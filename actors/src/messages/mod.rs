@@ -1,5 +1,6 @@
 //! What actors say to each other. Commands are imperative, events are past, notes to self say what came due.
 
+pub mod anchors;
 pub mod capabilities;
 pub mod cool_downs;
 pub mod journal;

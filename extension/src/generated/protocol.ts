@@ -135,6 +135,62 @@ export type Completions = {
   listed: Array<ListedSkill>,
 };
 
+/** The tool is called. */
+export type ContextAsk = {
+  /** In which session. */
+  session: SessionId,
+  /** With what. */
+  arguments: unknown,
+  /** The session's anchors, the oldest first. */
+  anchors: Array<SessionAnchor>,
+  /** Its labels, in the order of their entries. */
+  labels: Array<SessionLabel>,
+  /** The newest entry of the branch. */
+  leaf: string | null,
+  /** The target that the arguments name is the id of an entry. */
+  target_is_entry: boolean,
+  /** A pivot waits for the end of the turn. */
+  pivot_waits: boolean,
+  /** Where the host keeps the session's file. */
+  sessions: string | null,
+};
+
+/** What the tool's result is. */
+export type ContextDone = {
+  /** For the model. */
+  text: string,
+  /** What the host stores with it. With `anchor`, the result is an anchor. */
+  details: Record<string, unknown>,
+  /** Where the session goes when the turn is over. */
+  pivot: ContextPivot | null,
+};
+
+/** A session is about to be used: is there a tool for its context? */
+export type ContextOffer = {
+  /** Which session. */
+  session: SessionId,
+  /** Where the host keeps the session's file. */
+  sessions: string | null,
+};
+
+/** A place of the session that the host goes to when the turn is over. */
+export type ContextPivot = {
+  /** The entry. */
+  target: string,
+  /** As the agent named it. */
+  named: string,
+  /** What stands there of what was left. */
+  carryover: string,
+  /** What is said there first. */
+  message: string | null,
+};
+
+/** The answer to [`ContextOffer`]. */
+export type ContextTaken = {
+  /** The tool; none where it is switched off. */
+  tool: ToolDefinition | null,
+};
+
 /** A tool with which the main agent delegates. */
 export type DelegateTool = {
   /** The agent that it asks; none for the tool that names a skill, in its argument `skill`. */
@@ -828,6 +884,22 @@ export type SeenPrompt = {
   skills: Array<string>,
 };
 
+/** A tool result of the session that is an anchor. */
+export type SessionAnchor = {
+  /** The entry of the result; none while the host has not stored it. */
+  entry: string | null,
+  /** The entry before it. */
+  parent: string | null,
+  /** Its name. */
+  name: string,
+  /** The entry where the session was. */
+  target: string,
+  /** What was known there. */
+  summary: string,
+  /** The target is on the branch that the session is on. */
+  on_branch: boolean,
+};
+
 /** A session ended. */
 export type SessionEnd = {
   /** Which. */
@@ -858,6 +930,14 @@ export type SessionHistoryMessages = {
 
 /** One session of a host, as the host names it (in Pi: its session id). */
 export type SessionId = string;
+
+/** A name that a person gave an entry. */
+export type SessionLabel = {
+  /** The name. */
+  name: string,
+  /** The entry. */
+  entry: string,
+};
 
 /** How the host is used. */
 export type SessionMode = "tui" | "rpc" | "print" | "json";
@@ -1228,6 +1308,8 @@ export const METHODS = {
   "capabilities.offer": { deadlineMs: 3000, unanswered: "open" },
   "capability.call": { deadlineMs: 20000, unanswered: "told" },
   "capability.prompt": { deadlineMs: 250, unanswered: "open" },
+  "context.offer": { deadlineMs: 1000, unanswered: "open" },
+  "context.call": { deadlineMs: 3000, unanswered: "told" },
   "question.ask": { deadlineMs: 5000, unanswered: "fails" },
   "model.complete": { deadlineMs: 180000, unanswered: "fails" },
   "models.check": { deadlineMs: 5000, unanswered: "fails" },
@@ -1264,6 +1346,8 @@ export interface HostRequests {
   "capabilities.offer": { params: CapabilitiesOffer; result: CapabilitiesTaken };
   "capability.call": { params: CapabilityCall; result: CapabilityDone };
   "capability.prompt": { params: PromptAsk; result: PromptPlan };
+  "context.offer": { params: ContextOffer; result: ContextTaken };
+  "context.call": { params: ContextAsk; result: ContextDone };
 }
 
 /** What the runtime may ask. */

@@ -141,7 +141,7 @@ const CEILING: Kind = Kind::TierInts {
 };
 
 /// The sections, each an object.
-pub const SECTIONS: [&str; 18] = [
+pub const SECTIONS: [&str; 19] = [
     "admission",
     "agents",
     "budget",
@@ -160,6 +160,7 @@ pub const SECTIONS: [&str; 18] = [
     "pool",
     "guidance",
     "promptCache",
+    "context",
 ];
 
 use Kind::{AnyText, Flag, PathInside, Program, Text, Texts, TextsOnce, TierTexts, ToolInts, Word};
@@ -167,7 +168,7 @@ use Trust::{Free, Limit, Outside};
 
 /// Every key, in order. Up to `promptInjection.enabled` they are the peer's too.
 #[rustfmt::skip]
-pub const KEYS: [Key; 102] = [
+pub const KEYS: [Key; 103] = [
     key("defaultProvider", Text, r#""openrouter""#, Outside, "whose models bare names are")
         .note("until it is set, models are called as Pi calls them, provider/id"),
     key("routingModel", Text, r#""anthropic/claude-3-5-haiku""#, Outside, "the model that writes and judges briefs")
@@ -299,6 +300,8 @@ pub const KEYS: [Key; 102] = [
     key("promptCache.minTokens", int(0, 1_000_000), "0", Free, "shorter prompts are not cached; 0 for what is known of the model")
         .note("the models are in policies/src/cache_markers/cache_rules.tsv, with date and source"),
     key("promptCache.siblingWaitMs", int(0, 60_000), "5000", Limit, "sub-agents with the same beginning wait so long at most for the first to fill the cache"),
+    key("context.enabled", Flag, "true", Free, "give the main agent a tool that marks where it is in a session, goes back there and finds such marks of other sessions")
+        .note("in Pi, from the start of a session"),
 ];
 
 /// The fields of `agents.<name>`, in order; most of them are the peer's too. Nothing is their default: what the agent

@@ -40,6 +40,8 @@ pub struct Configured {
     pub pool: PoolSettings,
     /// What can be used is found when it is wanted.
     pub capabilities: CapabilitySettings,
+    /// The main agent has a tool for its session's context.
+    pub context_enabled: bool,
     /// Where traces are looked for.
     pub trace_directory: String,
     /// Traces are classified and reported.
@@ -197,6 +199,7 @@ impl Reader<'_> {
                 runs_max: self.count("pool.maxRuns") as u32,
                 resident_bytes_max: self.number("pool.maxMegabytes") as u64 * 1_000_000,
             },
+            context_enabled: self.flag("context.enabled"),
             capabilities: CapabilitySettings {
                 enabled: self.flag("capabilities.enabled"),
                 promotion_ceiling: self.count("capabilities.promotionCeiling"),

@@ -168,6 +168,8 @@ messages! {
     CapabilityCall => CapabilityDone, "capability.call" from Host, 20_000 ms, Told;
     PromptAsk => PromptPlan, "capability.prompt" from Host, 250 ms, Open;
     ToolUsed, "capability.used" from Host;
+    ContextOffer => ContextTaken, "context.offer" from Host, 1_000 ms, Open;
+    ContextAsk => ContextDone, "context.call" from Host, 3_000 ms, Told;
     UiProgress, "ui.progress" from Runtime;
     UiSight, "ui.sight" from Runtime;
     UiNotice, "ui.notice" from Runtime;

@@ -3,6 +3,7 @@
 //! Fields that a side does not know are ignored and methods it does not know are answered with an error, so the two
 //! sides may be of different age as long as their protocol versions overlap.
 
+mod anchors;
 mod artefacts;
 mod capabilities;
 mod chains;
@@ -19,6 +20,10 @@ mod setup;
 mod traces;
 mod ui;
 
+pub(crate) use anchors::context_tool;
+pub use anchors::{
+    ContextAsk, ContextDone, ContextOffer, ContextPivot, ContextTaken, SessionAnchor, SessionLabel,
+};
 pub use artefacts::{json_schema, typescript};
 pub(crate) use capabilities::capability_tools;
 pub use capabilities::{

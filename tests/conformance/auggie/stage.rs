@@ -207,6 +207,7 @@ fn outside(world: &Rc<World>) -> Outside {
         wanted_here: Rc::new(|_| false),
         within: None,
         capabilities: CapabilityStore::new(None),
+        sessions: impresario_actors::session_index::SessionStore::new(None),
         heavy_work: HeavyWork::Inline,
         free_memory: Rc::new(|| None),
     }

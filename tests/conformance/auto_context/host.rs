@@ -12,18 +12,20 @@ use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use std::sync::{LazyLock, Mutex};
 use std::time::Duration;
 
-struct Node {
+pub struct Node {
     _child: Child,
     input: ChildStdin,
     output: BufReader<ChildStdout>,
 }
 
-static NODE: LazyLock<Mutex<Node>> = LazyLock::new(|| Mutex::new(Node::start()));
+static NODE: LazyLock<Mutex<Node>> = LazyLock::new(|| Mutex::new(Node::start("outline.mjs")));
 
 impl Node {
-    fn start() -> Self {
+    pub fn start(script: &str) -> Self {
         let install = provision(Version::V0_87_1).expect("a Node that reads TypeScript comes with Pi");
-        let script = directories::project().join("tests/conformance/auto_context/outline.mjs");
+        let script = directories::project()
+            .join("tests/conformance/auto_context")
+            .join(script);
         let mut child = Command::new(install.node)
             .args(["--disable-warning=ExperimentalWarning"])
             .arg(script)
@@ -40,7 +42,7 @@ impl Node {
         }
     }
 
-    fn ask(&mut self, question: &str) -> String {
+    pub fn ask(&mut self, question: &str) -> String {
         self.input
             .write_all(format!("{question}\n").as_bytes())
             .expect("node listens");

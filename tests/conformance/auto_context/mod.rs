@@ -1,5 +1,6 @@
-//! The marker functions of pi-auto-context 0.2.7, played through the outline that runs in Pi and the planner behind it.
+//! The functions of pi-auto-context 0.2.7, played through what runs in Pi and what is behind it.
 
+mod anchors;
 mod differences;
 mod host;
 
@@ -22,15 +23,26 @@ pub fn functions() -> Vec<Function> {
         ("plan", plan, planned),
     ];
     let table = table.into_iter();
-    table
-        .map(|(name, replay, covered)| Function {
-            name,
-            replay,
-            accepts: differences::accepts,
-            differs: differences::ours,
-            covered,
-        })
-        .collect()
+    let markers = table.map(|(name, replay, covered)| Function {
+        name,
+        replay,
+        accepts: differences::accepts,
+        differs: differences::ours,
+        covered,
+    });
+    let tools: [(&'static str, Replay); 3] = [
+        ("tool", anchors::tool),
+        ("pivot_run", anchors::pivot_run),
+        ("recall", anchors::recall),
+    ];
+    let tools = tools.into_iter().map(|(name, replay)| Function {
+        name,
+        replay,
+        accepts: |_, _, _| false,
+        differs: anchors::differs,
+        covered: Json::clone,
+    });
+    markers.chain(tools).collect()
 }
 
 fn is_anthropic(case: &Case) -> Answer {
