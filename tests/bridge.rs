@@ -403,7 +403,7 @@ fn check_example(example: &Value, asked: &mut String) {
         };
     }
     check_each!(
-        requests: Hello, Ping, TypedInput, SkillRun, ChainRun, ChainTextAsk, RunsResumable, RunResume, RunTell, RunMessageAsk, SkillCancel, QuestionAnswer, MarkerSkeleton, GuidanceAsk, Completions, DelegationAsk, RunsRecent, TranscriptAsk, StatusAsk, SetupAsk, CapabilitiesOffer, CapabilityCall, PromptAsk,
+        requests: Hello, Ping, TypedInput, SkillRun, ChainRun, ChainTextAsk, RunsResumable, RunResume, RunTell, RunMessageAsk, SkillCancel, QuestionAnswer, MarkerSkeleton, GuidanceAsk, Completions, DelegationAsk, RunsRecent, TranscriptAsk, StatusAsk, SetupAsk, CapabilitiesOffer, CapabilityCall, PromptAsk, ContextOffer, ContextAsk,
             TraceReport, TraceView, TraceList, QuestionAsk, ModelRequest, ModelsCheck, DeliveryOffer, SessionHistory, SessionHasRun;
         notifications: RequestCancel, SessionStart, SessionEnd, ObservedEvents, DeliveryAcknowledged, ToolUsed,
             UiProgress, UiSight, UiNotice
