@@ -70,7 +70,7 @@ fn summary(explanation: &Explanation) -> String {
         _ => "as much as without a cache".to_string(),
     };
     format!(
-        "in all {tokens} tokens of prompts: {read} read, {written} written, {plain} plain; paid as {:.0}, {than}",
+        "in all {tokens} tokens of prompts: {read} read, {written} written, {plain} plain; paid as {:.0} plain ones, {than}",
         explanation.cost
     )
 }

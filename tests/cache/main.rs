@@ -3,8 +3,10 @@
 //! The recordings hold requests as they went out, without their texts: a hash, a length and a kind for each block.
 //! `cargo test --test cache -- --nocapture` prints the table that stands in docs/benchmarks.md.
 
+mod peers;
 mod recordings;
 mod sequences;
+mod session;
 
 use impresario_policies::cache_markers::{
     Block, BlockKind, Charge, Lifetime, MarkerRequest, Planner, Prompt, PromptCache, prices_of, tokens_min_of,

@@ -27,6 +27,7 @@ mod selection;
 mod server;
 mod speech;
 
+pub use caching::blocks_of as prompt_blocks;
 pub use ledger::{Call, CallEnd, Ledger, Ordered, Outcome, Said};
 pub use request::{RequestSummary, Wire};
 pub use script::{Fault, Place, Rule, Script, ScriptError, Stop, ToolCall, Turn, Usage, When};
