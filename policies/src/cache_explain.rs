@@ -85,10 +85,18 @@ fn why(call: &ModelCall, charge: Option<Charge>, earlier: Option<&ModelCall>) ->
     let Some(charge) = charge else {
         return "cut off: nobody counted".to_string();
     };
+    if charge.tokens() == 0 {
+        return "no answer: nothing was charged".to_string();
+    }
     let Some(prompt) = &call.prompt else {
         return "a prompt that nobody looked at".to_string();
     };
     let mut words = Vec::new();
+    if let (Some(before), Caller::SubAgent { attempt }) = (earlier, call.by)
+        && before.by != call.by
+    {
+        words.push(format!("attempt {attempt} begins"));
+    }
     if let Some((number, what)) = &prompt.broke_at {
         words.push(format!(
             "parts from an earlier request at block {number} of {}, {what}",
@@ -212,6 +220,14 @@ mod tests {
             "shorter than what is cached, 1024 tokens",
         );
         check(&[call(0, 0, 900, None)], "a prompt that nobody looked at");
+        check(&[call(0, 0, 0, Some(seen()))], "no answer: nothing was charged");
+        let again = ModelCall {
+            by: Caller::SubAgent {
+                attempt: AttemptNumber(2),
+            },
+            ..call(1_000, 50, 0, Some(seen()))
+        };
+        check(&[first.clone(), again], "attempt 2 begins");
         let cut = ModelCall { used: None, ..first };
         check(&[cut], "cut off: nobody counted");
     }

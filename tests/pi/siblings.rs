@@ -5,6 +5,7 @@ use crate::agents::{FOUND, delegating};
 use crate::host::{PATIENCE, Stage, is_notice, prompt};
 use impresario_model_server::{Call, Script, Turn, Usage};
 use impresario_test_support::json_lines::JsonLines;
+use impresario_test_support::limited::End;
 use impresario_test_support::pi::{MOCK_MODEL, MOCKA_MODEL};
 use impresario_test_support::waiting::until;
 use serde_json::{Value, json};
@@ -67,6 +68,18 @@ fn asked(stage: &Stage) -> (Vec<Call>, Call) {
     (explorers, adviser.remove(0))
 }
 
+/// What is said of the prompts of each run.
+fn explained(stage: &Stage) -> Vec<String> {
+    let runs = stage.runs().into_iter();
+    runs.map(|run| {
+        let run = run["run"].as_str().expect("an id");
+        let explained = stage.impresario(&["cache", "explain", run]);
+        assert_eq!(explained.end, End::Exited(0), "{}", explained.stderr);
+        explained.stdout
+    })
+    .collect()
+}
+
 #[test]
 fn nested_pis_of_one_agent_wait_for_the_first_and_read_what_it_wrote() {
     for stage in Stage::both_with("nested siblings", script) {
@@ -84,6 +97,15 @@ fn nested_pis_of_one_agent_wait_for_the_first_and_read_what_it_wrote() {
             let (used, shared) = (usage(other), first.cache_write - 100);
             assert!(used.cache_read * 10 >= shared * 9, "{used:?} of {shared} shared");
         }
+        stage.wait_for_ended(SIBLINGS + 1);
+        let told = explained(&stage);
+        let how_often = |words: &str| told.iter().filter(|told| told.contains(words)).count();
+        assert_eq!(how_often("nothing of it was in the cache"), 2, "{told:?}");
+        assert_eq!(
+            how_often("begins as another request did; waited "),
+            SIBLINGS - 1,
+            "{told:?}"
+        );
         stage.end(pi);
     }
 }
