@@ -243,6 +243,14 @@ impl HostEvents for Nobody {
         Vec::new()
     }
     async fn observe(&self, _: &SessionId, _: ObservedEvent) {}
+    async fn cut(&self, _: wire::CutsAsk) -> wire::ContextCuts {
+        wire::ContextCuts::default()
+    }
+
+    async fn context_status(&self, _: wire::ContextStanding) -> wire::ContextSaid {
+        wire::ContextSaid::default()
+    }
+
     async fn guide(&self, _: GuidanceAsk) -> GuidanceGiven {
         GuidanceGiven::default()
     }

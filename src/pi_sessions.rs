@@ -3,11 +3,12 @@
 use crate::agents::AgentFiles;
 use crate::bridge::wire::{
     CapabilitiesOffer, CapabilitiesTaken, CapabilityCall, CapabilityDone, ChainMember, ChainRun,
-    ChainRunAccepted, ChainText, ChainTextAsk, ContextAsk, ContextDone, ContextOffer, ContextTaken,
-    Delegation, GuidanceAsk, GuidanceGiven, InputReading, MarkerPlan, MarkerSkeleton, ModelStanding,
-    ObservedEvent, PromptAsk, PromptPlan, ResumableRun, RunMessageAsk, RunMessageTold, RunResume, RunResumed,
-    RunTell, RunTold, SessionEnd, SessionStart, SetupAsk, SetupNext, SkillCancel, SkillRun, SkillSummary,
-    ToldByAgent, ToolUsed, TraceName, TranscriptAsk, TranscriptPage, TypedInput,
+    ChainRunAccepted, ChainText, ChainTextAsk, ContextAsk, ContextCuts, ContextDone, ContextOffer,
+    ContextSaid, ContextStanding, ContextTaken, CutsAsk, Delegation, GuidanceAsk, GuidanceGiven,
+    InputReading, MarkerPlan, MarkerSkeleton, ModelStanding, ObservedEvent, PromptAsk, PromptPlan,
+    ResumableRun, RunMessageAsk, RunMessageTold, RunResume, RunResumed, RunTell, RunTold, SessionEnd,
+    SessionStart, SetupAsk, SetupNext, SkillCancel, SkillRun, SkillSummary, ToldByAgent, ToolUsed, TraceName,
+    TranscriptAsk, TranscriptPage, TypedInput,
 };
 use crate::bridge::{Bridge, BridgeError, BridgeSettings, HostEvents, PiHost, Refused, log_to_file};
 use crate::chain_files::{ChainAsked, ordered_chain};
@@ -28,6 +29,7 @@ use async_trait::async_trait;
 use impresario_actors::gateways::Host;
 use impresario_actors::journal::{RunFilter, RunSummary};
 use impresario_actors::messages::session::{GuideResult, ListedSkill, SkillOrder};
+use impresario_policies::context_status::status_line;
 use impresario_policies::domain::{
     CacheTerms, GroupId, Isolation, MessageKind, Reason, ReasonCode, RunId, RunState, SessionId,
 };
@@ -38,6 +40,7 @@ use impresario_policies::run_request::RunMeans;
 use impresario_policies::settings::Configured;
 use impresario_policies::skill_command::{TypedInput as ReadInput, read_typed_input};
 use impresario_policies::transcript::Transcript;
+use impresario_policies::truncation::TruncationTerms;
 use std::collections::{BTreeMap, BTreeSet};
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::{Path, PathBuf};
@@ -139,7 +142,7 @@ pub async fn serve_stdio(options: BridgeOptions) -> Result<(), ServeError> {
         left_results,
         skills,
         known: Mutex::default(),
-        cache_terms: Arc::default(),
+        terms: Arc::default(),
         requested: Mutex::default(),
     };
     bridge.serve(Arc::new(sessions)).await;
@@ -156,9 +159,27 @@ struct PiSessions {
     capabilities: Arc<PiCapabilities>,
     skills: SpawnSettings,
     known: Mutex<BTreeMap<SessionId, SessionStart>>,
-    /// How the requests of each session use the provider's cache.
-    cache_terms: Arc<Mutex<BTreeMap<SessionId, CacheTerms>>>,
+    /// What is configured for each session.
+    terms: Arc<Mutex<BTreeMap<SessionId, SessionTerms>>>,
     requested: Mutex<BTreeMap<String, RunId>>,
+}
+
+/// What is configured for a session: no request waits for a file.
+#[derive(Debug, Clone, Copy)]
+struct SessionTerms {
+    cache: CacheTerms,
+    truncation: TruncationTerms,
+    context_status: bool,
+}
+
+impl From<&Configured> for SessionTerms {
+    fn from(configured: &Configured) -> Self {
+        Self {
+            cache: configured.run.terms.cache,
+            truncation: configured.truncation,
+            context_status: configured.context_status,
+        }
+    }
 }
 
 impl PiSessions {
@@ -207,13 +228,18 @@ impl PiSessions {
 }
 
 impl PiSessions {
-    /// Read when the session starts: no request waits for a file. Until then the defaults hold.
-    fn read_cache_terms(&self, session: &SessionId, places: SettingsPlaces) {
-        let (session, cache_terms) = (session.clone(), self.cache_terms.clone());
+    /// Read when the session starts. Until then the defaults hold.
+    fn read_terms(&self, session: &SessionId, places: SettingsPlaces) {
+        let (session, terms) = (session.clone(), self.terms.clone());
         tokio::task::spawn_blocking(move || {
-            let terms = Settings::read(&places).configured().run.terms.cache;
-            lock(&cache_terms).insert(session, terms);
+            let read = SessionTerms::from(&Settings::read(&places).configured());
+            lock(&terms).insert(session, read);
         });
+    }
+
+    fn terms_of(&self, session: &SessionId) -> SessionTerms {
+        let read = lock(&self.terms).get(session).copied();
+        read.unwrap_or_else(|| SessionTerms::from(&Configured::default()))
     }
 
     /// The runs of a session, those that work before those that are over, the newest first.
@@ -321,7 +347,7 @@ impl HostEvents for PiSessions {
     async fn session_started(&self, start: SessionStart) {
         *lock(&self.session) = Some(start.session.clone());
         let places = SettingsPlaces::of(Path::new(&start.cwd), is_trusted(&start));
-        self.read_cache_terms(&start.session, places.clone());
+        self.read_terms(&start.session, places.clone());
         let were_open = lock(&self.known).keys().cloned().collect();
         let is_new = lock(&self.known)
             .insert(start.session.clone(), start.clone())
@@ -525,11 +551,8 @@ impl HostEvents for PiSessions {
         {
             tracing::warn!(%error, "plan of markers that was not applied not counted");
         }
-        let terms = lock(&self.cache_terms).get(&skeleton.session).copied();
-        let planned = self
-            .runtime
-            .plan_markers(skeleton.request(), terms.unwrap_or_default())
-            .await;
+        let terms = self.terms_of(&skeleton.session).cache;
+        let planned = self.runtime.plan_markers(skeleton.request(), terms).await;
         planned.map_or_else(|_| MarkerPlan::default(), |planned| skeleton.answer(&planned))
     }
 
@@ -537,6 +560,19 @@ impl HostEvents for PiSessions {
         let order = self.order(&asked.session, String::new(), String::new());
         let guided = self.runtime.guide(guide_result(asked, order)).await;
         GuidanceGiven::of(guided.unwrap_or_default())
+    }
+
+    async fn cut(&self, asked: CutsAsk) -> ContextCuts {
+        let terms = self.terms_of(&asked.session).truncation;
+        let cuts = self.runtime.plan_cuts(asked.plan(terms)).await;
+        ContextCuts::of(cuts.unwrap_or_default())
+    }
+
+    async fn context_status(&self, asked: ContextStanding) -> ContextSaid {
+        match self.terms_of(&asked.session).context_status {
+            true => ContextSaid::of(status_line(&asked.facts())),
+            false => ContextSaid::default(),
+        }
     }
 
     async fn capabilities(&self, offer: CapabilitiesOffer) -> CapabilitiesTaken {

@@ -7,7 +7,7 @@ use crate::settings::{Settings, SettingsPlaces};
 use crate::skills::SpawnSettings;
 use impresario_actors::gateways::{SystemWallClock, WallClock};
 use impresario_actors::journal::{RunFilter, RunSummary};
-use impresario_actors::messages::session::PlansCounted;
+use impresario_actors::messages::session::{CutsCounted, PlansCounted};
 use impresario_policies::agents::routing_summary;
 use impresario_policies::figures::{count_words, duration_words};
 use impresario_policies::projection::RunProjection;
@@ -228,8 +228,9 @@ async fn runtime_text(facts: &StatusFacts) -> String {
         .as_ref()
         .map_or_else(String::new, |version| format!(", in Pi {version}"));
     let markers = facts.runtime.count_plans().await;
+    let cuts = facts.runtime.count_cuts().await;
     format!(
-        "version {}{host}\njournal {} ({} KB, {runs} runs)\nnested sessions {}\ncache markers: {}",
+        "version {}{host}\njournal {} ({} KB, {runs} runs)\nnested sessions {}\ncache markers: {}\nstale results: {}",
         env!("CARGO_PKG_VERSION"),
         below_home(&journal),
         bytes / 1024,
@@ -238,6 +239,7 @@ async fn runtime_text(facts: &StatusFacts) -> String {
             |error| format!("not known: {error}"),
             |plans| markers_text(&plans)
         ),
+        cuts.map_or_else(|error| format!("not known: {error}"), cuts_text),
     )
 }
 
@@ -256,6 +258,15 @@ fn markers_text(plans: &PlansCounted) -> String {
         "{} requests, {} changed; prompts are expected to cost {share:.0} % less for it{waiting}{left}",
         plans.looked_at, plans.changed
     )
+}
+
+fn cuts_text(cuts: CutsCounted) -> String {
+    let CutsCounted {
+        anchors,
+        results,
+        characters,
+    } = cuts;
+    format!("{anchors} anchors, {results} results of {characters} characters left out")
 }
 
 /// As a person knows the place.

@@ -10,7 +10,8 @@
 //! ├── session (one_for_one)
 //! │   ├── conversation (rest_for_one): host, judge, router
 //! │   ├── cache markers
-//! │   └── guidance
+//! │   ├── guidance
+//! │   └── truncation
 //! └── sub-agents (one_for_all): run trees (nursery), runs
 //!     └── run R (one_for_one)
 //!         ├── overflow R
@@ -49,8 +50,8 @@ use impresario_actors::messages::run::{
     AdoptDue, AskForRoom, AwaitRun, CancelRun, ParkRuns, RunClosed, StartGroup, StartRun, TellRun,
 };
 use impresario_actors::messages::session::{
-    AskForTurn, AskUser, CountPlans, DeliverResult, GuideResult, JudgeTask, PlanMarkers, PlanNotApplied,
-    ShowGlimpse, ShowNotice, ShowProgress, StartSkill,
+    AskForTurn, AskUser, CountCuts, CountPlans, DeliverResult, GuideResult, JudgeTask, PlanCuts, PlanMarkers,
+    PlanNotApplied, ShowGlimpse, ShowNotice, ShowProgress, StartSkill,
 };
 use impresario_actors::overflow::{Overflow, OverflowPorts};
 use impresario_actors::purse::Purse;
@@ -65,6 +66,7 @@ use impresario_actors::supervision::{
     dynamic_supervisor, supervisor,
 };
 use impresario_actors::trace_recorder::{TracePorts, TraceRecorder, TraceTools};
+use impresario_actors::truncation::Truncation;
 use impresario_policies::admission::AdmissionSettings;
 use impresario_policies::domain::{
     Containment, Isolation, Proof, Reason, ReasonCode, RunId, RunRequest, SessionId,
@@ -186,6 +188,10 @@ pub struct Ports {
     pub prune: Port<Prune>,
     /// Cache markers of a request.
     pub plan_markers: Port<PlanMarkers>,
+    /// What an anchor has made stale.
+    pub plan_cuts: Port<PlanCuts>,
+    /// What was left out so far.
+    pub count_cuts: Port<CountCuts>,
     /// Makes an index of what can be used.
     pub index_capabilities: Port<IndexCapabilities>,
     /// Looks for what can be used.
@@ -297,6 +303,7 @@ pub fn grow(journal: JournalAccess, outside: Outside, settings: TreeSettings) ->
             .guidance
             .child(move |_| Guidance::new(rules.clone()))
             .spec(),
+        places.truncation.child(|_| Truncation::default()).spec(),
     ];
     let sub_agents = vec![
         run_trees.spec(),
@@ -352,6 +359,7 @@ struct Places {
     router: Registration<Router>,
     markers: Registration<CacheMarkers>,
     guidance: Registration<Guidance>,
+    truncation: Registration<Truncation>,
     runs: Registration<Runs>,
 }
 
@@ -368,6 +376,7 @@ impl Places {
             router: Registration::new("router"),
             markers: Registration::new("cache markers"),
             guidance: Registration::new("guidance"),
+            truncation: Registration::new("truncation"),
             runs: Registration::new("runs"),
         }
     }
@@ -396,6 +405,8 @@ impl Places {
             read_uses: self.capabilities.port(),
             recall_anchors: self.sessions.port(),
             guide: self.guidance.port(),
+            plan_cuts: self.truncation.port(),
+            count_cuts: self.truncation.port(),
             plan_not_applied: self.markers.port(),
             count_plans: self.markers.port(),
             notice: self.host.port(),

@@ -151,6 +151,20 @@ impl HostEvents for RecordingEvents {
         }
     }
 
+    async fn cut(&self, asked: wire::CutsAsk) -> wire::ContextCuts {
+        let cut = |entry: wire::ContextEntry| wire::ContextCut {
+            entry: entry.id,
+            stub: "left out".into(),
+        };
+        wire::ContextCuts {
+            cuts: asked.entries.into_iter().map(cut).collect(),
+        }
+    }
+
+    async fn context_status(&self, _: wire::ContextStanding) -> wire::ContextSaid {
+        wire::ContextSaid::default()
+    }
+
     async fn capabilities(&self, _: wire::CapabilitiesOffer) -> wire::CapabilitiesTaken {
         wire::CapabilitiesTaken::default()
     }
@@ -403,7 +417,7 @@ fn check_example(example: &Value, asked: &mut String) {
         };
     }
     check_each!(
-        requests: Hello, Ping, TypedInput, SkillRun, ChainRun, ChainTextAsk, RunsResumable, RunResume, RunTell, RunMessageAsk, SkillCancel, QuestionAnswer, MarkerSkeleton, GuidanceAsk, Completions, DelegationAsk, RunsRecent, TranscriptAsk, StatusAsk, SetupAsk, CapabilitiesOffer, CapabilityCall, PromptAsk, ContextOffer, ContextAsk,
+        requests: Hello, Ping, TypedInput, SkillRun, ChainRun, ChainTextAsk, RunsResumable, RunResume, RunTell, RunMessageAsk, SkillCancel, QuestionAnswer, MarkerSkeleton, GuidanceAsk, CutsAsk, ContextStanding, Completions, DelegationAsk, RunsRecent, TranscriptAsk, StatusAsk, SetupAsk, CapabilitiesOffer, CapabilityCall, PromptAsk, ContextOffer, ContextAsk,
             TraceReport, TraceView, TraceList, QuestionAsk, ModelRequest, ModelsCheck, DeliveryOffer, SessionHistory, SessionHasRun;
         notifications: RequestCancel, SessionStart, SessionEnd, ObservedEvents, DeliveryAcknowledged, ToolUsed,
             UiProgress, UiSight, UiNotice

@@ -43,4 +43,5 @@ pub mod supervision;
 pub mod trace_files;
 pub mod trace_recorder;
 pub mod transcripts;
+pub mod truncation;
 pub mod worktrees;

@@ -56,6 +56,14 @@ export function registerCommands(pi: Pi, impresario: Impresario, session: HostSe
     description: "Choose models for the agents: /setup-models",
     handler: (_typed, ctx) => handled(session, ctx, () => setUpModels(impresario, session)),
   });
+  pi.registerCommand("uncut", {
+    description: "Bring back the results of tools that were left out since an anchor",
+    handler: async (_typed, ctx) => {
+      session.enter(ctx);
+      const count = impresario.truncation.restore(session);
+      session.tell(count > 0 ? `${count} ${count === 1 ? "result is" : "results are"} there again for the model.` : "Nothing is left out of what the model sees.");
+    },
+  });
   for (const [name, command] of Object.entries(COMMANDS)) {
     pi.registerCommand(`skill:${name}`, {
       description: command.description,

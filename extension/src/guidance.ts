@@ -7,6 +7,8 @@ import type { GuidanceAsk, GuidanceMark, GuidanceRules } from "./generated/proto
 import { guarded } from "./host.ts";
 import type { HostSession, Pi } from "./host.ts";
 import type { Impresario } from "./impresario.ts";
+import { branchOf, seenMessages, textOf } from "./seen.ts";
+import type { Block, Message } from "./seen.ts";
 
 const FLAG = "no-nested-agents";
 const STATUS = "ext:nested-agents:status";
@@ -24,24 +26,6 @@ const LEFT_ALONE_MS = 30_000;
 interface Note {
   ask: string;
   rules: GuidanceRules[];
-}
-
-interface Message {
-  role: string;
-  content?: unknown;
-  details?: unknown;
-}
-
-interface Entry {
-  type: string;
-  id: string;
-  message?: Message;
-  firstKeptEntryId?: string;
-}
-
-interface Block {
-  type: string;
-  text?: string;
 }
 
 export interface ToolResult {
@@ -190,7 +174,7 @@ export class Guidance {
       this.#isListed = false;
     }
     if (this.#open.size === 0) return;
-    const arrived = new Set(branch(session).map(({ message }) => noteOf(message)?.ask));
+    const arrived = new Set(branchOf(session).map(({ message }) => noteOf(message)?.ask));
     for (const number of this.#open.keys()) if (arrived.has(this.#named(number))) this.#open.delete(number);
   }
 
@@ -242,6 +226,11 @@ function standing(session: HostSession): GuidanceMark[] {
   return notesIn(session).map(({ path, hash }) => ({ path, hash }));
 }
 
+/** Rules that were put behind a result, in a block of their own. */
+export function isRules({ text }: Block): boolean {
+  return text?.startsWith("\n\n[Directory Context: ") === true;
+}
+
 /** A note counts while what it says stands beside it. */
 function notesIn(session: HostSession): GuidanceRules[] {
   return seenMessages(session).flatMap((message) => {
@@ -255,33 +244,6 @@ function noteOf(message: Message | undefined): Note | undefined {
   if (message?.role !== "toolResult") return undefined;
   const note = (message.details as Record<string, unknown> | null | undefined)?.[NOTE] as Partial<Note> | undefined;
   return typeof note?.ask === "string" && Array.isArray(note.rules) ? (note as Note) : undefined;
-}
-
-function textOf(content: unknown): string {
-  if (typeof content === "string") return content;
-  return Array.isArray(content) ? (content as Block[]).map(({ text }) => text ?? "").join("\n") : "";
-}
-
-function branch(session: HostSession): Entry[] {
-  return session.read((ctx) => ctx.sessionManager.getBranch() as unknown as Entry[], []);
-}
-
-/** The messages as they go to the model: without what was compacted, and as they were edited since. */
-function seenMessages(session: HostSession): Message[] {
-  const projected = session.read((ctx) => {
-    const manager = ctx.sessionManager as unknown as { buildSessionProjection?(): { messages: Message[] } };
-    return manager.buildSessionProjection?.().messages;
-  }, undefined);
-  return projected ?? uncompacted(branch(session)).flatMap(({ message }) => (message ? [message] : []));
-}
-
-/** Versions of Pi that do not say what the model sees keep it so. */
-function uncompacted(entries: Entry[]): Entry[] {
-  const at = entries.findLastIndex(({ type }) => type === "compaction");
-  const compaction = entries[at];
-  if (!compaction) return entries;
-  const kept = entries.findIndex(({ id }) => id === compaction.firstKeptEntryId);
-  return entries.slice(kept >= 0 ? kept : at);
 }
 
 function directoriesOf(rules: GuidanceRules[]): string[] {

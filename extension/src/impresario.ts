@@ -25,6 +25,7 @@ import { Questions } from "./questions.ts";
 import { RuntimeProcess } from "./runtime-process.ts";
 import type { RuntimeSettings } from "./runtime-process.ts";
 import { TranscriptView } from "./transcript.ts";
+import { Truncation } from "./truncation.ts";
 
 const READY_MS = 10_000;
 /** So long a tool call of the main agent waits for what becomes of its message; a sub-agent may be in a long tool. */
@@ -66,6 +67,7 @@ export class Impresario {
   readonly escape = new EscapeKey();
   readonly delegation = new Delegation(this);
   readonly guidance = new Guidance(this);
+  readonly truncation = new Truncation(this);
   readonly #markers = new Markers();
   readonly capabilities = new Capabilities(this);
   readonly anchors = new Anchors(this);

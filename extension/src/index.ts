@@ -2,14 +2,16 @@
 // for answer with nothing when the runtime does not answer in time: Pi then goes on as if we were not there.
 
 import { readFileSync } from "node:fs";
-import type { ToolResultEvent } from "@earendil-works/pi-coding-agent";
+import type { ToolResultEvent, TurnEndEventResult } from "@earendil-works/pi-coding-agent";
 import { registerCommands, runTyped } from "./commands.ts";
 import { completeColonForm } from "./completion.ts";
+import { contextLine } from "./context-status.ts";
 import { registerGuidance } from "./guidance.ts";
 import type { ToolResult } from "./guidance.ts";
 import { HostSession, guarded } from "./host.ts";
 import type { Context, Pi } from "./host.ts";
 import { Impresario } from "./impresario.ts";
+import type { Message } from "./seen.ts";
 
 /** What Pi puts in place of a result. */
 type ToolResultPatch = { content: ToolResultEvent["content"]; details: object };
@@ -118,6 +120,36 @@ function registerHooks(pi: Pi, runtime: Impresario, session: HostSession): void 
       return undefined;
     }
   });
+  pi.on("before_agent_start", async (_event, ctx) => {
+    try {
+      if (!runtime.isCurrent(session)) return undefined;
+      session.enter(ctx);
+      const message = await contextLine(runtime, session);
+      return message && { message };
+    } catch {
+      return undefined;
+    }
+  });
+  // Newer versions take entries of the session here, which the next request is made of.
+  pi.on("turn_end", async (event, ctx) => {
+    try {
+      if (!runtime.isCurrent(session) || event.toolResults.length === 0) return undefined;
+      session.enter(ctx);
+      return await turnEnded(runtime, session, event as TurnEnd);
+    } catch {
+      return undefined;
+    }
+  });
+  pi.on("context", (event, ctx) => {
+    try {
+      if (!runtime.isCurrent(session)) return undefined;
+      session.enter(ctx);
+      const messages = runtime.truncation.applied(session, event.messages as unknown as Message[]);
+      return messages && { messages: messages as unknown as typeof event.messages };
+    } catch {
+      return undefined;
+    }
+  });
   pi.on("before_provider_request", async (event, ctx) => {
     try {
       if (!runtime.isCurrent(session) || !runtime.runtime.connection) return undefined;
@@ -127,4 +159,21 @@ function registerHooks(pi: Pi, runtime: Impresario, session: HostSession): void 
       return undefined;
     }
   });
+}
+
+interface TurnEnd {
+  message: { stopReason?: string };
+  toolResults: Message[];
+  /** What other extensions add; older versions take nothing here. */
+  entries?: TurnEndEventResult["entries"];
+}
+
+/** Results that are stale now are left out; where none are, the model may be told how full its context is. */
+async function turnEnded(runtime: Impresario, session: HostSession, event: TurnEnd): Promise<TurnEndEventResult | undefined> {
+  const edits = await runtime.truncation.turnEnded(session, event.toolResults, event.entries !== undefined);
+  if (edits.length > 0) return { entries: [...(event.entries ?? []), ...(edits as TurnEndEventResult["entries"] & object)] };
+  // Older versions do not wait here: a message that comes too late would make them ask the model once more.
+  if (event.message.stopReason !== "toolUse" || !event.entries) return undefined;
+  const line = await contextLine(runtime, session);
+  return line && { entries: [...event.entries, { type: "custom_message", ...line }] };
 }

@@ -2,11 +2,11 @@
 
 use super::wire::{
     CapabilitiesOffer, CapabilitiesTaken, CapabilityCall, CapabilityDone, ChainRun, ChainRunAccepted,
-    ChainText, ChainTextAsk, ContextAsk, ContextDone, ContextOffer, ContextTaken, Delegation, GuidanceAsk,
-    GuidanceGiven, InputReading, MarkerPlan, MarkerSkeleton, ObservedEvent, PromptAsk, PromptPlan,
-    ResumableRun, RunMessageAsk, RunMessageTold, RunResume, RunResumed, RunTell, RunTold, SessionEnd,
-    SessionStart, SetupAsk, SetupNext, SkillCancel, SkillRun, SkillSummary, ToolUsed, TraceName,
-    TranscriptAsk, TranscriptPage, TypedInput,
+    ChainText, ChainTextAsk, ContextAsk, ContextCuts, ContextDone, ContextOffer, ContextSaid,
+    ContextStanding, ContextTaken, CutsAsk, Delegation, GuidanceAsk, GuidanceGiven, InputReading, MarkerPlan,
+    MarkerSkeleton, ObservedEvent, PromptAsk, PromptPlan, ResumableRun, RunMessageAsk, RunMessageTold,
+    RunResume, RunResumed, RunTell, RunTold, SessionEnd, SessionStart, SetupAsk, SetupNext, SkillCancel,
+    SkillRun, SkillSummary, ToolUsed, TraceName, TranscriptAsk, TranscriptPage, TypedInput,
 };
 use async_trait::async_trait;
 use impresario_actors::messages::session::ListedSkill;
@@ -59,6 +59,12 @@ pub trait HostEvents: Send + Sync {
     async fn plan_markers(&self, skeleton: MarkerSkeleton) -> MarkerPlan;
     /// A tool of the main agent's gave a result; the rules of directories that belong behind it.
     async fn guide(&self, asked: GuidanceAsk) -> GuidanceGiven;
+
+    /// An anchor was set; the results that it has made stale.
+    async fn cut(&self, asked: CutsAsk) -> ContextCuts;
+
+    /// How the context stands before a request; a line for the model where one is due.
+    async fn context_status(&self, asked: ContextStanding) -> ContextSaid;
     /// What the host has of what can be used; the answer says with what the rest is found.
     async fn capabilities(&self, offer: CapabilitiesOffer) -> CapabilitiesTaken;
     /// One of the tools with which the rest is found is called, or its command typed.

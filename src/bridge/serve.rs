@@ -9,13 +9,13 @@ use super::live::{LiveBook, LiveRuns};
 use super::model::BridgedModel;
 use super::wire::{
     CapabilitiesOffer, CapabilityCall, ChainRun, ChainTextAsk, Completions, ContextAsk, ContextOffer,
-    DelegationAsk, DeliveryAcknowledged, Envelope, ErrorCode, ErrorObject, GuidanceAsk, Hello, KNOWN_EVENTS,
-    LINE_BYTES_MAX, MarkerSkeleton, MessageId, Notification, ObservedEvents, PROTOCOL_VERSION,
-    PROTOCOL_VERSION_OLDEST, Ping, PromptAsk, QuestionAnswer, QuestionAnswered, Request, RequestCancel,
-    ResumableRuns, RunMessageAsk, RunResume, RunTell, RunsRecent, RunsResumable, SessionEnd, SessionStart,
-    SetupAsk, SkillCancel, SkillCancelled, SkillNames, SkillRun, SkillRunAccepted, StatusAsk, StatusText,
-    ToolUsed, TraceList, TraceNames, TraceReport, TraceText, TraceView, TranscriptAsk, TypedInput, Welcome,
-    read_envelope,
+    ContextStanding, CutsAsk, DelegationAsk, DeliveryAcknowledged, Envelope, ErrorCode, ErrorObject,
+    GuidanceAsk, Hello, KNOWN_EVENTS, LINE_BYTES_MAX, MarkerSkeleton, MessageId, Notification,
+    ObservedEvents, PROTOCOL_VERSION, PROTOCOL_VERSION_OLDEST, Ping, PromptAsk, QuestionAnswer,
+    QuestionAnswered, Request, RequestCancel, ResumableRuns, RunMessageAsk, RunResume, RunTell, RunsRecent,
+    RunsResumable, SessionEnd, SessionStart, SetupAsk, SkillCancel, SkillCancelled, SkillNames, SkillRun,
+    SkillRunAccepted, StatusAsk, StatusText, ToolUsed, TraceList, TraceNames, TraceReport, TraceText,
+    TraceView, TranscriptAsk, TypedInput, Welcome, read_envelope,
 };
 use futures_util::FutureExt;
 use futures_util::future::{AbortHandle, Abortable, BoxFuture};
@@ -447,6 +447,13 @@ async fn answer_call(
         Ok(AnswerLine::done(id, &events.plan_markers(parse(&params)?).await))
     } else if method == <GuidanceAsk as Request>::METHOD.name {
         Ok(AnswerLine::done(id, &events.guide(parse(&params)?).await))
+    } else if method == <CutsAsk as Request>::METHOD.name {
+        Ok(AnswerLine::done(id, &events.cut(parse(&params)?).await))
+    } else if method == <ContextStanding as Request>::METHOD.name {
+        Ok(AnswerLine::done(
+            id,
+            &events.context_status(parse(&params)?).await,
+        ))
     } else if method == <SkillRun as Request>::METHOD.name {
         let request: SkillRun = parse(&params)?;
         let session = request.session.clone();

@@ -87,7 +87,8 @@ use impresario_actors::messages::capabilities::{
 use impresario_actors::messages::journal::{Prune, ReadClaimable, ReadRun, ReadRuns};
 use impresario_actors::messages::run::{AdoptDue, CancelReply, CancelRun, ParkRuns, StartRun};
 use impresario_actors::messages::session::{
-    CountPlans, GuideResult, GuidedResult, PlanMarkers, PlanNotApplied, StartSkill,
+    CountCuts, CountPlans, CutsCounted, GuideResult, GuidedResult, PlanCuts, PlanMarkers, PlanNotApplied,
+    StartSkill,
 };
 use impresario_actors::session_index::Recalled;
 use impresario_actors::supervision::{AskError, Message};
@@ -95,6 +96,7 @@ use impresario_policies::cache_markers::{MarkerRequest, Planned};
 use impresario_policies::capability::Capability;
 use impresario_policies::capability::promotion::Use;
 use impresario_policies::projection::RecordedStep;
+use impresario_policies::truncation::CutResult;
 pub(crate) use inside::lock;
 use inside::{Inside, Thread};
 use retention::forget_answers;
@@ -327,6 +329,18 @@ impl Runtime {
     /// What became of the cache markers of requests so far, and who waits for another to fill the provider's cache.
     pub async fn count_plans(&self) -> Result<PlansCounted, RuntimeError> {
         self.ask(|inside| inside.ports.count_plans.ask_again(CountPlans, ASK))
+            .await
+    }
+
+    /// Says which results of tools an anchor has made stale.
+    pub(crate) async fn plan_cuts(&self, plan: PlanCuts) -> Result<Vec<CutResult>, RuntimeError> {
+        self.ask(move |inside| inside.ports.plan_cuts.ask_again(plan, ASK))
+            .await
+    }
+
+    /// What was left out so far.
+    pub(crate) async fn count_cuts(&self) -> Result<CutsCounted, RuntimeError> {
+        self.ask(|inside| inside.ports.count_cuts.ask_again(CountCuts, ASK))
             .await
     }
 

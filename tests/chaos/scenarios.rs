@@ -17,7 +17,8 @@ use impresario_actors::messages::run::{
     AdoptDue, AwaitRun, Awaited, CancelRun, ParkRuns, StartGroup, StartRun, TellReply, TellRun,
 };
 use impresario_actors::messages::session::{
-    CountPlans, GuideResult, GuidedResult, PlanMarkers, PlanNotApplied, ShowNotice, StartSkill,
+    CountCuts, CountPlans, GuideResult, GuidedResult, PlanCuts, PlanMarkers, PlanNotApplied, ShowNotice,
+    StartSkill,
 };
 use impresario_actors::session_index::SessionFiles;
 use impresario_actors::supervision::AskError;
@@ -27,6 +28,8 @@ use impresario_policies::capability::{Capability, CapabilityKind};
 use impresario_policies::domain::Subtask;
 use impresario_policies::domain::*;
 use impresario_policies::guidance::{RuleMark, Touched};
+use impresario_policies::settings::Configured;
+use impresario_policies::truncation::{SeenEntry, SeenKind};
 use std::path::PathBuf;
 use std::time::Duration;
 use tokio::time::sleep;
@@ -667,6 +670,37 @@ async fn recall_an_anchor(stage: &Stage) {
     }
 }
 
+/// An anchor makes one long result stale, whoever was killed.
+async fn leave_out(stage: &Stage) {
+    let wrong = |what: String| stage.unanswered.borrow_mut().push(what);
+    let entry = |id: &str, kind: SeenKind, characters: u64| SeenEntry {
+        id: id.into(),
+        kind,
+        characters,
+        names: Vec::new(),
+    };
+    let name = "plan".to_string();
+    let plan = PlanCuts {
+        seen: vec![
+            entry("b1c2d3e4", SeenKind::Result, 9_000),
+            entry("said", SeenKind::Said, 50),
+            entry("anchor", SeenKind::Anchor { name }, 50),
+        ],
+        since: "all of it was read".into(),
+        model: "anthropic/claude".into(),
+        terms: Configured::default().truncation,
+    };
+    match stage.ports.plan_cuts.ask_again(plan, LONG).await {
+        Ok(cuts) if cuts.len() == 1 && cuts[0].id == "b1c2d3e4" => {}
+        other => wrong(format!("PlanCuts {other:?}")),
+    }
+    // Who was killed has counted nothing.
+    match stage.ports.count_cuts.ask_again(CountCuts, LONG).await {
+        Ok(counted) if counted.results <= counted.anchors => {}
+        other => wrong(format!("CountCuts {other:?}")),
+    }
+}
+
 fn housekeeping(stage: &Stage) -> LocalBoxFuture<'_, ()> {
     async move {
         *stage.world.script.borrow_mut() = vec![Act::Answer("kept")];
@@ -697,6 +731,7 @@ fn housekeeping(stage: &Stage) -> LocalBoxFuture<'_, ()> {
                 .borrow_mut()
                 .push(format!("PlanMarkers {other:?}")),
         }
+        leave_out(stage).await;
         look_for_capabilities(stage).await;
         recall_an_anchor(stage).await;
         let why = "there is no such block".to_string();

@@ -33,6 +33,7 @@ mod siblings;
 mod skills;
 mod system_prompt;
 mod tool_calls;
+mod truncation;
 mod typed_input;
 mod warm;
 mod what_is_said;

@@ -12,6 +12,7 @@ use impresario_policies::domain::{
     Verdict,
 };
 use impresario_policies::guidance::{GivenRules, RuleMark, Touched};
+use impresario_policies::truncation::{CutResult, SeenEntry, TruncationTerms};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
@@ -199,6 +200,36 @@ pub struct PlansCounted {
     pub unplanned_cost: u64,
     /// Sub-agents that wait at this moment for another with the same beginning.
     pub waiting: u64,
+}
+
+/// An anchor was set: which results of tools has it made stale?
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PlanCuts {
+    /// What the model sees, in its order.
+    pub seen: Vec<SeenEntry>,
+    /// The anchor's summary, and all that was said since.
+    pub since: String,
+    /// The model that goes on, as `provider/id`.
+    pub model: String,
+    /// How much is left out.
+    pub terms: TruncationTerms,
+}
+message!(impl PlanCuts -> Vec<CutResult>);
+
+/// Says what was left out so far.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct CountCuts;
+message!(impl CountCuts -> CutsCounted);
+
+/// What was left out in this runtime.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct CutsCounted {
+    /// Anchors that were looked at.
+    pub anchors: u64,
+    /// Results that were left out.
+    pub results: u64,
+    /// Their characters.
+    pub characters: u64,
 }
 
 /// Looks which rules of directories belong behind a result of a tool of the main agent's.

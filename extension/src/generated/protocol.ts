@@ -270,6 +270,9 @@ export type DeliveryOffer = {
 /** What the host says to a delivery. */
 export type DeliveryReceipt = "kept" | "shown";
 
+/** What an entry is. */
+export type EntryKind = "said" | "result" | "kept" | "anchor" | "other";
+
 /** What was done to a file. */
 export type FileChange = "added" | "modified" | "deleted" | "renamed" | "retyped";
 
@@ -1296,6 +1299,8 @@ export const METHODS = {
   "question.answer": { deadlineMs: 5000, unanswered: "told" },
   "markers.plan": { deadlineMs: 50, unanswered: "open" },
   "guidance": { deadlineMs: 2000, unanswered: "open" },
+  "context.cuts": { deadlineMs: 1000, unanswered: "open" },
+  "context.status": { deadlineMs: 100, unanswered: "open" },
   "completions": { deadlineMs: 2000, unanswered: "open" },
   "trace.report": { deadlineMs: 5000, unanswered: "told" },
   "trace.view": { deadlineMs: 5000, unanswered: "told" },
@@ -1334,6 +1339,8 @@ export interface HostRequests {
   "question.answer": { params: QuestionAnswer; result: QuestionAnswered };
   "markers.plan": { params: MarkerSkeleton; result: MarkerPlan };
   "guidance": { params: GuidanceAsk; result: GuidanceGiven };
+  "context.cuts": { params: CutsAsk; result: ContextCuts };
+  "context.status": { params: ContextStanding; result: ContextSaid };
   "completions": { params: Completions; result: SkillNames };
   "trace.report": { params: TraceReport; result: TraceText };
   "trace.view": { params: TraceView; result: TraceText };

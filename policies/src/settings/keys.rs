@@ -141,7 +141,7 @@ const CEILING: Kind = Kind::TierInts {
 };
 
 /// The sections, each an object.
-pub const SECTIONS: [&str; 19] = [
+pub const SECTIONS: [&str; 20] = [
     "admission",
     "agents",
     "budget",
@@ -161,6 +161,7 @@ pub const SECTIONS: [&str; 19] = [
     "guidance",
     "promptCache",
     "context",
+    "truncation",
 ];
 
 use Kind::{AnyText, Flag, PathInside, Program, Text, Texts, TextsOnce, TierTexts, ToolInts, Word};
@@ -168,7 +169,7 @@ use Trust::{Free, Limit, Outside};
 
 /// Every key, in order. Up to `promptInjection.enabled` they are the peer's too.
 #[rustfmt::skip]
-pub const KEYS: [Key; 103] = [
+pub const KEYS: [Key; 107] = [
     key("defaultProvider", Text, r#""openrouter""#, Outside, "whose models bare names are")
         .note("until it is set, models are called as Pi calls them, provider/id"),
     key("routingModel", Text, r#""anthropic/claude-3-5-haiku""#, Outside, "the model that writes and judges briefs")
@@ -302,6 +303,14 @@ pub const KEYS: [Key; 103] = [
     key("promptCache.siblingWaitMs", int(0, 60_000), "5000", Limit, "sub-agents with the same beginning wait so long at most for the first to fill the cache"),
     key("context.enabled", Flag, "true", Free, "give the main agent a tool that marks where it is in a session, goes back there and finds such marks of other sessions")
         .note("in Pi, from the start of a session"),
+    key("truncation.enabled", Flag, "true", Free, "leave out results of tools that an anchor made stale; their texts stay in the session")
+        .note("in Pi"),
+    key("truncation.minCharacters", int(100, 1_000_000), "400", Free, "shorter results stay")
+        .note("in Pi"),
+    key("truncation.paysWithin", int(1, 10_000), "10", Free, "it must have paid for itself after so many requests, for the prompt's cache is filled anew from there on")
+        .note("in Pi"),
+    key("truncation.statusLine", Flag, "true", Free, "tell the main agent how full its context is, when that has changed by much")
+        .note("in Pi"),
 ];
 
 /// The fields of `agents.<name>`, in order; most of them are the peer's too. Nothing is their default: what the agent

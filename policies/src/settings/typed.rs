@@ -12,6 +12,7 @@ use crate::domain::{
 use crate::model_mapping::map_model;
 use crate::parallel::ParallelSettings;
 use crate::trace_report::ReportSettings;
+use crate::truncation::TruncationTerms;
 use crate::worker_pool::PoolSettings;
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -42,6 +43,10 @@ pub struct Configured {
     pub capabilities: CapabilitySettings,
     /// The main agent has a tool for its session's context.
     pub context_enabled: bool,
+    /// What an anchor makes stale is left out.
+    pub truncation: TruncationTerms,
+    /// The main agent is told how full its context is.
+    pub context_status: bool,
     /// Where traces are looked for.
     pub trace_directory: String,
     /// Traces are classified and reported.
@@ -205,6 +210,12 @@ impl Reader<'_> {
                 promotion_ceiling: self.count("capabilities.promotionCeiling"),
                 defer_tools: self.flag("capabilities.deferTools"),
             },
+            truncation: TruncationTerms {
+                enabled: self.flag("truncation.enabled"),
+                characters_min: self.count("truncation.minCharacters") as u64,
+                pays_within: self.count("truncation.paysWithin") as u32,
+            },
+            context_status: self.flag("truncation.statusLine"),
             trace_directory: self.text("executionTrace.traceDirectory"),
             observed: self.flag("traceObservability.enabled"),
             report: ReportSettings {

@@ -154,6 +154,8 @@ messages! {
     ObservedEvents, "event" from Host;
     MarkerSkeleton => MarkerPlan, "markers.plan" from Host, 50 ms, Open;
     GuidanceAsk => GuidanceGiven, "guidance" from Host, 2_000 ms, Open;
+    CutsAsk => ContextCuts, "context.cuts" from Host, 1_000 ms, Open;
+    ContextStanding => ContextSaid, "context.status" from Host, 100 ms, Open;
     DeliveryAcknowledged, "delivery.acknowledged" from Host;
     Completions => SkillNames, "completions" from Host, 2_000 ms, Open;
     TraceReport => TraceText, "trace.report" from Host, 5_000 ms, Told;

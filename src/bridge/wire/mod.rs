@@ -18,6 +18,7 @@ mod runs;
 mod session;
 mod setup;
 mod traces;
+mod truncation;
 mod ui;
 
 pub(crate) use anchors::context_tool;
@@ -52,6 +53,10 @@ pub use session::{
 };
 pub use setup::{SetupAsk, SetupNext};
 pub use traces::{TraceList, TraceName, TraceNames, TraceReport, TraceText, TraceView};
+pub use truncation::{
+    ContextCut, ContextCuts, ContextEntry, ContextLine, ContextSaid, ContextStanding, ContextTold, CutsAsk,
+    EntryKind,
+};
 pub use ui::{Hello, NoticeLevel, Ping, Pong, RequestCancel, UiNotice, UiProgress, UiSight, Welcome};
 
 /// The version of the protocol this runtime speaks.

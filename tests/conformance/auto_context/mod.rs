@@ -3,6 +3,7 @@
 mod anchors;
 mod differences;
 mod host;
+mod request;
 
 use crate::Function;
 use crate::json::Json;
@@ -42,7 +43,14 @@ pub fn functions() -> Vec<Function> {
         differs: anchors::differs,
         covered: Json::clone,
     });
-    markers.chain(tools).collect()
+    let requests = Function {
+        name: "context_hook",
+        replay: request::context_hook,
+        accepts: request::accepts,
+        differs: request::differs,
+        covered: request::covered,
+    };
+    markers.chain(tools).chain([requests]).collect()
 }
 
 fn is_anthropic(case: &Case) -> Answer {
