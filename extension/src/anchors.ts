@@ -8,6 +8,9 @@ import type { Context, HostSession } from "./host.ts";
 import type { Impresario } from "./impresario.ts";
 import { NOT_READY, wordsFor } from "./impresario.ts";
 import { oneLine, sentence } from "./progress.ts";
+import { anchorOf } from "./seen.ts";
+import type { Message } from "./seen.ts";
+import { originalOf } from "./truncation.ts";
 
 const COMMAND = "pivot";
 const LINE = `/${COMMAND}`;
@@ -24,7 +27,7 @@ interface Entry {
   type: string;
   id: string;
   parentId: string | null;
-  message?: { role?: string; toolName?: string; toolCallId?: string; stopReason?: string; content?: unknown; details?: { anchor?: unknown } | undefined };
+  message?: Message & { stopReason?: string };
 }
 
 /** What is read of Pi's session. */
@@ -166,6 +169,7 @@ export class Anchors {
 
   /** Never fails: a runtime that is gone or slow is an answer too. */
   async #call(session: HostSession, call: string, parameters: Record<string, unknown>): Promise<ContextDone> {
+    if (parameters["action"] === "original") return original(session, parameters["target"]);
     const { runtime } = this.#impresario;
     runtime.startIfIdle();
     const connection = await runtime.ready(READY_MS);
@@ -179,8 +183,8 @@ export class Anchors {
     if (!outcome.ok) return unavailable(wordsFor(outcome));
     const done = outcome.result;
     if (done.pivot) this.schedule(session, done.pivot);
-    const { anchor } = done.details as { anchor?: unknown };
-    if (anchor) this.#unstored.push({ ...recordOf(anchor), entry: null, parent: null, on_branch: true });
+    const anchor = anchorOf({ role: "toolResult", toolName: "context", details: done.details });
+    if (anchor) this.#unstored.push({ ...anchor, entry: null, parent: null, on_branch: true });
     return done;
   }
 
@@ -202,11 +206,6 @@ export class Anchors {
   }
 }
 
-/** A stored result of the tool that is an anchor. */
-export function isAnchor({ type, message }: { type: string; message?: Entry["message"] }): boolean {
-  return type === "message" && message?.role === "toolResult" && message.toolName === "context" && Boolean(message.details?.anchor);
-}
-
 /** What the runtime has to know of a session when the tool is called. */
 export function lookAt(tree: Tree, target: unknown, call: string): Seen {
   const branch = tree.getBranch();
@@ -214,8 +213,11 @@ export function lookAt(tree: Tree, target: unknown, call: string): Seen {
   const entries = tree.getEntries();
   let chars = 0;
   const anchors: SessionAnchor[] = [];
-  for (const entry of entries.filter(isAnchor).slice(-ANCHORS_MAX).reverse()) {
-    const { name, target, summary } = recordOf(entry.message?.details?.anchor);
+  const stored = entries.flatMap((entry) => {
+    const anchor = entry.type === "message" ? anchorOf(entry.message) : undefined;
+    return anchor ? [{ entry, ...anchor }] : [];
+  });
+  for (const { entry, name, target, summary } of stored.slice(-ANCHORS_MAX).reverse()) {
     chars += summary.length;
     const told = chars > SUMMARIES_CHARS_MAX ? summary.slice(0, SUMMARY_BEGINNING) : summary;
     anchors.push({ entry: entry.id, parent: before(tree, entry), name, target, summary: told, on_branch: ids.has(target) });
@@ -246,12 +248,6 @@ function callerOf(branch: readonly Entry[], call: string): string | undefined {
   return undefined;
 }
 
-function recordOf(anchor: unknown): { name: string; target: string; summary: string } {
-  const record = (typeof anchor === "object" && anchor !== null ? anchor : {}) as Record<string, unknown>;
-  const text = (name: string) => (typeof record[name] === "string" ? record[name] : "");
-  return { name: text("name"), target: text("targetId"), summary: text("summary") };
-}
-
 function placeOf(session: HostSession): string | null {
   return session.read((ctx) => ctx.sessionManager.getSessionDir() || null, null);
 }
@@ -261,6 +257,13 @@ function wasCutOff(session: HostSession): boolean {
   const branch = session.read((ctx) => ctx.sessionManager.getBranch() as unknown as Entry[], []);
   const last = branch.filter(({ message }) => message?.role === "assistant").at(-1);
   return last?.message?.stopReason === "aborted";
+}
+
+/** A result of a tool as it was given, whatever stands in its place now. It needs no runtime. */
+function original(session: HostSession, target: unknown): ContextDone {
+  const text = typeof target === "string" ? originalOf(session, target) : undefined;
+  const why = `There is no result ${JSON.stringify(target ?? null).slice(0, NAMED_CHARS_MAX)} on this branch. "target" is the id that stands where a result was left out.`;
+  return { text: text ?? why, details: {}, pivot: null };
 }
 
 function unavailable(why: string): ContextDone {

@@ -5,9 +5,9 @@ import type { ContextStanding, ContextLine, ContextTold } from "./generated/prot
 import type { HostSession } from "./host.ts";
 import { guarded } from "./host.ts";
 import type { Impresario } from "./impresario.ts";
-import { branchOf, seenEntries } from "./seen.ts";
+import { anchorOf, branchOf, seenEntries } from "./seen.ts";
 import type { Entry, Seen } from "./seen.ts";
-import { anchorOf, charactersOf } from "./truncation.ts";
+import { charactersOf } from "./truncation.ts";
 
 /** Under this name lines stand in the session. */
 const LINE = "impresario-context";
@@ -28,7 +28,7 @@ export interface LineMessage {
 
 /** The line that is due before the next request; undefined for none. */
 export async function contextLine(impresario: Impresario, session: HostSession): Promise<LineMessage | undefined> {
-  const outcome = await impresario.runtime.connection?.ask("context.status", facts(session));
+  const outcome = await impresario.runtime.connection?.ask("context.status", facts(session), { holds: true });
   const line: ContextLine | null | undefined = outcome?.ok ? outcome.result.line : undefined;
   if (!line) return undefined;
   return { customType: LINE, content: line.text, display: false, details: { told: line.told, hints: line.hints } };

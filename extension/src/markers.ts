@@ -1,13 +1,14 @@
 // Cache markers of the requests of a session: their outline goes to the runtime, its edits are applied. What cannot be
 // applied exactly leaves the request as it was, and the runtime hears of it.
 
-import { isAnchor } from "./anchors.ts";
 import type { MarkerPlan, MarkerSkeleton } from "./generated/protocol.ts";
 import { Outliner, edited } from "./generated/outline.ts";
+import { anchorOf } from "./seen.ts";
+import type { Message } from "./seen.ts";
 
 interface Entry {
   type: string;
-  message?: { role?: string; toolName?: string; toolCallId?: string; details?: { anchor?: unknown } };
+  message?: Message;
 }
 
 export class Markers {
@@ -32,5 +33,5 @@ export class Markers {
 
 /** The calls that set an anchor on this branch, the oldest first. */
 export function anchors(branch: readonly Entry[]): string[] {
-  return branch.flatMap((entry) => (isAnchor(entry) && entry.message?.toolCallId ? [entry.message.toolCallId] : []));
+  return branch.flatMap(({ type, message }) => (type === "message" && anchorOf(message) && message?.toolCallId ? [message.toolCallId] : []));
 }

@@ -57,6 +57,18 @@ export function seenMessages(session: HostSession): Message[] {
   return seenEntries(session).flatMap(({ messages }) => messages);
 }
 
+/** The anchor that a result sets; undefined for every other message. */
+export function anchorOf(message: Message | undefined): { name: string; target: string; summary: string } | undefined {
+  if (message?.role !== "toolResult" || message.toolName !== "context") return undefined;
+  const anchor = (message.details as { anchor?: unknown } | null | undefined)?.anchor;
+  if (typeof anchor !== "object" || anchor === null) return undefined;
+  const text = (name: string) => {
+    const value = (anchor as Record<string, unknown>)[name];
+    return typeof value === "string" ? value : "";
+  };
+  return { name: text("name"), target: text("targetId"), summary: text("summary") };
+}
+
 /** Its texts in one. */
 export function textOf(content: unknown): string {
   return blocksOf(content).map(({ text }) => text ?? "").join("\n");

@@ -6,7 +6,7 @@ import type { ContextEntry, EntryKind } from "./generated/protocol.ts";
 import { isRules } from "./guidance.ts";
 import type { HostSession } from "./host.ts";
 import type { Impresario } from "./impresario.ts";
-import { blocksOf, branchOf, seenEntries, textOf } from "./seen.ts";
+import { anchorOf, blocksOf, branchOf, seenEntries, textOf } from "./seen.ts";
 import type { Block, Entry, Message, Seen } from "./seen.ts";
 
 /** Under this name notes stand in the session. */
@@ -44,14 +44,14 @@ export class Truncation {
 
   /** A turn is over. Where an anchor was set in it, what is stale now is left out: by the edits that come back, or by a note. */
   async turnEnded(session: HostSession, results: readonly Message[], canEdit: boolean): Promise<Edit[]> {
-    const isDue = results.some(isAnchor) || this.#due === session.id;
+    const isDue = results.some(anchorOf) || this.#due === session.id;
     if (!isDue) return [];
     this.#due = session.id;
     const { connection } = this.#impresario.runtime;
     const seen = seenEntries(session).slice(-ENTRIES_MAX);
     const notes = notesOn(branchOf(session));
     const model = session.read((ctx) => (ctx.model ? `${ctx.model.provider}/${ctx.model.id}` : null), null);
-    const outcome = await connection?.ask("context.cuts", { session: session.id, model, entries: outlined(seen, notes), since: saidSince(seen) });
+    const outcome = await connection?.ask("context.cuts", { session: session.id, model, entries: outlined(seen, notes), since: saidSince(seen) }, { holds: true });
     if (!outcome?.ok) return [];
     this.#due = "";
     const { cuts } = outcome.result;
@@ -99,16 +99,6 @@ export class Truncation {
 export function originalOf(session: HostSession, target: string): string | undefined {
   const found = branchOf(session).find(({ id, message }) => id === target && message?.role === "toolResult");
   return found && textOf(blocksOf(found.message?.content).filter((block) => !isRules(block)));
-}
-
-export function isAnchor(message: Message | undefined): boolean {
-  return anchorOf(message) !== undefined;
-}
-
-export function anchorOf(message: Message | undefined): { name: string; summary: string } | undefined {
-  if (message?.role !== "toolResult" || message.toolName !== "context") return undefined;
-  const anchor = (message.details as { anchor?: { name?: unknown; summary?: unknown } } | null | undefined)?.anchor;
-  return anchor ? { name: String(anchor.name ?? ""), summary: String(anchor.summary ?? "") } : undefined;
 }
 
 /** What a message is to the model, in characters. */
@@ -166,13 +156,13 @@ function kindOf(seen: Seen, notes: Notes): EntryKind {
   const [message] = seen.messages;
   if (message?.role === "assistant") return "said";
   if (message?.role !== "toolResult" || !seen.entry.message) return "other";
-  if (isAnchor(message)) return "anchor";
+  if (anchorOf(message)) return "anchor";
   return isLeftOut(seen, notes) || notes.restored.has(seen.entry.id) ? "kept" : "result";
 }
 
 /** The newest anchor's summary, and the words and calls behind it. */
 function saidSince(seen: readonly Seen[]): string {
-  const at = seen.findLastIndex(({ messages }) => isAnchor(messages[0]));
+  const at = seen.findLastIndex(({ messages }) => anchorOf(messages[0]));
   const behind = seen.slice(at + 1).flatMap(({ messages }) => messages.filter(({ role }) => role !== "toolResult"));
   const called = seen.slice(0, at).findLast(({ messages }) => messages[0]?.role === "assistant")?.messages ?? [];
   const words = [...called, ...behind].flatMap(({ content }) => blocksOf(content).map(({ text, arguments: given }) => text ?? (given === undefined ? "" : JSON.stringify(given))));

@@ -12,7 +12,7 @@ const ENTRIES_WITHOUT_ANCHOR: u64 = 10;
 
 /// How the context stands.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct ContextFacts {
+pub struct ContextFill {
     /// The model as `provider/id`; none where there is none.
     pub model: Option<String>,
     /// The model that gave the last answer.
@@ -56,7 +56,7 @@ pub struct StatusLine {
 }
 
 /// The line that is due; none while nothing has changed that matters.
-pub fn status_line(facts: &ContextFacts) -> Option<StatusLine> {
+pub fn status_line(facts: &ContextFill) -> Option<StatusLine> {
     let model = facts.model.clone()?;
     let percent = facts
         .percent
@@ -83,7 +83,7 @@ pub fn status_line(facts: &ContextFacts) -> Option<StatusLine> {
     })
 }
 
-fn line(facts: &ContextFacts, model: &str, percent: Option<u8>, hints: bool) -> String {
+fn line(facts: &ContextFill, model: &str, percent: Option<u8>, hints: bool) -> String {
     let mut parts = vec![format!("model={model}")];
     parts.extend(percent.map(|percent| format!("context={percent}%")));
     if facts.of_all > 0 {
@@ -106,8 +106,8 @@ fn line(facts: &ContextFacts, model: &str, percent: Option<u8>, hints: bool) -> 
 mod tests {
     use super::*;
 
-    fn facts() -> ContextFacts {
-        ContextFacts {
+    fn facts() -> ContextFill {
+        ContextFill {
             model: Some("anthropic/claude".to_string()),
             model_before: Some("anthropic/claude".to_string()),
             percent: Some(12.0),
@@ -115,18 +115,18 @@ mod tests {
             of_all: 200,
             entries: 4,
             can_anchor: true,
-            ..ContextFacts::default()
+            ..ContextFill::default()
         }
     }
 
-    fn told(facts: &ContextFacts) -> Option<String> {
+    fn told(facts: &ContextFill) -> Option<String> {
         status_line(facts).map(|line| line.text)
     }
 
     #[test]
     fn nothing_is_said_while_nothing_matters() {
         assert_eq!(told(&facts()), None);
-        let no_model = ContextFacts {
+        let no_model = ContextFill {
             model: None,
             percent: Some(99.0),
             ..facts()
@@ -139,7 +139,7 @@ mod tests {
         let mut standing = None;
         let mut lines = Vec::new();
         for percent in [49.4, 49.5, 60.0, 71.0, 69.0, 84.4, 99.9, 120.0] {
-            let facts = ContextFacts {
+            let facts = ContextFill {
                 percent: Some(percent),
                 told: standing.clone(),
                 ..facts()
@@ -156,7 +156,7 @@ mod tests {
 
     #[test]
     fn another_model_is_told_once() {
-        let other = ContextFacts {
+        let other = ContextFill {
             model: Some("openai/gpt".to_string()),
             percent: None,
             anchor: Some(("plan".to_string(), 5)),
@@ -167,7 +167,7 @@ mod tests {
             line.text,
             "[context] model=openai/gpt | tool=25% | anchor=plan (-5)"
         );
-        let again = ContextFacts {
+        let again = ContextFill {
             told: Some(line.told),
             ..other
         };
@@ -176,7 +176,7 @@ mod tests {
 
     #[test]
     fn a_long_session_without_an_anchor_is_hinted_at_once() {
-        let long = ContextFacts {
+        let long = ContextFill {
             entries: 11,
             ..facts()
         };
@@ -187,19 +187,19 @@ mod tests {
         );
         assert!(line.hints);
         for quiet in [
-            ContextFacts {
+            ContextFill {
                 entries: 10,
                 ..long.clone()
             },
-            ContextFacts {
+            ContextFill {
                 hinted: true,
                 ..long.clone()
             },
-            ContextFacts {
+            ContextFill {
                 can_anchor: false,
                 ..long.clone()
             },
-            ContextFacts {
+            ContextFill {
                 anchor: Some(("plan".to_string(), 0)),
                 ..long
             },

@@ -155,6 +155,20 @@ export type ContextAsk = {
   sessions: string | null,
 };
 
+/** A result to leave out. */
+export type ContextCut = {
+  /** Which entry. */
+  entry: string,
+  /** What stands in place of its texts. */
+  stub: string,
+};
+
+/** The answer to [`CutsAsk`]. */
+export type ContextCuts = {
+  /** None leave everything as it is. */
+  cuts: Array<ContextCut>,
+};
+
 /** What the tool's result is. */
 export type ContextDone = {
   /** For the model. */
@@ -163,6 +177,30 @@ export type ContextDone = {
   details: Record<string, unknown>,
   /** Where the session goes when the turn is over. */
   pivot: ContextPivot | null,
+};
+
+/** Something that the model sees of the session. */
+export type ContextEntry = {
+  /** The host's. */
+  id: string,
+  /** What it is. */
+  kind: EntryKind,
+  /** Of its texts. */
+  characters: number,
+  /** What the call of a result was given: paths. */
+  names: Array<string>,
+  /** What an anchor is called. */
+  anchor: string | null,
+};
+
+/** A line for the model, which stays where it is put. */
+export type ContextLine = {
+  /** As it stands in the conversation. */
+  text: string,
+  /** What it tells. */
+  told: ContextTold,
+  /** It hints at anchors. */
+  hints: boolean,
 };
 
 /** A session is about to be used: is there a tool for its context? */
@@ -185,10 +223,64 @@ export type ContextPivot = {
   message: string | null,
 };
 
+/** The answer to [`ContextStanding`]. */
+export type ContextSaid = {
+  /** None while nothing has changed that matters. */
+  line: ContextLine | null,
+};
+
+/** How the context stands before a request. */
+export type ContextStanding = {
+  /** Whose. */
+  session: SessionId,
+  /** The model as `provider/id`; none where there is none. */
+  model: string | null,
+  /** The model that gave the last answer. */
+  model_before: string | null,
+  /** How much of the context is used, in percent; none where it is not known. */
+  percent: number | null,
+  /** Characters of results of tools in what the model sees. */
+  of_results: number,
+  /** Characters of all that it sees. */
+  of_all: number,
+  /** The newest anchor. */
+  anchor: string | null,
+  /** How many entries came after it. */
+  since_anchor: number,
+  /** Entries on this branch. */
+  entries: number,
+  /** The model can set an anchor. */
+  can_anchor: boolean,
+  /** What the newest line that it sees told. */
+  told: ContextTold | null,
+  /** A line on this branch has hinted at anchors. */
+  hinted: boolean,
+};
+
 /** The answer to [`ContextOffer`]. */
 export type ContextTaken = {
   /** The tool; none where it is switched off. */
   tool: ToolDefinition | null,
+};
+
+/** What a line of ours told the model. */
+export type ContextTold = {
+  /** The share of the context that was reached, in percent. */
+  step: number,
+  /** The model. */
+  model: string | null,
+};
+
+/** An anchor was set. */
+export type CutsAsk = {
+  /** Where. */
+  session: SessionId,
+  /** The model as `provider/id`. */
+  model: string | null,
+  /** What the model sees, in its order. */
+  entries: Array<ContextEntry>,
+  /** The anchor's summary, and all that was said since. */
+  since: string,
 };
 
 /** A tool with which the main agent delegates. */

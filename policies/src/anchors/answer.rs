@@ -145,7 +145,7 @@ impl ContextRefusal {
             Self::TargetIsLeaf(target) => format!("The session is at {} already.", short(target)),
             Self::AlreadyWaits => "Another pivot waits for the end of this turn. End the turn.".to_string(),
             Self::UnknownAction(action) => {
-                format!("There is no action {action:?}. There are view, recall, anchor and pivot.")
+                format!("There is no action {action:?}. There are view, recall, anchor, pivot and original.")
             }
         }
     }

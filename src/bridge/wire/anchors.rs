@@ -245,15 +245,16 @@ pub(crate) fn context_tool() -> ToolDefinition {
         description: "Mark where you are in this session and come back. \
             `anchor` names this point, with a summary of what is known: set one when a piece of work is done or before you try something. \
             `pivot` goes back to an anchor and leaves behind everything since, but for what you carry over; it happens when the turn ends. \
-            `view` lists the anchors. `recall` finds anchors of other sessions by words."
+            `view` lists the anchors. `recall` finds anchors of other sessions by words. \
+            Long results before an anchor may be left out; name the files that matter in the summary. `original` gives one again."
             .to_string(),
         parameters: json!({
             "type": "object",
             "properties": {
-                "action": { "type": "string", "enum": ["view", "recall", "anchor", "pivot"] },
+                "action": { "type": "string", "enum": ["view", "recall", "anchor", "pivot", "original"] },
                 "name": text("anchor: a short name, used once in a session."),
                 "summary": text("anchor: what is known and decided here, for whoever reads only this."),
-                "target": text("pivot: an anchor, a label or the id of an entry."),
+                "target": text("pivot: an anchor, a label or the id of an entry. original: the id that stands where a result was left out."),
                 "carryover": text("pivot: what you need to know there of what you leave behind."),
                 "message": text("pivot: what you are told to go on with there; without it the session waits for the person."),
                 "keyword": text("recall: words that stand in the name or the summary, all of them."),

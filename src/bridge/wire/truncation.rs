@@ -2,7 +2,7 @@
 //! is, go out; what is left out, and a line for the model, come back.
 
 use impresario_actors::messages::session::PlanCuts;
-use impresario_policies::context_status::{ContextFacts, StatusLine, Told};
+use impresario_policies::context_status::{ContextFill, StatusLine, Told};
 use impresario_policies::domain::SessionId;
 use impresario_policies::truncation::{CutResult, SeenEntry, SeenKind, TruncationTerms};
 use schemars::JsonSchema;
@@ -179,8 +179,8 @@ impl ContextCuts {
 
 impl ContextStanding {
     /// As the policy takes it.
-    pub fn facts(self) -> ContextFacts {
-        ContextFacts {
+    pub fn facts(self) -> ContextFill {
+        ContextFill {
             model: self.model,
             model_before: self.model_before,
             percent: self.percent,
