@@ -58,10 +58,10 @@ pub(crate) async fn call_context(
     let Some(sessions) = files_of_sessions(host_directory, ask.sessions.as_deref()) else {
         return ContextDone::unavailable("nobody knows where sessions are kept");
     };
-    let offset = request.offset;
+    let (offset, place) = (request.offset, sessions.place().display().to_string());
     let recalled = runtime.recall_anchors(recall(sessions, workspace, request)).await;
     match recalled {
-        Ok(recalled) => ContextDone::recalled(&recalled, offset),
+        Ok(recalled) => ContextDone::recalled(&recalled, offset, &place),
         Err(why) => ContextDone::unavailable(&why),
     }
 }

@@ -2,6 +2,7 @@
 // by Pi, is all there is of an anchor. A pivot waits here, beside the session it belongs to, and is gone with it.
 
 import { completeNewCommands } from "./completion.ts";
+import { titledText } from "./drawing.ts";
 import type { ContextAsk, ContextDone, ContextPivot, ContextTaken, SessionAnchor, SessionLabel } from "./generated/protocol.ts";
 import { guarded, settlesLast } from "./host.ts";
 import type { Context, HostSession } from "./host.ts";
@@ -22,6 +23,8 @@ const LABELS_MAX = 2_000;
 const SUMMARIES_CHARS_MAX = 600_000;
 const SUMMARY_BEGINNING = 160;
 const NAMED_CHARS_MAX = 80;
+/** So much of what is carried over is drawn, folded and opened. */
+const CARRIED_LINES = { folded: 2, opened: 12 };
 
 interface Entry {
   type: string;
@@ -151,6 +154,14 @@ export class Anchors {
       parameters: tool.parameters as never,
       // Two of a batch do not take the same name.
       executionMode: "sequential",
+      renderCall: (parameters, theme, context) => {
+        // It is drawn while its arguments still come in.
+        const given = parameters as Record<string, unknown>;
+        const text = (name: string) => (typeof given[name] === "string" ? given[name] : "");
+        const title = [tool.name, text("action"), text("name") || text("target") || text("keyword")].filter(Boolean).join(" ");
+        const paint = (words: string) => theme.fg("toolTitle", theme.bold(words));
+        return titledText(title, text("carryover"), paint, context?.expanded ? CARRIED_LINES.opened : CARRIED_LINES.folded);
+      },
       execute: async (call, parameters, _signal, _update, ctx) => {
         session.enter(ctx);
         const done = await this.#call(session, call, parameters as Record<string, unknown>);
@@ -252,11 +263,11 @@ function placeOf(session: HostSession): string | null {
   return session.read((ctx) => ctx.sessionManager.getSessionDir() || null, null);
 }
 
-/** The person stopped it, or it failed. */
+/** The person stopped it, or it failed; Pi calls either an error when no model was asked in between. */
 function wasCutOff(session: HostSession): boolean {
   const branch = session.read((ctx) => ctx.sessionManager.getBranch() as unknown as Entry[], []);
   const last = branch.filter(({ message }) => message?.role === "assistant").at(-1);
-  return last?.message?.stopReason === "aborted";
+  return last?.message?.stopReason === "aborted" || last?.message?.stopReason === "error";
 }
 
 /** A result of a tool as it was given, whatever stands in its place now. It needs no runtime. */

@@ -1,7 +1,7 @@
 //! Anchors in real Pi of both versions: set, listed, gone back to, found from another session; and Pi as it is without them
 //! wherever that is switched off, somebody else's, or nobody answers.
 
-use crate::host::{ANSWER, MAIN_ANSWER, PATIENCE, Stage, prompt, script, talk};
+use crate::host::{ANSWER, MAIN_ANSWER, PATIENCE, Stage, prompt, script, switch, talk};
 use impresario_model_server::{Rule, Script, Turn};
 use impresario_test_support::json_lines::JsonLines;
 use impresario_test_support::limited::run;
@@ -277,11 +277,14 @@ fn a_person_sees_where_the_session_goes() {
         submit(&mut terminal, "please", PATIENCE);
         stage.sandbox.write_work_file("submitted", "");
         if !goes_by_itself(&stage) {
-            let asked = terminal.wait_for_text(PATIENCE, "press Enter to let it");
-            assert!(asked.contains("/pivot"), "{asked}");
+            terminal.wait_for(PATIENCE, |screen| {
+                screen.contains("press Enter to let it") && screen.contains("\n/pivot")
+            });
             terminal.press(Key::Enter);
         }
-        terminal.wait_for_text(PATIENCE, "Navigated to selected point");
+        terminal.wait_for(PATIENCE, |screen| {
+            screen.contains("Navigated to selected point") && screen.contains("context anchor plan")
+        });
         has_gone_back(&stage);
         // Nobody said anything there, so the person does.
         assert_eq!(sent(&stage).len(), 4);
@@ -319,6 +322,66 @@ fn what_another_extension_cancels_stays_where_it_is_and_nothing_is_said_there() 
                 .any(|entry| entry["type"] == "branch_summary")
         );
         assert_eq!(sent(&stage).len(), 4);
+        stage.end(pi);
+    }
+}
+
+#[test]
+fn a_turn_that_is_stopped_takes_its_pivot_with_it() {
+    let script = || {
+        script_of([
+            anchor("plan", "Which way?"),
+            context(json!({"action": "pivot", "target": "plan", "carryover": CARRIED})),
+            Turn::tool("bash", json!({"command": "touch there; sleep 600"})),
+        ])
+    };
+    for stage in Stage::both_with("a pivot of a stopped turn", script) {
+        let mut pi = stage.ready_rpc();
+        let seen = pi.said().records.len();
+        prompt(&mut pi, "please");
+        let there = stage.sandbox.work().join("there");
+        until(|| there.exists(), || "never scheduled".to_string());
+        pi.say(&json!({"type": "abort"})).expect("Pi listens");
+        notice(
+            &mut pi,
+            seen,
+            "The turn was cut off, so the session stays where it is",
+        );
+        let seen = pi.said().records.len();
+        prompt(&mut pi, "/pivot");
+        notice(&mut pi, seen, "nothing to go back to");
+        assert!(
+            !entries(&stage)
+                .iter()
+                .any(|entry| entry["type"] == "branch_summary")
+        );
+        stage.end(pi);
+    }
+}
+
+#[test]
+fn a_session_that_is_left_takes_its_pivot_with_it() {
+    for stage in Stage::both_with("a pivot of a session that is left", there_and_back) {
+        if goes_by_itself(&stage) {
+            // Nothing is left waiting there.
+            continue;
+        }
+        stage.sandbox.write_work_file("way.md", LEFT_BEHIND);
+        let mut pi = stage.ready_rpc();
+        let seen = pi.said().records.len();
+        prompt(&mut pi, "please");
+        pi.wait_for_behind(seen, PATIENCE, |record| record["method"] == "set_editor_text");
+        switch(&mut pi, &json!({"type": "new_session"}));
+        // Its first turn has the tool, and with it the command.
+        talk(&mut pi, "Hello.");
+        let seen = pi.said().records.len();
+        prompt(&mut pi, "/pivot");
+        notice(&mut pi, seen, "nothing to go back to");
+        assert!(
+            !entries(&stage)
+                .iter()
+                .any(|entry| entry["type"] == "branch_summary")
+        );
         stage.end(pi);
     }
 }

@@ -47,7 +47,8 @@ pub enum SessionFiles {
 }
 
 impl SessionFiles {
-    fn place(&self) -> &Path {
+    /// Below this all of them are.
+    pub fn place(&self) -> &Path {
         let (Self::Below(place) | Self::In(place)) = self;
         place
     }

@@ -76,12 +76,18 @@ pub fn describe_scheduled(pivot: &Pivot) -> String {
 }
 
 /// What was found, and whether all sessions were looked through.
-pub fn describe_recalled(found: &[RecalledAnchor], total: usize, offset: usize, unread: usize) -> String {
+pub fn describe_recalled(
+    found: &[RecalledAnchor],
+    total: usize,
+    offset: usize,
+    unread: usize,
+    place: &str,
+) -> String {
     let mut text = match (found.is_empty(), total) {
         (true, 0) => "No anchor of a session has these words.".to_string(),
         (true, _) => format!("None of {total} is on this page."),
         (false, _) => format!(
-            "{} to {} of {total}, the newest first.",
+            "{} to {} of {total}, the newest first; their files are below {place}.",
             offset.saturating_add(1),
             offset.saturating_add(found.len())
         ),
@@ -205,14 +211,17 @@ mod tests {
             at: "2026-01-02T00:00:00Z".to_string(),
         };
         assert_eq!(
-            describe_recalled(std::slice::from_ref(&anchor), 3, 1, 2),
-            "2 to 2 of 3, the newest first.\nauth  01234567  --a--/b.jsonl  2026-01-02\n  first\n2 files of sessions are not looked through yet. Ask again for the rest."
+            describe_recalled(std::slice::from_ref(&anchor), 3, 1, 2, "/s"),
+            "2 to 2 of 3, the newest first; their files are below /s.\nauth  01234567  --a--/b.jsonl  2026-01-02\n  first\n2 files of sessions are not looked through yet. Ask again for the rest."
         );
         assert_eq!(
-            describe_recalled(&[], 0, 0, 0),
+            describe_recalled(&[], 0, 0, 0, "/s"),
             "No anchor of a session has these words."
         );
-        assert_eq!(describe_recalled(&[], 2, 9, 0), "None of 2 is on this page.");
+        assert_eq!(
+            describe_recalled(&[], 2, 9, 0, "/s"),
+            "None of 2 is on this page."
+        );
     }
 
     #[test]

@@ -150,10 +150,10 @@ impl ContextDone {
         }
     }
 
-    pub(crate) fn recalled(recalled: &Recalled, offset: usize) -> Self {
+    pub(crate) fn recalled(recalled: &Recalled, offset: usize, place: &str) -> Self {
         let Recalled { found, total, unread } = recalled;
         Self {
-            text: describe_recalled(found, *total, offset, *unread),
+            text: describe_recalled(found, *total, offset, *unread, place),
             details: json!({"total": total, "shown": found.len(), "offset": offset, "unread": unread}),
             pivot: None,
         }
