@@ -3,6 +3,8 @@
 //! The recordings hold requests as they went out, without their texts: a hash, a length and a kind for each block.
 //! `cargo test --test cache -- --nocapture` prints the table that stands in docs/benchmarks.md.
 
+#[path = "../audit/mod.rs"]
+mod audit;
 mod peers;
 mod recordings;
 mod sequences;

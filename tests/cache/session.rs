@@ -4,6 +4,7 @@
 //! themselves are not run: what they do (`peers.rs`) is done to the requests of plain Pi. `cargo test --test cache session --
 //! --nocapture` prints the table that stands in docs/benchmarks.md.
 
+use crate::audit::Audit;
 use crate::peers::{Habits, with_peers};
 use crate::recordings::{Recorded, Recording};
 use crate::{Priced, as_it_was};
@@ -197,6 +198,8 @@ fn play(which: Pi) -> Option<Played> {
     let scenario = Scenario::begin(Version::ALL[0], "a session that is priced")?;
     let server = ModelServer::start_blocking(script(which)).expect("a port on 127.0.0.1");
     let sandbox = Sandbox::new(scenario.install(), &server);
+    let state = sandbox.home().join(".local/state/impresario");
+    let _audit = Audit::of(state).with_ledger(server.ledger());
     write_workspace(&sandbox);
     let mut arguments = vec!["--approve", "--model", MOCKA_MODEL, "--mode", "rpc"];
     let extension = directories::project()
