@@ -1,4 +1,5 @@
 use super::{CapabilityRequest, CapabilityStore};
+use crate::gateways::UnixMillis;
 use impresario_policies::capability::ranking::Confidence;
 use impresario_policies::capability::{Capability, CapabilityKind};
 use std::path::Path;
@@ -145,4 +146,23 @@ fn only_the_kind_that_is_wanted_and_an_id_is_one() {
         store.find(Path::new(SCOPE), "tool:pi:none").expect("looked up"),
         None
     );
+}
+
+#[test]
+fn a_runtime_finds_what_it_was_told_whatever_another_one_makes_of_the_file() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let store = || CapabilityStore::new(Some(directory.path().to_path_buf()));
+    let (ours, theirs) = (store(), store());
+    ours.index(Path::new(SCOPE), &zoo()).expect("indexed");
+    theirs
+        .index(Path::new(SCOPE), &[tool("sell_ticket", "Sell a ticket.")])
+        .expect("indexed");
+    assert_eq!(first(&ours, "elephant").0.as_deref(), Some("wash_elephant"));
+    assert_eq!(first(&ours, "ticket").0, None);
+    assert_eq!(first(&theirs, "ticket").0.as_deref(), Some("sell_ticket"));
+    ours.note_use(Path::new(SCOPE), "tool:pi:wash_elephant", UnixMillis(1))
+        .expect("noted");
+    let used = ours.uses(Path::new(SCOPE)).expect("read");
+    assert_eq!(used.len(), 1);
+    assert!(theirs.uses(Path::new(SCOPE)).expect("read").is_empty());
 }

@@ -1,16 +1,19 @@
 //! What an agent can use – skills, tools, tools of MCP servers, agents – and which of it a request asks for.
 //!
 //! [`words`] says which words stand in a text and how an index keeps them, [`spelling`] what a word may have been meant to be,
-//! and [`ranking`] what fits a request best, and how sure that is. The rows are those of an index that is kept elsewhere.
+//! and [`ranking`] what fits a request best, and how sure that is; [`search`] is all of it, over words that are [`held`]. They
+//! are those of an index that is kept elsewhere.
 //! [`loadout`], [`promotion`], [`deferral`] and [`slim`] say what of it a model is shown, [`add`] what it may write down.
 
 pub mod add;
 pub mod answer;
 pub mod deferral;
 pub mod flatten;
+pub mod held;
 pub mod loadout;
 pub mod promotion;
 pub mod ranking;
+pub mod search;
 pub mod slim;
 pub mod spelling;
 pub mod words;

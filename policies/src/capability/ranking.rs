@@ -1,22 +1,11 @@
 //! What fits a request best, and how sure that is.
 //!
-//! Each word of the request has a mass: how rare it is among everything that can be used. A candidate is scored by the share
-//! of the whole mass that it says, so that a score means the same for every request, and a request whose words stand
-//! nowhere is told from one that is met.
+//! Each word of the request has a mass: how rare it is among everything that can be used. What can be used is scored by the
+//! share of the whole mass that it says, so that a score means the same for every request, and a request whose words stand
+//! nowhere is told from one that is met. How often a word is said, in which column and how long that is counts as in BM25.
 
-use std::collections::BTreeMap;
-
-/// The columns of a candidate, in the order of the index.
-pub const COLUMNS: usize = 4;
-
-/// Something that may fit, as the index keeps it: its name, summary, parameters and place, words with a space between.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Candidate {
-    /// Its number in the index.
-    pub number: i64,
-    pub id: String,
-    pub columns: [String; COLUMNS],
-}
+use super::CapabilityKind;
+use super::held::{COLUMNS, HeldWords, Posting};
 
 /// A word of the request, with what the index knows of it.
 #[derive(Debug, Clone, PartialEq)]
@@ -89,10 +78,9 @@ const MET_IN_PART: f64 = 0.4;
 const AS_GOOD_MAX: usize = 6;
 const AS_GOOD: f64 = 0.93;
 
-/// A candidate in its place.
+/// Something that fits, by its place among what is held.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Ranked {
-    /// Which candidate.
     pub place: usize,
     /// From 0 to 1.
     pub score: f64,
@@ -100,123 +88,164 @@ pub struct Ranked {
     pub said: f64,
 }
 
-/// The candidates that say anything, best first. Same input, same order.
-pub fn rank(candidates: &[Candidate], request: &[Telling], settings: &RankingSettings) -> Vec<Ranked> {
+/// What fits a request.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Ranking {
+    /// Best first, no more than were wanted.
+    pub best: Vec<Ranked>,
+    /// How many fit nearly as well as the first one.
+    pub as_good: usize,
+}
+
+/// What says anything of the request, best first. Same input, same order.
+pub fn rank(
+    held: &HeldWords,
+    kind: Option<CapabilityKind>,
+    request: &[Telling],
+    hits_max: usize,
+    settings: &RankingSettings,
+) -> Ranking {
+    let mut said = Said::of(held, kind, request.len());
+    for (word, telling) in request.iter().enumerate() {
+        for (form, counts) in &telling.forms {
+            for posting in held.postings(form) {
+                said.add(posting, word, *counts, settings);
+            }
+        }
+    }
+    said.name_once(held, request);
     let all: f64 = request.iter().map(|word| word.mass).sum();
-    let forms = forms_of(request);
-    let means = mean_lengths(candidates);
-    let scorer = Scorer {
-        request,
-        forms: &forms,
-        means,
-        all: all.max(f64::MIN_POSITIVE),
-        settings,
-    };
-    let scored = candidates.iter().enumerate();
-    let mut ranked: Vec<Ranked> = scored
-        .map(|(place, candidate)| scorer.score(place, candidate))
+    let mut ranked: Vec<Ranked> = (0..said.places.len())
+        .map(|row| said.score(row, request, all.max(f64::MIN_POSITIVE), settings))
         .filter(|ranked| ranked.score > 0.0)
         .collect();
-    ranked.sort_by(|one, other| {
-        let id = |ranked: &Ranked| &candidates[ranked.place].id;
-        other
-            .score
-            .total_cmp(&one.score)
-            .then_with(|| id(one).cmp(id(other)))
-    });
-    ranked
+    let better = |one: &Ranked, other: &Ranked| {
+        let by_score = other.score.total_cmp(&one.score);
+        by_score.then(one.place.cmp(&other.place))
+    };
+    let best = ranked.iter().map(|each| each.score).fold(0.0, f64::max);
+    let as_good = ranked.iter().filter(|each| each.score >= AS_GOOD * best).count();
+    if ranked.len() > hits_max {
+        ranked.select_nth_unstable_by(hits_max, better);
+        ranked.truncate(hits_max);
+    }
+    ranked.sort_by(better);
+    Ranking {
+        best: ranked,
+        as_good,
+    }
 }
 
 /// How sure the answer is: by the share of the request that the first one says, and whether others fit as well.
-pub fn confidence_in(ranked: &[Ranked]) -> Confidence {
-    let Some(best) = ranked.first() else {
-        return Confidence::Low;
-    };
-    let as_good = ranked
-        .iter()
-        .take_while(|each| each.score >= AS_GOOD * best.score)
-        .count();
-    match best.said {
-        said if said >= MET && as_good <= AS_GOOD_MAX => Confidence::High,
-        said if said >= MET_IN_PART => Confidence::Medium,
+pub fn confidence_in(ranking: &Ranking) -> Confidence {
+    match ranking.best.first() {
+        Some(best) if best.said >= MET && ranking.as_good <= AS_GOOD_MAX => Confidence::High,
+        Some(best) if best.said >= MET_IN_PART => Confidence::Medium,
         _ => Confidence::Low,
     }
 }
 
-/// Each form with the words of the request that it stands for.
-fn forms_of(request: &[Telling]) -> BTreeMap<&str, Vec<(usize, f64)>> {
-    let mut forms: BTreeMap<&str, Vec<(usize, f64)>> = BTreeMap::new();
-    for (place, word) in request.iter().enumerate() {
-        for (form, counts) in &word.forms {
-            forms.entry(form).or_default().push((place, *counts));
+/// What was said so far of a request, a row for each that says anything.
+struct Said<'a> {
+    held: &'a HeldWords,
+    kind: Option<CapabilityKind>,
+    words: usize,
+    /// The row of each place; none yet is the largest number.
+    rows: Vec<u32>,
+    places: Vec<usize>,
+    /// A number for each word of the request, row by row.
+    weights: Vec<f64>,
+    certain: Vec<f64>,
+    /// What of its name is said.
+    of_name: Vec<f64>,
+}
+
+const NO_ROW: u32 = u32::MAX;
+
+impl<'a> Said<'a> {
+    fn of(held: &'a HeldWords, kind: Option<CapabilityKind>, words: usize) -> Self {
+        Self {
+            held,
+            kind,
+            words,
+            rows: vec![NO_ROW; held.len()],
+            places: Vec::new(),
+            weights: Vec::new(),
+            certain: Vec::new(),
+            of_name: Vec::new(),
         }
     }
-    forms
-}
 
-fn mean_lengths(candidates: &[Candidate]) -> [f64; COLUMNS] {
-    let mut means = [1.0; COLUMNS];
-    for (column, mean) in means.iter_mut().enumerate() {
-        let words: usize = candidates.iter().map(|each| length(&each.columns[column])).sum();
-        *mean = (words as f64 / candidates.len().max(1) as f64).max(1.0);
+    fn row_of(&mut self, place: usize) -> Option<usize> {
+        let known = self.rows[place];
+        if known != NO_ROW {
+            return Some(known as usize);
+        }
+        if self.kind.is_some_and(|kind| kind != self.held.kind(place)) {
+            return None;
+        }
+        let row = self.places.len();
+        self.rows[place] = row as u32;
+        self.places.push(place);
+        self.weights.resize(self.weights.len() + self.words, 0.0);
+        self.certain.resize(self.certain.len() + self.words, 0.0);
+        self.of_name.push(0.0);
+        Some(row)
     }
-    means
-}
 
-fn length(column: &str) -> usize {
-    column.bytes().filter(|byte| *byte == b' ').count()
-}
+    fn add(&mut self, posting: &Posting, word: usize, counts: f64, settings: &RankingSettings) {
+        let place = posting.place as usize;
+        let Some(row) = self.row_of(place) else { return };
+        let at = row * self.words + word;
+        for (column, times) in posting.times.iter().enumerate().filter(|(_, times)| **times > 0) {
+            let (length, mean) = (self.held.length(place, column), self.held.mean_length(column));
+            let long = 1.0 - settings.lengths[column] * (1.0 - length / mean);
+            self.weights[at] += f64::from(*times) * counts * settings.columns[column] / long.max(0.2);
+            self.certain[at] = self.certain[at].max(counts * settings.certainty[column]);
+        }
+    }
 
-struct Scorer<'a> {
-    request: &'a [Telling],
-    forms: &'a BTreeMap<&'a str, Vec<(usize, f64)>>,
-    means: [f64; COLUMNS],
-    all: f64,
-    settings: &'a RankingSettings,
-}
-
-impl Scorer<'_> {
-    fn score(&self, place: usize, candidate: &Candidate) -> Ranked {
-        let mut weights = vec![0.0; self.request.len()];
-        let mut certain: Vec<f64> = vec![0.0; self.request.len()];
-        let mut of_name = 0.0;
-        for (column, text) in candidate.columns.iter().enumerate() {
-            let words = length(text) as f64;
-            let long = 1.0 - self.settings.lengths[column] * (1.0 - words / self.means[column]);
-            for word in text.split_ascii_whitespace() {
-                let Some(stands_for) = self.forms.get(word) else {
-                    continue;
-                };
-                let mut best: f64 = 0.0;
-                for (wanted, counts) in stands_for {
-                    weights[*wanted] += counts * self.settings.columns[column] / long.max(0.2);
-                    certain[*wanted] = certain[*wanted].max(counts * self.settings.certainty[column]);
-                    best = best.max(*counts);
-                }
-                if column == 0 {
-                    of_name += best / words;
+    /// What of each name is said: a word of it that stands for several of the request counts once, by the best.
+    fn name_once(&mut self, held: &HeldWords, request: &[Telling]) {
+        let mut forms: Vec<(&str, f64)> = Vec::new();
+        for (form, counts) in request.iter().flat_map(|word| &word.forms) {
+            match forms.iter_mut().find(|(known, _)| known == form) {
+                Some((_, best)) => *best = best.max(*counts),
+                None => forms.push((form, *counts)),
+            }
+        }
+        for (form, counts) in forms {
+            for posting in held.postings(form).iter().filter(|posting| posting.times[0] > 0) {
+                let place = posting.place as usize;
+                if self.rows[place] != NO_ROW {
+                    let said = f64::from(posting.times[0]) * counts;
+                    self.of_name[self.rows[place] as usize] += said / held.length(place, 0);
                 }
             }
         }
-        let mass = |values: &dyn Fn(usize) -> f64| -> f64 {
-            let each = self.request.iter().enumerate();
-            each.map(|(place, word)| word.mass * values(place)).sum::<f64>() / self.all
-        };
-        let saturated = |place: usize| {
-            let weight: f64 = weights[place];
-            let best_form = self.request[place]
-                .forms
-                .iter()
-                .map(|(_, counts)| *counts)
-                .fold(0.0, f64::max);
-            best_form.min(1.0) * weight / (weight + self.settings.saturation)
-        };
-        let met = mass(&saturated);
+    }
+
+    fn score(&self, row: usize, request: &[Telling], all: f64, settings: &RankingSettings) -> Ranked {
+        let (mut met, mut said) = (0.0, 0.0);
+        for (word, telling) in request.iter().enumerate() {
+            let at = row * self.words + word;
+            let weight = self.weights[at];
+            if weight > 0.0 {
+                let best_form = telling
+                    .forms
+                    .iter()
+                    .map(|(_, counts)| *counts)
+                    .fold(0.0, f64::max);
+                met += telling.mass * best_form.min(1.0) * weight / (weight + settings.saturation);
+                said += telling.mass * self.certain[at];
+            }
+        }
+        let met = met / all;
+        let name = settings.name * self.of_name[row].min(1.0) * met.sqrt();
         Ranked {
-            place,
-            score: (met * (1.0 - self.settings.name) + self.settings.name * of_name.min(1.0) * met.sqrt())
-                .min(1.0),
-            said: mass(&|place| certain[place]),
+            place: self.places[row],
+            score: (met * (1.0 - settings.name) + name).min(1.0),
+            said: said / all,
         }
     }
 }
@@ -225,12 +254,21 @@ impl Scorer<'_> {
 mod tests {
     use super::*;
 
-    fn candidate(number: i64, name: &str, summary: &str) -> Candidate {
-        Candidate {
-            number,
-            id: format!("tool:pi:{}", name.trim().replace(' ', "_")),
-            columns: [name.into(), summary.into(), String::new(), String::new()],
+    /// Names and summaries as an index keeps them.
+    fn held(all: &[(&str, &str)]) -> HeldWords {
+        let mut held = HeldWords::of(vec![CapabilityKind::Tool; all.len()]);
+        for (place, (name, summary)) in all.iter().enumerate() {
+            for (column, text) in [name, summary].into_iter().enumerate() {
+                for word in text.split_whitespace() {
+                    held.add(word, place, column);
+                }
+            }
         }
+        held
+    }
+
+    fn ranked(held: &HeldWords, words: &[(&str, f64)]) -> Ranking {
+        rank(held, None, &request(words), 100, &RankingSettings::default())
     }
 
     fn request(words: &[(&str, f64)]) -> Vec<Telling> {
@@ -243,37 +281,46 @@ mod tests {
             .collect()
     }
 
-    fn order(candidates: &[Candidate], words: &[(&str, f64)]) -> Vec<i64> {
-        let ranked = rank(candidates, &request(words), &RankingSettings::default());
-        ranked.iter().map(|each| candidates[each.place].number).collect()
+    fn order(held: &HeldWords, words: &[(&str, f64)]) -> Vec<usize> {
+        let best = ranked(held, words).best;
+        best.iter().map(|each| each.place).collect()
     }
 
     #[test]
     fn what_says_more_of_the_request_comes_first() {
-        let all = [
-            candidate(1, "feed ", "feed the whale "),
-            candidate(2, "wash ", "wash the whale and the otter "),
-            candidate(3, "sail ", "sail "),
-        ];
-        assert_eq!(order(&all, &[("wash", 2.0), ("whale", 1.0)]), [2, 1]);
-        assert_eq!(order(&all, &[("otter", 1.0)]), [2]);
-        assert_eq!(order(&all, &[("none", 1.0)]), [0i64; 0]);
+        let all = held(&[
+            ("feed", "feed the whale"),
+            ("wash", "wash the whale and the otter"),
+            ("sail", "sail"),
+        ]);
+        assert_eq!(order(&all, &[("wash", 2.0), ("whale", 1.0)]), [1, 0]);
+        assert_eq!(order(&all, &[("otter", 1.0)]), [1]);
+        assert_eq!(order(&all, &[("none", 1.0)]), [0usize; 0]);
+    }
+
+    #[test]
+    fn no_more_than_are_wanted_and_the_best_of_all() {
+        let all = held(&[("wash dry", ""), ("wash", ""), ("wash dry comb", "")]);
+        let one = rank(
+            &all,
+            None,
+            &request(&[("wash", 1.0)]),
+            1,
+            &RankingSettings::default(),
+        );
+        assert_eq!((one.best.len(), one.best[0].place), (1, 1));
     }
 
     #[test]
     fn a_name_that_is_all_said_comes_before_one_that_is_not() {
-        let all = [
-            candidate(1, "wash otter quick ", ""),
-            candidate(2, "wash otter ", ""),
-        ];
-        assert_eq!(order(&all, &[("wash", 1.0), ("otter", 1.0)]), [2, 1]);
+        let all = held(&[("wash otter quick", ""), ("wash otter", "")]);
+        assert_eq!(order(&all, &[("wash", 1.0), ("otter", 1.0)]), [1, 0]);
     }
 
     #[test]
     fn a_request_that_is_met_is_sure_and_one_that_is_not_is_not() {
-        let all = [candidate(1, "wash ", "wash whale ")];
-        let sure =
-            |words: &[(&str, f64)]| confidence_in(&rank(&all, &request(words), &RankingSettings::default()));
+        let all = held(&[("wash", "wash whale")]);
+        let sure = |words: &[(&str, f64)]| confidence_in(&ranked(&all, words));
         assert_eq!(sure(&[("wash", 1.0), ("whale", 1.0)]), Confidence::High);
         assert_eq!(sure(&[("wash", 1.0), ("piano", 1.0)]), Confidence::Medium);
         assert_eq!(
@@ -285,11 +332,13 @@ mod tests {
 
     #[test]
     fn what_many_say_alike_is_not_sure() {
-        let all: Vec<Candidate> = (0..20)
-            .map(|number| candidate(number, &format!("n{number} "), "wash "))
-            .collect();
-        let ranked = rank(&all, &request(&[("wash", 1.0)]), &RankingSettings::default());
-        assert_eq!(confidence_in(&ranked), Confidence::Medium);
+        let names: Vec<String> = (0..20).map(|number| format!("n{number}")).collect();
+        let all: Vec<(&str, &str)> = names.iter().map(|name| (name.as_str(), "wash")).collect();
+        let ranking = ranked(&held(&all), &[("wash", 1.0)]);
+        assert_eq!(
+            (ranking.as_good, confidence_in(&ranking)),
+            (20, Confidence::Medium)
+        );
     }
 
     #[test]

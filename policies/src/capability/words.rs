@@ -1,5 +1,7 @@
 //! Which words stand in a text, and how an index keeps them: one reading for what is found and for what is looked for.
 
+use super::Capability;
+use super::held::COLUMNS;
 use crate::retrieval::question::{is_common, is_glue};
 use crate::retrieval::words::{Stems, for_each_word};
 use std::collections::BTreeSet;
@@ -27,7 +29,7 @@ pub struct Word {
 }
 
 /// The words of a text in its order; identifiers are taken apart, `h264` is one word.
-pub fn words_of(text: &str, stems: &mut Stems) -> Vec<Word> {
+fn words_of(text: &str, stems: &mut Stems) -> Vec<Word> {
     let mut words = Vec::new();
     for run in text.split(|character: char| !character.is_alphanumeric()) {
         if run.is_empty() || run.len() > RUN_BYTES_MAX {
@@ -61,6 +63,17 @@ pub fn words_of(text: &str, stems: &mut Stems) -> Vec<Word> {
         }
     }
     words
+}
+
+/// The words of everything that is said of something that can be used, column by column.
+pub fn columns_of(capability: &Capability, stems: &mut Stems) -> [Vec<Word>; COLUMNS] {
+    let texts = [
+        &capability.name,
+        &capability.summary,
+        &capability.params,
+        capability.place(),
+    ];
+    texts.map(|text| words_of(text, stems))
 }
 
 /// The words of a text as a column of an index: with a space behind each.
