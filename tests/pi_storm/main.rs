@@ -12,6 +12,7 @@ mod audit;
 mod host;
 mod play;
 mod script;
+mod shown;
 mod storm;
 
 use impresario_test_support::pi::Version;

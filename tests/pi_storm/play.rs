@@ -4,6 +4,7 @@ use crate::host::{PATIENCE, Stage, count, is_result, prompt, session_file, switc
 use crate::script::{
     CALL_TOKENS, HOLD, SLEEP, TELL, answer, effects_file, is_turn, ordering, piece, rule_of, runs_named,
 };
+use crate::shown::{check_shown, write_what_is_shown};
 use crate::storm::{Ill, Kind, Moment, PARKED, SUCCEEDED, Storm, Victim};
 use impresario::chaos::JournalRow;
 use impresario_model_server::{Call, Outcome};
@@ -24,9 +25,7 @@ impl Storm {
         let Some(stage) = Stage::set_with(self.version, &name, self.script()) else {
             return;
         };
-        stage
-            .sandbox
-            .write_work_file("notes.txt", "The supervisor decides who restarts.\n");
+        write_what_is_shown(&stage);
         // Pi makes one at its very first start; a worker that is older than it serves nobody else.
         fs::write(stage.sandbox.agent_directory().join("auth.json"), "{}").expect("written");
         stage.configure(self.settings());
@@ -49,11 +48,13 @@ impl Storm {
         check_effects(self, &stage);
         check_money(self, &stage);
         check_message(self, &stage);
+        check_shown(&stage);
     }
 
     fn settings(&self) -> Value {
         let mut settings = json!({
             "fallbackModels": ["mocka/mocka-1", "mock/mock-other"], "inactivityTimeoutMs": 10000, "graceMs": 500,
+            "capabilities": { "enabled": true },
         });
         if let Kind::Capped { tokens } = self.kind {
             settings["budget"] = json!({ "sessionTokens": tokens });

@@ -1,6 +1,7 @@
 //! What the models of a storm say.
 
 use crate::host::{MAIN_ANSWER, brief_rule, verdict};
+use crate::shown::NOTES;
 use crate::storm::{Ill, Kind, Moment, Storm, Work};
 use impresario_model_server::{Call, Fault, Place, Rule, Script, Turn, Usage};
 use serde_json::{Value, json};
@@ -145,7 +146,7 @@ impl Storm {
         let Some(work) = self.children[child].get(place) else {
             return self.charged(Turn::text(&answer(child)));
         };
-        let reads = || json!({"path": "notes.txt"});
+        let reads = || json!({"path": NOTES});
         let file = effects_file(child, place);
         let writes = |then: &str| json!({"command": format!("echo ran >> {file}{then}")});
         let is_held = child == self.struck && self.moment() == Some(Moment::InTool(place));

@@ -1,0 +1,62 @@
+//! What models are shown while a storm goes on: the skills of a loadout, and the rules of a directory.
+//!
+//! A runtime that is killed, or that answers too late, leaves Pi's prompt as it is. There is nothing between that and exactly
+//! what was chosen, and no rule stands twice in a conversation.
+
+use crate::host::Stage;
+use std::fs;
+
+/// What sub-agents read. The directory has a rule of its own.
+pub const NOTES: &str = "lore/notes.txt";
+const RULE: &str = "RULE-OF-THE-LORE: whisper.";
+/// What Pi lists, and what of it the loadout shows.
+const SKILLS: [&str; 3] = ["demo", "groom-walrus", "wash-otter"];
+const SHOWN: [&str; 1] = ["wash-otter"];
+const OPENING: &str = "<available_skills>";
+const CLOSING: &str = "</available_skills>";
+
+pub fn write_what_is_shown(stage: &Stage) {
+    let write = |path: &str, text: &str| stage.sandbox.write_work_file(path, text);
+    write(NOTES, "The supervisor decides who restarts.\n");
+    write("lore/AGENTS.md", RULE);
+    for skill in &SKILLS[1..] {
+        let text = format!("---\nname: {skill}\ndescription: Does what it is called.\n---\nGently.\n");
+        write(&format!(".pi/skills/{skill}/SKILL.md"), &text);
+    }
+    let place = stage.sandbox.home().join(".pi/capabilities");
+    fs::create_dir_all(&place).expect("a directory");
+    let ids = SHOWN.map(|skill| format!("\"skill:{skill}\"")).join(", ");
+    let loadouts = format!("active: storm\nloadouts:\n  storm:\n    skills: [{ids}]\n");
+    fs::write(place.join("loadouts.yaml"), loadouts).expect("written");
+}
+
+pub fn check_shown(stage: &Stage) {
+    for call in stage.server.ledger().calls() {
+        let body = call.body.to_string();
+        let rules = body.matches(RULE).count();
+        assert!(
+            rules <= 1,
+            "{:?} was given the rule {rules} times: {body}",
+            call.rule
+        );
+        for block in blocks_in(&body) {
+            let shown: Vec<&str> = SKILLS.into_iter().filter(|skill| is_in(block, skill)).collect();
+            assert!(
+                shown == SKILLS || shown == SHOWN,
+                "{:?} was shown {shown:?}: {body}",
+                call.rule
+            );
+        }
+    }
+}
+
+fn blocks_in(body: &str) -> Vec<&str> {
+    let behind = body.split(OPENING).skip(1);
+    behind
+        .filter_map(|rest| Some(rest.split_once(CLOSING)?.0))
+        .collect()
+}
+
+fn is_in(block: &str, skill: &str) -> bool {
+    block.contains(&format!("<name>{skill}</name>")) || block.contains(&format!("- {skill}: "))
+}
