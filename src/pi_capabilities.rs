@@ -23,7 +23,7 @@ use impresario_policies::capability::flatten::flatten_parameters;
 use impresario_policies::capability::loadout::{LoadoutAsk, LoadoutEdit, Loadouts, read_typed_loadout};
 use impresario_policies::capability::promotion::{used_by, within_reach};
 use impresario_policies::capability::ranking::Confidence;
-use impresario_policies::capability::slim::{POLICY, SECTION, ShownSkill, skills_in, slim_prompt};
+use impresario_policies::capability::slim::{SECTION, ShownSkill, skills_in, slim_prompt};
 use impresario_policies::capability::{Capability, CapabilityKind};
 use impresario_policies::delegation_block::delegate_tool_name;
 use impresario_policies::domain::SessionId;
@@ -79,7 +79,7 @@ impl PiCapabilities {
         CapabilitiesTaken {
             tools: capability_tools(),
             section: SECTION.to_string(),
-            block: POLICY.to_string(),
+            block: offered.settings.policy.block().to_string(),
             active,
         }
     }

@@ -73,10 +73,11 @@ export class Capabilities {
   async shape(session: HostSession, event: PromptEvent): Promise<{ systemPrompt: string } | undefined> {
     await this.prepare(session, { holds: true });
     const taken = this.#taken.get(session);
-    if (!taken?.block || !guarded(() => session.pi.getActiveTools(), []).includes("capability_search")) return undefined;
+    if (!taken || taken.tools.length === 0 || !guarded(() => session.pi.getActiveTools(), []).includes("capability_search")) return undefined;
     const changed = await this.#slim(session, event);
     const prompt = changed === undefined ? event : { ...event, systemPrompt: changed };
-    return withSection(prompt, taken) ?? (changed === undefined ? undefined : { systemPrompt: changed });
+    const section = taken.block === "" ? undefined : withSection(prompt, taken);
+    return section ?? (changed === undefined ? undefined : { systemPrompt: changed });
   }
 
   /** A model is about to be called: other extensions have had their say, so this is its prompt. */
@@ -88,7 +89,7 @@ export class Capabilities {
 
   /** A tool of Pi was used; nobody waits. */
   used(session: HostSession, tool: string, input: unknown): void {
-    if (!this.#taken.get(session)?.block) return;
+    if (!this.#taken.get(session)?.tools.length) return;
     const given = typeof input === "object" && input !== null ? (input as Record<string, unknown>) : {};
     const path = given["file_path"] ?? given["path"];
     this.#impresario.runtime.connection?.notify("capability.used", { session: session.id, tool, path: typeof path === "string" ? path : null });

@@ -373,3 +373,77 @@ fn a_file_of_loadouts_that_cannot_be_read_is_said_once_and_shows_everything() {
         stage.end(pi);
     }
 }
+
+#[test]
+fn a_short_form_says_less_and_none_still_shows_the_loadout() {
+    for (policy, said) in [("compact", 1), ("none", 0)] {
+        for stage in Stage::both_with(&format!("capabilities, policy {policy}"), || script_of([])) {
+            stage.configure(json!({"capabilities": {"enabled": true, "policy": policy}}));
+            with_skills(&stage);
+            let place = stage.sandbox.home().join(".pi/capabilities");
+            std::fs::create_dir_all(&place).expect("a directory");
+            let loadouts = "active: bath\nloadouts:\n  bath:\n    skills: [skill:wash-otter]\n";
+            std::fs::write(place.join("loadouts.yaml"), loadouts).expect("written");
+            let mut pi = stage.ready_rpc();
+            talk(&mut pi, "please");
+            let body = sent(&stage)[0]["messages"].to_string();
+            assert_eq!(
+                body.matches("that are not listed are found").count(),
+                said,
+                "{body}"
+            );
+            assert!(!body.contains("Finding what you can use"), "{body}");
+            assert!(
+                body.contains("Wash an otter") && !body.contains("Groom a walrus"),
+                "{body}"
+            );
+            stage.end(pi);
+        }
+    }
+}
+
+#[test]
+fn where_pi_has_a_search_for_tools_ours_keeps_to_skills_and_agents() {
+    let script = || {
+        script_of([
+            call("capability_search", json!({"query": "ring the bell"})),
+            call("capability_search", json!({"query": "wash an otter"})),
+            call("capability_status", json!({})),
+        ])
+    };
+    for stage in Stage::both_with("a search of its own", script) {
+        stage.configure(json!({"capabilities": {"enabled": true, "deferTools": true}}));
+        with_skills(&stage);
+        let tool = |name: &str, what: &str| {
+            format!(
+                "pi.registerTool({{ name: '{name}', label: 'l', description: '{what}', parameters: {{ type: 'object', \
+                 properties: {{}} }}, execute: async () => ({{ content: [], details: {{}} }}) }});"
+            )
+        };
+        let both = tool("ring_bell", "Ring the bell.") + &tool("tool_search", "Find tools.");
+        stage.sandbox.write_work_file(
+            ".pi/extensions/bell.ts",
+            &format!("export default (pi) => {{ {both} }};"),
+        );
+        let mut pi = stage.ready_rpc();
+        talk(&mut pi, "please");
+        let sent = sent(&stage);
+        assert!(sent[0]["tools"].to_string().contains("ring_bell"), "{}", sent[0]);
+        let answer = |turn: usize| {
+            sent[turn]["messages"]
+                .as_array()
+                .and_then(|all| all.last())
+                .map(Value::to_string)
+        };
+        let of_tools = answer(1).expect("an answer");
+        assert!(!of_tools.contains("tool:pi:"), "{of_tools}");
+        let of_skills = answer(2).expect("an answer");
+        assert!(of_skills.contains("skill:wash-otter"), "{of_skills}");
+        let status = answer(3).expect("an answer");
+        assert!(
+            status.contains("4 skills") && !status.contains(" tools"),
+            "{status}"
+        );
+        stage.end(pi);
+    }
+}

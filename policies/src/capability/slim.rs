@@ -13,8 +13,39 @@ pub const POINTER: &str = "There are more skills than these. `capability_search`
 /// The name of the section that says so, where a prompt has sections.
 pub const SECTION: &str = "capabilities";
 
-/// What stands in that section.
-pub const POLICY: &str = "\
+/// How much a prompt says of finding the rest.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum PolicyForm {
+    #[default]
+    Full,
+    /// In one sentence.
+    Compact,
+    /// Nothing: the tools speak for themselves.
+    None,
+}
+
+impl PolicyForm {
+    pub const WORDS: [&str; 3] = ["full", "compact", "none"];
+
+    /// The form of this name.
+    pub fn read(word: &str) -> Option<Self> {
+        let place = Self::WORDS.iter().position(|known| *known == word)?;
+        Some([Self::Full, Self::Compact, Self::None][place])
+    }
+
+    /// What stands in that section; empty for no section.
+    pub fn block(self) -> &'static str {
+        match self {
+            Self::Full => FULL,
+            Self::Compact => COMPACT,
+            Self::None => "",
+        }
+    }
+}
+
+const COMPACT: &str = "Skills, agents and tools that are not listed are found with `capability_search` and given by `capability_activate`.";
+
+const FULL: &str = "\
 ## Finding what you can use
 
 Before you do a kind of work that somebody may have prepared, look for it: `capability_search` with what you want to do, in a \
@@ -133,6 +164,13 @@ mod tests {
     }
 
     const BLOCK: &str = "<available_skills>\n  <skill>\n    <name>a</name>\n  </skill>\n</available_skills>";
+
+    #[test]
+    fn a_shorter_form_says_less() {
+        let lengths = PolicyForm::WORDS.map(|word| PolicyForm::read(word).expect("a form").block().len());
+        assert!(lengths[0] > lengths[1] && lengths[1] > 0 && lengths[2] == 0);
+        assert_eq!(PolicyForm::read("long"), None);
+    }
 
     #[test]
     fn the_block_is_replaced_and_nothing_else() {

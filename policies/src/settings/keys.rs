@@ -1,5 +1,6 @@
 //! Every key, with its default and its bounds. The order is the order of warnings and of `config show`.
 
+use crate::capability::slim::PolicyForm;
 use crate::domain::{ExecutionMode, PromptMode, ReasoningEffort};
 
 /// What a value must be.
@@ -169,7 +170,7 @@ use Trust::{Free, Limit, Outside};
 
 /// Every key, in order. Up to `promptInjection.enabled` they are the peer's too.
 #[rustfmt::skip]
-pub const KEYS: [Key; 107] = [
+pub const KEYS: [Key; 108] = [
     key("defaultProvider", Text, r#""openrouter""#, Outside, "whose models bare names are")
         .note("until it is set, models are called as Pi calls them, provider/id"),
     key("routingModel", Text, r#""anthropic/claude-3-5-haiku""#, Outside, "the model that writes and judges briefs")
@@ -279,6 +280,8 @@ pub const KEYS: [Key; 107] = [
     key("capabilities.promotionCeiling", int(0, 200), "5", Free, "so many of the tools used last stay active")
         .note("in Pi, with capabilities.deferTools"),
     key("capabilities.deferTools", Flag, "false", Free, "offer tools when they were found instead of all the time")
+        .note("in Pi, from the start of a session"),
+    key("capabilities.policy", Word(&PolicyForm::WORDS), r#""full""#, Free, "how much the prompt says of finding what is not listed")
         .note("in Pi, from the start of a session"),
     key("pool.idleMax", int(0, 64), "4", Limit, "so many nested Pis are kept warm for later runs; 0 for none")
         .note("in Pi"),

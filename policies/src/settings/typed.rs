@@ -9,6 +9,7 @@ use crate::domain::{
     RoutePreference, RouteSettings, RunTerms, ShortNewest, SkillModelPolicy, TierCeilings, TraceTerms,
 };
 
+use crate::capability::slim::PolicyForm;
 use crate::model_mapping::map_model;
 use crate::parallel::ParallelSettings;
 use crate::trace_report::ReportSettings;
@@ -27,6 +28,8 @@ pub struct CapabilitySettings {
     pub promotion_ceiling: usize,
     /// Tools are offered when they were found.
     pub defer_tools: bool,
+    /// How much the prompt says of it.
+    pub policy: PolicyForm,
 }
 
 /// Everything that can be set.
@@ -209,6 +212,7 @@ impl Reader<'_> {
                 enabled: self.flag("capabilities.enabled"),
                 promotion_ceiling: self.count("capabilities.promotionCeiling"),
                 defer_tools: self.flag("capabilities.deferTools"),
+                policy: PolicyForm::read(&self.text("capabilities.policy")).unwrap_or_default(),
             },
             truncation: TruncationTerms {
                 enabled: self.flag("truncation.enabled"),
