@@ -5,7 +5,9 @@
 //! and come before those of the user. A name is taken once: by the program first, then by a built-in agent, then by
 //! whoever comes first.
 
+use crate::capabilities::equip::equip;
 use crate::contained_file::{Bounds, NotRead, read_contained};
+use crate::skills::SpawnSettings;
 use impresario_policies::agents::{
     AGENT_FILE_BYTES_MAX, AgentDefinition, AgentFile, FileNote, built_in_agents, read_agent_markdown,
     read_agent_yaml, unknown_agent,
@@ -238,11 +240,26 @@ impl AgentPlaces {
             .collect()
     }
 
+    /// With what its loadout gives it.
+    fn equipped(&self, agent: AgentDefinition) -> Result<AgentDefinition, Reason> {
+        let skills = SpawnSettings {
+            home: self.home.clone(),
+            agent_directory: self.agent_directory.clone(),
+            ..SpawnSettings::default()
+        };
+        equip(
+            agent,
+            &skills,
+            &self.workspace,
+            self.files == AgentFiles::OfUserAndWorkspace,
+        )
+    }
+
     /// The one of this name.
     pub(crate) fn find_one(&self, name: &str) -> Result<AgentDefinition, Reason> {
         let mut known = self.definitions();
         match known.iter().position(|agent| agent.name() == name) {
-            Some(place) => Ok(known.swap_remove(place)),
+            Some(place) => self.equipped(known.swap_remove(place)),
             None => {
                 known.sort_by(|one, other| one.name().cmp(other.name()));
                 Err(unknown_agent(name, known.iter().map(AgentDefinition::name)))
@@ -306,6 +323,7 @@ impl KnownAgent {
                 &["promptMode"],
                 append.then(|| "behind Pi's system prompt".to_string()),
             ),
+            ("loadout", &["loadout"], agent.loadout.clone()),
             (
                 "calls of one turn",
                 &["executionMode"],

@@ -1,6 +1,7 @@
 //! What an agent can use in a workspace: gathered from the files of skills and agents and from what a host says, for the
 //! index that finds it.
 
+pub(crate) mod equip;
 pub(crate) mod loadouts;
 pub(crate) mod wire;
 

@@ -1,6 +1,8 @@
 //! What can be used, from the command line: found where Pi finds it too, and nothing of a workspace that nobody trusts.
 
 use crate::place::Place;
+use impresario::skills::{SpawnSettings, resolve};
+use impresario_actors::messages::session::SkillOrder;
 use serde_json::Value;
 use std::fs;
 
@@ -89,4 +91,46 @@ fn a_search_leaves_the_index_of_a_session_as_it_is() {
         .check(0);
     let kept = place.home().join(".cache/impresario/capabilities");
     assert!(!kept.exists(), "{}", kept.display());
+}
+
+#[test]
+fn both_runners_are_given_the_skills_of_an_agents_loadout() {
+    let place = with_skills();
+    let write = |path: std::path::PathBuf, text: &str| {
+        fs::create_dir_all(path.parent().expect("a directory")).expect("a directory");
+        fs::write(path, text).expect("a file");
+    };
+    write(
+        place.home().join(".pi/capabilities/loadouts.yaml"),
+        "core: [\"skill:feed-seal\"]\nloadouts:\n  bath:\n    skills: [\"skill:wash-otter\"]\n",
+    );
+    write(
+        place.workspace().join(".pi/sub-agents/scout.yaml"),
+        "name: scout\ndescription: Looks.\nsystem_prompt: Look.\nloadout: bath\n",
+    );
+    for runner in ["embedded", "pi"] {
+        let mut settings = SpawnSettings {
+            home: Some(place.home()),
+            agent_directory: None,
+            ..SpawnSettings::default()
+        };
+        settings.means.runner = runner.to_string();
+        let order = SkillOrder {
+            name: "scout".to_string(),
+            agent: true,
+            task: "look".to_string(),
+            workspace: place.workspace(),
+            workspace_trusted: true,
+            ..SkillOrder::default()
+        };
+        let request = resolve(&settings, "test", order).expect("a request");
+        let said = request.instructions;
+        assert!(
+            said.starts_with("Look.\n\n# Skills")
+                && said.contains("## feed-seal")
+                && said.contains("## wash-otter"),
+            "{said}"
+        );
+        assert!(!said.contains("dry-otter"), "{said}");
+    }
 }

@@ -447,3 +447,53 @@ fn where_pi_has_a_search_for_tools_ours_keeps_to_skills_and_agents() {
         stage.end(pi);
     }
 }
+
+#[test]
+fn a_sub_agent_is_given_the_skills_of_its_loadout_and_keeps_its_tools() {
+    let script = || {
+        script_of([
+            call("delegate_scout", json!({"task": "look around"})),
+            Turn::text(MAIN_ANSWER),
+            call("delegate_lost", json!({"task": "look around"})),
+        ])
+    };
+    for stage in Stage::both_with("a loadout of a sub-agent", script) {
+        with_skills(&stage);
+        let agent = |name: &str, loadout: &str| {
+            stage.sandbox.write_work_file(
+                &format!(".pi/agents/{name}.md"),
+                &format!("---\nname: {name}\ndescription: Looks.\ntools: read, grep\nloadout: {loadout}\n---\nLook.\n"),
+            );
+        };
+        agent("scout", "bath");
+        agent("lost", "nowhere");
+        let place = stage.sandbox.home().join(".pi/capabilities");
+        std::fs::create_dir_all(&place).expect("a directory");
+        let loadouts =
+            "loadouts:\n  bath:\n    skills: [skill:wash-otter, skill:none]\n    tools: [\"tool:pi:read\"]\n";
+        std::fs::write(place.join("loadouts.yaml"), loadouts).expect("written");
+        let mut pi = stage.ready_rpc();
+        talk(&mut pi, "please");
+        let calls = stage.server.ledger().calls_of("sub-agent");
+        let [asked] = &calls[..] else {
+            panic!("{:?}", stage.callers())
+        };
+        let body = asked.body.to_string();
+        assert!(
+            body.contains("## wash-otter") && body.contains(BODY) && !body.contains("walrus"),
+            "{body}"
+        );
+        let tools = asked.body["tools"].to_string();
+        assert!(
+            tools.contains("\"read\"") && !tools.contains("\"grep\""),
+            "{tools}"
+        );
+        talk(&mut pi, "please go on");
+        let told = sent(&stage).pop().expect("the main agent was told").to_string();
+        assert!(
+            told.contains("the loadout \\\"nowhere\\\", which cannot be used"),
+            "{told}"
+        );
+        stage.end(pi);
+    }
+}

@@ -68,6 +68,7 @@ struct YamlFields {
     timeout_ms: Option<Spanned<u64>>,
     mutability: Option<Mutability>,
     isolation: Option<Spanned<String>>,
+    loadout: Option<String>,
     routing: Option<Routing>,
     #[serde(flatten)]
     others: BTreeMap<String, serde::de::IgnoredAny>,
@@ -123,6 +124,7 @@ pub fn read_agent_yaml(text: &str) -> Result<AgentFile, FileNote> {
     definition.prompt_mode = fields.prompt_mode.unwrap_or_default();
     definition.execution_mode = fields.execution_mode.unwrap_or_default();
     definition.isolation = isolation_of(fields.isolation.as_ref())?;
+    definition.loadout = fields.loadout;
     if let Some(milliseconds) = &fields.timeout_ms {
         if !TIMEOUT_MS.contains(&milliseconds.value) {
             return Err(at(milliseconds, "timeout_ms: expected 1 to 3600000"));
@@ -180,6 +182,7 @@ struct MarkdownFields {
     #[serde(alias = "executionMode")]
     execution_mode: Option<ExecutionMode>,
     isolation: Option<Spanned<String>>,
+    loadout: Option<String>,
 }
 
 /// `Read, Grep` or a list.
@@ -310,6 +313,7 @@ pub fn read_agent_markdown(stem: &str, text: &str) -> Result<AgentFile, FileNote
             Mutability::ReadOnly
         });
     definition.fallback_models = fallback_models;
+    definition.loadout = fields.loadout;
     let mut further = Vec::new();
     definition.reasoning_effort = effort_of(fields.reasoning_effort.as_ref(), &mut further);
     notes.extend(further.into_iter().map(below));
@@ -490,6 +494,10 @@ mod tests {
             (Isolation::Worktree, Isolation::None)
         );
         assert_eq!(yaml(SMALLEST).isolation, Isolation::None);
+        assert_eq!(
+            yaml(&format!("{SMALLEST}loadout: bath\n")).loadout.as_deref(),
+            Some("bath")
+        );
         let note = refused(&format!("{SMALLEST}isolation: container\n"));
         assert_eq!(
             (note.line, note.message.as_str()),

@@ -70,6 +70,8 @@ pub struct AgentDefinition {
     pub isolation: Isolation,
     /// What its instructions name relative to themselves is found there.
     pub directory: Option<PathBuf>,
+    /// The loadout whose skills it is given and whose tools it keeps; none for no skills and all of its tools.
+    pub loadout: Option<String>,
 }
 
 impl AgentDefinition {
@@ -94,6 +96,7 @@ impl AgentDefinition {
             inactivity_timeout: None,
             isolation: Isolation::None,
             directory: None,
+            loadout: None,
         }
     }
 

@@ -46,9 +46,14 @@ impl Loadouts {
 
     /// What is shown: the core and the active set. None where no set is active: then everything is.
     pub fn shown(&self) -> Option<Vec<String>> {
-        let active = self.find(self.active.as_deref()?)?;
+        self.ids_of(self.active.as_deref()?)
+    }
+
+    /// The core and the set of this name, each once. None where there is no such set.
+    pub fn ids_of(&self, name: &str) -> Option<Vec<String>> {
+        let named = self.find(name)?;
         let mut shown: Vec<String> = Vec::new();
-        for id in self.core.iter().chain(&active.ids) {
+        for id in self.core.iter().chain(&named.ids) {
             if !shown.contains(id) {
                 shown.push(id.clone());
             }

@@ -3,11 +3,13 @@
 //! [`words`] says which words stand in a text and how an index keeps them, [`spelling`] what a word may have been meant to be,
 //! and [`ranking`] what fits a request best, and how sure that is; [`search`] is all of it, over words that are [`held`]. They
 //! are those of an index that is kept elsewhere.
-//! [`loadout`], [`promotion`], [`deferral`] and [`slim`] say what of it a model is shown, [`add`] what it may write down.
+//! [`loadout`], [`promotion`], [`deferral`] and [`slim`] say what of it a model is shown, [`equip`] what a sub-agent is
+//! given, [`add`] what may be written down.
 
 pub mod add;
 pub mod answer;
 pub mod deferral;
+pub mod equip;
 pub mod flatten;
 pub mod held;
 pub mod loadout;

@@ -61,6 +61,7 @@ impl AgentSettings {
                         tools.retain(|tool| !denied.contains(tool));
                     }
                 }
+                "loadout" => agent.loadout = Some(word.to_string()),
                 "promptMode" => agent.prompt_mode = PromptMode::read(word).unwrap_or_default(),
                 "executionMode" => agent.execution_mode = ExecutionMode::read(word).unwrap_or_default(),
                 _ => {}

@@ -319,7 +319,7 @@ pub const KEYS: [Key; 108] = [
 /// The fields of `agents.<name>`, in order; most of them are the peer's too. Nothing is their default: what the agent
 /// says of itself holds.
 #[rustfmt::skip]
-pub const AGENT_KEYS: [Key; 11] = [
+pub const AGENT_KEYS: [Key; 12] = [
     key("enabled", Flag, "true", Limit, "it can be asked"),
     key("model", Text, "", Outside, "the model it runs on")
         .note("in Pi; on the command line where no model is named"),
@@ -334,6 +334,7 @@ pub const AGENT_KEYS: [Key; 11] = [
     key("deniedTools", Texts, "", Limit, "tools that it does not get"),
     key("promptMode", Word(&PromptMode::WORDS), "", Free, "its instructions are the system prompt, or stand behind Pi's"),
     key("executionMode", Word(&ExecutionMode::WORDS), "", Free, "calls of one turn that ask it run at the same time, or not"),
+    key("loadout", Text, "", Outside, "the loadout whose skills it is given and whose tools it keeps"),
 ];
 
 /// A key of pi-blackbytes that is understood and checked, and that nothing here acts on yet.
