@@ -9,10 +9,12 @@ use crate::bridge::wire::{
 };
 use crate::capabilities::gather;
 use crate::capabilities::loadouts::{change_loadouts, loadouts_file, loadouts_in, write_skill};
+use crate::capabilities::servers::ServerLists;
 use crate::runtime::{Runtime, lock};
 use crate::settings::{Settings, SettingsPlaces};
 use crate::skill_files::find_skill;
 use crate::skills::SpawnSettings;
+use futures_util::stream::{FuturesUnordered, StreamExt};
 use impresario_actors::capability_index::CapabilityRequest;
 use impresario_actors::gateways::{SystemWallClock, WallClock};
 use impresario_actors::messages::session::{ListedScope, ListedSkill, SkillOrder};
@@ -23,6 +25,7 @@ use impresario_policies::capability::flatten::flatten_parameters;
 use impresario_policies::capability::loadout::{LoadoutAsk, LoadoutEdit, Loadouts, read_typed_loadout};
 use impresario_policies::capability::promotion::{used_by, within_reach};
 use impresario_policies::capability::ranking::Confidence;
+use impresario_policies::capability::servers::McpServer;
 use impresario_policies::capability::slim::{SECTION, ShownSkill, skills_in, slim_prompt};
 use impresario_policies::capability::{Capability, CapabilityKind};
 use impresario_policies::delegation_block::delegate_tool_name;
@@ -31,7 +34,7 @@ use impresario_policies::settings::CapabilitySettings;
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
-use std::sync::Mutex;
+use std::sync::{Arc, Mutex};
 
 const HITS: u64 = 8;
 const HITS_MAX: u64 = 50;
@@ -42,6 +45,7 @@ const TOOLS_MAX: usize = 2_000;
 pub(crate) struct PiCapabilities {
     runtime: Runtime,
     skills: SpawnSettings,
+    servers: ServerLists,
     offered: Mutex<BTreeMap<SessionId, Offered>>,
 }
 
@@ -54,24 +58,42 @@ struct Offered {
     /// How many of each kind are in the index.
     counts: BTreeMap<CapabilityKind, usize>,
     activated: Vec<String>,
+    /// How it stands with each server that is set, by name.
+    servers: BTreeMap<String, ServerState>,
+}
+
+/// How it stands with a server.
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum ServerState {
+    Unknown,
+    Asked,
+    Listed(usize),
+    Failed(String),
 }
 
 type Done = Result<CapabilityDone, String>;
 
 impl PiCapabilities {
-    pub(crate) fn new(runtime: Runtime, skills: SpawnSettings) -> Self {
+    pub(crate) fn new(runtime: Runtime, skills: SpawnSettings, servers: ServerLists) -> Self {
         Self {
             runtime,
             skills,
+            servers,
             offered: Mutex::default(),
         }
     }
 
     /// Takes what the host has, and says with what the rest is found. Nothing where it is switched off.
-    pub(crate) async fn take(&self, order: SkillOrder, offer: CapabilitiesOffer) -> CapabilitiesTaken {
+    pub(crate) async fn take(
+        self: &Arc<Self>,
+        order: SkillOrder,
+        offer: CapabilitiesOffer,
+    ) -> CapabilitiesTaken {
+        let session = offer.session.clone();
         let Some(offered) = self.index(order, offer).await else {
             return CapabilitiesTaken::default();
         };
+        self.ask_servers(&session, &offered);
         let active = match offered.settings.defer_tools && !has_own_search(&names(&offered.tools)) {
             true => self.deferred(&offered).await,
             false => None,
@@ -84,12 +106,62 @@ impl PiCapabilities {
         }
     }
 
+    /// Asks the servers of which nothing is known yet, beside everything else; what they say is found from then on.
+    fn ask_servers(self: &Arc<Self>, session: &SessionId, offered: &Offered) {
+        let mut asked: Vec<McpServer> = Vec::new();
+        if let Some(known) = lock(&self.offered).get_mut(session) {
+            // The host may offer what it has twice at the same time; each server is asked by one of them.
+            for server in &offered.settings.servers {
+                if let Some(state @ ServerState::Unknown) = known.servers.get_mut(&server.name) {
+                    *state = ServerState::Asked;
+                    asked.push(server.clone());
+                }
+            }
+        }
+        if asked.is_empty() {
+            return;
+        }
+        let (ours, session, place) = (self.clone(), session.clone(), offered.order.workspace.clone());
+        tokio::spawn(async move {
+            let ask = |server: McpServer| {
+                let (ours, place) = (ours.clone(), place.clone());
+                async move { (server.name.clone(), ours.servers.ask(server, place).await) }
+            };
+            let mut asking: FuturesUnordered<_> = asked.into_iter().map(ask).collect();
+            while let Some((name, listed)) = asking.next().await {
+                let state = match listed {
+                    Ok(all) => ServerState::Listed(all.len()),
+                    Err(why) => {
+                        tracing::warn!(server = name, why, "a server did not list its tools");
+                        ServerState::Failed(why)
+                    }
+                };
+                if let Some(known) = lock(&ours.offered).get_mut(&session) {
+                    known.servers.insert(name, state);
+                }
+                if let Ok(known) = ours.of(&session) {
+                    ours.index_again(&known, &session).await;
+                }
+            }
+        });
+    }
+
+    async fn index_again(&self, known: &Offered, session: &SessionId) -> Option<Offered> {
+        let offer = CapabilitiesOffer {
+            session: session.clone(),
+            tools: known.tools.clone(),
+            listed: known.order.listed.clone(),
+        };
+        self.index(known.order.clone(), offer).await
+    }
+
     async fn index(&self, order: SkillOrder, offer: CapabilitiesOffer) -> Option<Offered> {
         let (session, mut spawn) = (offer.session.clone(), self.skills.clone());
+        let lists = self.servers.clone();
         let read = tokio::task::spawn_blocking(move || {
             let places = SettingsPlaces::of(&order.workspace, order.workspace_trusted);
             let configured = Settings::read(&places).configured();
-            let settings = configured.capabilities;
+            let settings = configured.capabilities.clone();
             spawn.set(configured);
             let order = SkillOrder {
                 listed: offer.listed,
@@ -105,9 +177,16 @@ impl PiCapabilities {
                         .map(capability_of),
                 );
             }
-            (all, order, settings, tools)
+            let mut listed = BTreeMap::new();
+            for server in settings.servers.iter().filter(|_| settings.enabled) {
+                if let Some(kept) = lists.kept(server) {
+                    listed.insert(server.name.clone(), ServerState::Listed(kept.len()));
+                    all.extend(kept);
+                }
+            }
+            (all, order, settings, tools, listed)
         });
-        let (all, order, settings, tools) = read.await.ok()?;
+        let (all, order, settings, tools, listed) = read.await.ok()?;
         if !settings.enabled {
             return None;
         }
@@ -125,11 +204,21 @@ impl PiCapabilities {
         }
         let mut known = lock(&self.offered);
         let before = known.remove(&session).unwrap_or_default();
+        let state_of = |name: &String| {
+            let known = listed.get(name).or_else(|| before.servers.get(name));
+            (name.clone(), known.cloned().unwrap_or(ServerState::Unknown))
+        };
+        let servers = settings
+            .servers
+            .iter()
+            .map(|server| state_of(&server.name))
+            .collect();
         let offered = Offered {
             order,
             settings,
             tools,
             counts,
+            servers,
             ..before
         };
         known.insert(session, offered.clone());
@@ -189,7 +278,7 @@ impl PiCapabilities {
     }
 
     /// Does what a tool or a command asks for. What cannot be done says why.
-    pub(crate) async fn call(&self, call: CapabilityCall) -> CapabilityDone {
+    pub(crate) async fn call(self: &Arc<Self>, call: CapabilityCall) -> CapabilityDone {
         let done = match self.of(&call.session) {
             Ok(offered) => self.done(&offered, &call).await,
             Err(why) => Err(why),
@@ -201,14 +290,19 @@ impl PiCapabilities {
         })
     }
 
-    async fn done(&self, offered: &Offered, call: &CapabilityCall) -> Done {
+    async fn done(self: &Arc<Self>, offered: &Offered, call: &CapabilityCall) -> Done {
         match call.tool.as_str() {
             "capability_search" => self.search(offered, call).await,
             "capability_activate" => self.activate(offered, call).await,
             "capability_add" => self.add(offered, call).await,
             "loadout" => self.loadout(offered, call).await,
             "capability_status" => self.status(offered, call.seen.as_ref()).await.map(said),
-            "cap-reindex" => self.reindex(offered, call).await,
+            "cap-reindex" => {
+                self.forget_servers(offered, &call.session).await;
+                let done = self.reindex(offered, call).await;
+                self.ask_servers(&call.session, &self.of(&call.session)?);
+                done
+            }
             other => Err(format!("There is no tool called {other:?} here.")),
         }
     }
@@ -261,7 +355,8 @@ impl PiCapabilities {
             CapabilityKind::Agent => agent(offered, &capability)?,
             CapabilityKind::Mcp => {
                 return Err(format!(
-                    "{id} is a tool of the MCP server {:?}, which is not called from here: the host has to be connected to it.",
+                    "{id} is a tool of the MCP server {:?}, which this host cannot call: it is known by its description only. \
+                     Tell the user that it would fit, or do the work with what you have.",
                     capability.source
                 ));
             }
@@ -348,13 +443,21 @@ impl PiCapabilities {
         Ok(said(text))
     }
 
+    /// What they said is not kept any more, so that each is asked again.
+    async fn forget_servers(&self, offered: &Offered, session: &SessionId) {
+        let (lists, servers) = (self.servers.clone(), offered.settings.servers.clone());
+        let _ = aside(move || {
+            servers.iter().for_each(|server| lists.forget(server));
+            Ok(())
+        })
+        .await;
+        if let Some(known) = lock(&self.offered).get_mut(session) {
+            known.servers.clear();
+        }
+    }
+
     async fn reindex(&self, offered: &Offered, call: &CapabilityCall) -> Done {
-        let offer = CapabilitiesOffer {
-            session: call.session.clone(),
-            tools: offered.tools.clone(),
-            listed: offered.order.listed.clone(),
-        };
-        let again = self.index(offered.order.clone(), offer).await;
+        let again = self.index_again(offered, &call.session).await;
         let again = again.ok_or("The index could not be made; the runtime's log says why.")?;
         Ok(said(format!("Indexed: {}.", counted(&again.counts))))
     }
@@ -414,14 +517,21 @@ impl PiCapabilities {
         let shown = loadouts.shown().unwrap_or_default();
         let near = within_reach(&shown, &[], &uses, offered.settings.promotion_ceiling);
         let promoted = near.get(shown.len()..).unwrap_or_default();
-        Ok([
+        let mut lines = vec![
             format!("In the index: {}.", counted(&offered.counts)),
             said_of_them,
             format!("The last prompt showed: {}.", shown_by(seen)),
             format!("Activated in this session: {}.", listed(&offered.activated)),
             format!("Used last: {}.", listed(promoted)),
-        ]
-        .join("\n"))
+        ];
+        lines.extend(offered.servers.iter().map(|(name, state)| match state {
+            ServerState::Unknown | ServerState::Asked => {
+                format!("MCP server {name}: is asked for its tools.")
+            }
+            ServerState::Listed(count) => format!("MCP server {name}: {}.", counted_tools(*count)),
+            ServerState::Failed(why) => format!("MCP server {name}: none of its tools is found, for {why}."),
+        }));
+        Ok(lines.join("\n"))
     }
 
     /// Which skills the prompt shows. Nothing where it is not clear.
@@ -607,6 +717,10 @@ fn called(kind: CapabilityKind, count: usize) -> &'static str {
         (CapabilityKind::Agent, 1) => "agent",
         (CapabilityKind::Agent, _) => "agents",
     }
+}
+
+fn counted_tools(count: usize) -> String {
+    format!("{count} {}", called(CapabilityKind::Tool, count))
 }
 
 /// What stands in a prompt that was sent, whatever was meant to.

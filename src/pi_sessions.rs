@@ -11,6 +11,7 @@ use crate::bridge::wire::{
     TranscriptAsk, TranscriptPage, TypedInput,
 };
 use crate::bridge::{Bridge, BridgeError, BridgeSettings, HostEvents, PiHost, Refused, log_to_file};
+use crate::capabilities::servers::ServerLists;
 use crate::chain_files::{ChainAsked, ordered_chain};
 use crate::models::OfflineOr;
 use crate::pi_capabilities::PiCapabilities;
@@ -21,6 +22,7 @@ use crate::pi_sights::show_sights;
 use crate::runtime::{
     PI_RUNNER, Resumable, Run, Runtime, RuntimeError, SentMessage, StartError, lock, state_directory,
 };
+use crate::runtime::{SERVER_LISTS, cache_directory};
 use crate::settings::{Settings, SettingsPlaces};
 use crate::skills::{SpawnSettings, list_skills};
 use crate::status::{StatusFacts, status_text};
@@ -110,6 +112,10 @@ pub async fn serve_stdio(options: BridgeOptions) -> Result<(), ServeError> {
     if let Some(pi) = options.pi {
         builder = builder.pi(pi);
     }
+    let servers = ServerLists {
+        engines: builder.engine_settings(),
+        directory: cache_directory(Some(&directory)).map(|cache| cache.join(SERVER_LISTS)),
+    };
     let runtime = builder
         .state_directory(&directory)
         .own_host("pi", {
@@ -135,7 +141,7 @@ pub async fn serve_stdio(options: BridgeOptions) -> Result<(), ServeError> {
         taken,
     };
     let sessions = PiSessions {
-        capabilities: Arc::new(PiCapabilities::new(runtime.clone(), skills.clone())),
+        capabilities: Arc::new(PiCapabilities::new(runtime.clone(), skills.clone(), servers)),
         runtime,
         host,
         session,

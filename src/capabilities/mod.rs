@@ -3,6 +3,7 @@
 
 pub(crate) mod equip;
 pub(crate) mod loadouts;
+pub(crate) mod servers;
 pub(crate) mod wire;
 
 pub use wire::read_capabilities;

@@ -50,6 +50,16 @@ pub fn read_capabilities(text: &str) -> Result<Vec<Capability>, String> {
     capabilities.collect()
 }
 
+/// A list as [`read_capabilities`] reads it.
+pub(crate) fn capability_list(all: &[Capability]) -> String {
+    let listed = all.iter().map(|capability| {
+        let mut listed = line_of(capability);
+        listed["params"] = json!(capability.params);
+        listed
+    });
+    Value::Array(listed.collect()).to_string()
+}
+
 /// One that was found, in a line.
 pub(crate) fn hit_line(hit: &CapabilityHit) -> String {
     let mut line = line_of(&hit.capability);

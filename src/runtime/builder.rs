@@ -446,7 +446,8 @@ impl RuntimeBuilder {
         }
     }
 
-    fn engine_settings(&self) -> EngineSettings {
+    /// What servers are started with.
+    pub(crate) fn engine_settings(&self) -> EngineSettings {
         EngineSettings {
             keeper: self.keeper_found(),
             containment: self.containment,

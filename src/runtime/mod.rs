@@ -42,8 +42,8 @@ pub use group::{Group, GroupEvents, GroupOutcome, SubAgentGroup, member_requests
 pub use message::SentMessage;
 pub use resume::Resumable;
 pub use run::{Outcome, Run, RunError};
+pub(crate) use state_directory::{SERVER_LISTS, cache_directory, log_of, logs, make_private, worktrees};
 pub use state_directory::{StateDirectoryError, state_directory};
-pub(crate) use state_directory::{log_of, logs, make_private, worktrees};
 pub use sub_agent::{EMBEDDED_RUNNER, OFFLINE_MODEL, PI_RUNNER, SubAgent};
 pub use unread::{Acknowledgement, Unread};
 pub(crate) use wish::{take_answer, wishes};

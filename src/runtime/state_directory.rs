@@ -52,6 +52,9 @@ pub(crate) const CAPABILITIES: &str = "capabilities";
 /// The same of the anchors of sessions.
 pub(crate) const SESSIONS: &str = "sessions";
 
+/// The directory of what MCP servers said they have, in that of all indexes.
+pub(crate) const SERVER_LISTS: &str = "mcp-servers";
+
 /// Where indexes are kept, which can be made anew at any time: `$XDG_CACHE_HOME/impresario`, else
 /// `$HOME/.cache/impresario`. Beside the state, where that was put in a place of its own.
 pub(crate) fn cache_directory(state_directory: Option<&Path>) -> Option<PathBuf> {

@@ -3,6 +3,7 @@
 
 use crate::host::{ANSWER, MAIN_ANSWER, PATIENCE, Stage, prompt, script, submit_and_see, talk};
 use impresario_model_server::{Rule, Script, Turn};
+use impresario_test_support::directories;
 use impresario_test_support::json_lines::JsonLines;
 use impresario_test_support::waiting::until;
 use rustix::process::{Signal, kill_process};
@@ -452,9 +453,9 @@ fn where_pi_has_a_search_for_tools_ours_keeps_to_skills_and_agents() {
 fn a_sub_agent_is_given_the_skills_of_its_loadout_and_keeps_its_tools() {
     let script = || {
         script_of([
-            call("delegate_scout", json!({"task": "look around"})),
+            call("delegate_scout", json!({"prompt": "look around"})),
             Turn::text(MAIN_ANSWER),
-            call("delegate_lost", json!({"task": "look around"})),
+            call("delegate_lost", json!({"prompt": "look around"})),
         ])
     };
     for stage in Stage::both_with("a loadout of a sub-agent", script) {
@@ -494,6 +495,70 @@ fn a_sub_agent_is_given_the_skills_of_its_loadout_and_keeps_its_tools() {
             told.contains("the loadout \\\"nowhere\\\", which cannot be used"),
             "{told}"
         );
+        stage.end(pi);
+    }
+}
+
+/// A status that says this of a server, as soon as it does.
+fn wait_for_status(pi: &mut JsonLines, words: &str) {
+    until(
+        || words_of_command(pi, "/cap-status").contains(words),
+        || format!("the status never said {words:?}"),
+    );
+}
+
+#[test]
+fn tools_of_an_mcp_server_are_found_and_it_is_started_once() {
+    let script = || {
+        script_of([
+            call("capability_search", json!({"query": "codebase retrieval"})),
+            call("capability_activate", json!({"id": "mcp:zoo:codebase-retrieval"})),
+        ])
+    };
+    for stage in Stage::both_with("an MCP server that is found", script) {
+        let log = stage.sandbox.home().join("server.jsonl");
+        let node = stage.scenario.install().node.display().to_string();
+        let program = directories::project().join("tests/retrieval_server/server.mjs");
+        let server = |behaves: &str| json!({"command": [node, program.display().to_string(), behaves, log.display().to_string()]});
+        let servers = json!({
+            "zoo": server("answers"), "broken": {"command": ["no-such-program-anywhere"]},
+        });
+        stage.configure(json!({"capabilities": {"enabled": true, "mcpServers": servers}}));
+        let starts = || {
+            let text = std::fs::read_to_string(&log).unwrap_or_default();
+            text.lines().filter(|line| line.contains("\"started\"")).count()
+        };
+        let mut pi = stage.ready_rpc();
+        // The commands are there before the first prompt is sent, and not before the runtime has answered.
+        talk(&mut pi, "hello");
+        wait_for_status(&mut pi, "MCP server zoo: 1 tool.");
+        wait_for_status(&mut pi, "MCP server broken: none of its tools is found, for");
+        talk(&mut pi, "please");
+        let sent = sent(&stage);
+        let found = sent[2].to_string();
+        assert!(found.contains("mcp:zoo:codebase-retrieval"), "{found}");
+        let refused = sent[3].to_string();
+        assert!(refused.contains("which this host cannot call"), "{refused}");
+        stage.end(pi);
+        assert_eq!(starts(), 1);
+        // The next session knows it, and no program is started for that.
+        let mut pi = stage.ready_rpc();
+        // The commands are there before the first prompt is sent, and not before the runtime has answered.
+        talk(&mut pi, "hello");
+        wait_for_status(&mut pi, "MCP server zoo: 1 tool.");
+        assert_eq!(starts(), 1);
+        words_of_command(&mut pi, "/cap-reindex");
+        until(|| starts() == 2, || "it was not asked again".to_string());
+        wait_for_status(&mut pi, "MCP server zoo: 1 tool.");
+        stage.end(pi);
+        // One that says nothing keeps nobody, and goes with the session.
+        let silent = json!({"zoo": server("silent-handshake")});
+        stage.configure(json!({"capabilities": {"enabled": true, "mcpServers": silent}}));
+        let mut pi = stage.ready_rpc();
+        // The commands are there before the first prompt is sent, and not before the runtime has answered.
+        talk(&mut pi, "hello");
+        until(|| starts() == 3, || "it was not started".to_string());
+        wait_for_status(&mut pi, "MCP server zoo: is asked for its tools.");
         stage.end(pi);
     }
 }

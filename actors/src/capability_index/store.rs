@@ -16,7 +16,7 @@ use impresario_policies::capability::{Capability, CapabilityKind};
 use impresario_policies::retrieval::words::Stems;
 use rusqlite::{Connection, Row, Transaction, TransactionBehavior, params};
 use sha2::{Digest, Sha256};
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -299,7 +299,7 @@ fn read_held(connection: &Connection) -> Result<Held, rusqlite::Error> {
     let mut rows = connection.prepare_cached(
         "SELECT id, kind, source, name, summary, params, activation, number FROM capabilities ORDER BY id",
     )?;
-    let (mut all, mut places) = (Vec::new(), HashMap::new());
+    let (mut all, mut places) = (Vec::new(), BTreeMap::new());
     let mut found = rows.query([])?;
     while let Some(row) = found.next()? {
         places.insert(row.get::<_, i64>(7)?, all.len());

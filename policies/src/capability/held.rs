@@ -1,7 +1,7 @@
 //! The words of everything that can be used, held by their places, so that a request is answered without a look at a file.
 
 use super::CapabilityKind;
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 use std::ops::Bound;
 
 /// The columns of what can be used: its name, summary, parameters and place.
@@ -24,7 +24,7 @@ pub struct HeldWords {
     lengths: Vec<[u32; COLUMNS]>,
     all_lengths: [u64; COLUMNS],
     /// By the word as an index keeps it.
-    postings: HashMap<Box<str>, Vec<Posting>>,
+    postings: BTreeMap<Box<str>, Vec<Posting>>,
     /// Words as they are written, with what an index keeps of each.
     forms: BTreeMap<Box<str>, Box<str>>,
 }
@@ -67,7 +67,7 @@ impl HeldWords {
     }
 
     /// How many things are held.
-    pub fn len(&self) -> usize {
+    pub fn count(&self) -> usize {
         self.kinds.len()
     }
 
@@ -121,7 +121,7 @@ mod tests {
             [times(0, [1, 2, 0, 0]), times(1, [0, 1, 0, 0])]
         );
         assert_eq!((held.length(0, 1), held.mean_length(1)), (2.0, 1.5));
-        assert_eq!((held.postings("dry"), held.len()), (&[][..], 2));
+        assert_eq!((held.postings("dry"), held.count()), (&[][..], 2));
     }
 
     #[test]

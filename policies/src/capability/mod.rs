@@ -16,6 +16,7 @@ pub mod loadout;
 pub mod promotion;
 pub mod ranking;
 pub mod search;
+pub mod servers;
 pub mod slim;
 pub mod spelling;
 pub mod words;

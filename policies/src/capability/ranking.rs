@@ -168,7 +168,7 @@ impl<'a> Said<'a> {
             held,
             kind,
             words,
-            rows: vec![NO_ROW; held.len()],
+            rows: vec![NO_ROW; held.count()],
             places: Vec::new(),
             weights: Vec::new(),
             certain: Vec::new(),

@@ -35,7 +35,7 @@ pub fn search(
         .iter()
         .zip(known)
         .map(|(word, known)| Telling {
-            mass: mass_of(word.weight, known.having, held.len() as u64, settings),
+            mass: mass_of(word.weight, known.having, held.count() as u64, settings),
             forms: known.forms,
         })
         .collect();

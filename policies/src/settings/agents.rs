@@ -109,6 +109,7 @@ mod tests {
             "deniedTools" => "[\"grep\"]",
             "promptMode" => "\"append\"",
             "executionMode" => "\"sequential\"",
+            "loadout" => "\"bath\"",
             other => panic!("{other} has no value here"),
         }
     }

@@ -1,6 +1,7 @@
 //! Whether a value can be meant.
 
 use super::keys::{Key, Kind};
+use crate::capability::servers::{SERVERS_MAX, is_server_name};
 use crate::compat::trim;
 use serde_json::{Map, Value, json};
 
@@ -60,6 +61,7 @@ pub(super) fn check_value(key: &Key, value: &Value, below: &Value) -> Checked {
         Kind::TierInts { min, max } => {
             tiers(key.path, value, Map::new(), |item| whole(item, min, max), false)
         }
+        Kind::Servers => servers(key.path, value),
         Kind::ToolInts { min, max } => tools(key.path, value, min, max),
     }
 }
@@ -213,6 +215,61 @@ fn tiers(
     Checked {
         value: Some(Value::Object(in_order.collect())),
         complaints,
+    }
+}
+
+/// One that cannot be meant does not take the others with it.
+fn servers(path: &str, value: &Value) -> Checked {
+    let Some(entries) = value.as_object() else {
+        return Checked::bad(path, format!("expected object, got {}", kind_of(value)));
+    };
+    let (mut kept, mut complaints) = (Map::new(), Vec::new());
+    for (name, server) in entries {
+        let place = format!("{path}.{name}");
+        let checked = match is_server_name(name) && kept.len() < SERVERS_MAX {
+            true => server_at(&place, server),
+            false => Err((
+                place,
+                format!("expected {SERVERS_MAX} at most, each called by letters, digits, -, _ and ."),
+            )),
+        };
+        match checked {
+            Ok(server) => drop(kept.insert(name.clone(), server)),
+            Err(complaint) => complaints.push(complaint),
+        }
+    }
+    Checked {
+        value: Some(Value::Object(kept)),
+        complaints,
+    }
+}
+
+fn server_at(place: &str, server: &Value) -> Result<Value, (String, String)> {
+    let Some(fields) = server.as_object() else {
+        return Err((
+            place.to_string(),
+            format!("expected object, got {}", kind_of(server)),
+        ));
+    };
+    if let Some(unknown) = fields
+        .keys()
+        .find(|field| !["command", "environment"].contains(&field.as_str()))
+    {
+        let why = "unknown field (allowed: command|environment)".to_string();
+        return Err((format!("{place}.{unknown}"), why));
+    }
+    let list = |field: &str| {
+        let path = format!("{place}.{field}");
+        let checked = texts(&path, fields.get(field).unwrap_or(&json!([])));
+        match (checked.value, checked.complaints.into_iter().next()) {
+            (Some(value), None) => Ok(value),
+            (_, complaint) => Err(complaint.unwrap_or((path, "expected string[]".to_string()))),
+        }
+    };
+    let (command, environment) = (list("command")?, list("environment")?);
+    match command.as_array().is_some_and(|words| !words.is_empty()) {
+        true => Ok(json!({"command": command, "environment": environment})),
+        false => Err((format!("{place}.command"), "expected a program".to_string())),
     }
 }
 

@@ -43,6 +43,8 @@ pub enum Kind {
         min: u32,
         max: u32,
     },
+    /// MCP servers by name: each with `command`, a list of texts, and `environment`, names of variables.
+    Servers,
     /// A whole number for each tool.
     ToolInts {
         min: u32,
@@ -165,12 +167,12 @@ pub const SECTIONS: [&str; 20] = [
     "truncation",
 ];
 
-use Kind::{AnyText, Flag, PathInside, Program, Text, Texts, TextsOnce, TierTexts, ToolInts, Word};
+use Kind::{AnyText, Flag, PathInside, Program, Servers, Text, Texts, TextsOnce, TierTexts, ToolInts, Word};
 use Trust::{Free, Limit, Outside};
 
 /// Every key, in order. Up to `promptInjection.enabled` they are the peer's too.
 #[rustfmt::skip]
-pub const KEYS: [Key; 108] = [
+pub const KEYS: [Key; 109] = [
     key("defaultProvider", Text, r#""openrouter""#, Outside, "whose models bare names are")
         .note("until it is set, models are called as Pi calls them, provider/id"),
     key("routingModel", Text, r#""anthropic/claude-3-5-haiku""#, Outside, "the model that writes and judges briefs")
@@ -281,6 +283,8 @@ pub const KEYS: [Key; 108] = [
         .note("in Pi, with capabilities.deferTools"),
     key("capabilities.deferTools", Flag, "false", Free, "offer tools when they were found instead of all the time")
         .note("in Pi, from the start of a session"),
+    key("capabilities.mcpServers", Servers, "{}", Outside, "MCP servers whose tools are found, by name: each with command and, where it needs some, environment")
+        .note("in Pi"),
     key("capabilities.policy", Word(&PolicyForm::WORDS), r#""full""#, Free, "how much the prompt says of finding what is not listed")
         .note("in Pi, from the start of a session"),
     key("pool.idleMax", int(0, 64), "4", Limit, "so many nested Pis are kept warm for later runs; 0 for none")

@@ -1,6 +1,7 @@
 //! The settings as JSON Schema, for editors.
 
 use super::keys::{AGENT_KEYS, KEYS, Key, Kind};
+use crate::capability::servers::SERVERS_MAX;
 use serde_json::{Map, Value, json};
 
 /// The schema of our section.
@@ -62,6 +63,19 @@ fn schema_of(key: &Key) -> Value {
         Kind::Texts => json!({"type": "array", "items": {"type": "string", "minLength": 1}}),
         Kind::TierTexts => tiers(&json!({"type": ["string", "null"], "minLength": 1})),
         Kind::TierInts { min, max } => tiers(&json!({"type": "integer", "minimum": min, "maximum": max})),
+        Kind::Servers => {
+            let texts = json!({"type": "array", "items": {"type": "string", "minLength": 1}});
+            json!({
+                "type": "object",
+                "maxProperties": SERVERS_MAX,
+                "additionalProperties": {
+                    "type": "object",
+                    "additionalProperties": false,
+                    "required": ["command"],
+                    "properties": {"command": texts, "environment": texts},
+                },
+            })
+        }
         Kind::ToolInts { min, max } => json!({
             "type": "object",
             "additionalProperties": {"type": "integer", "minimum": min, "maximum": max},

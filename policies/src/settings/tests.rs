@@ -54,6 +54,7 @@ fn another(key: &Key) -> String {
         Kind::AnyText => r#""""#.to_string(),
         Kind::TierTexts => r#"{"cheap":"another/one"}"#.to_string(),
         Kind::TierInts { min, .. } => format!("{{\"cheap\":{min}}}"),
+        Kind::Servers => r#"{"zoo":{"command":["zoo"]}}"#.to_string(),
         Kind::ToolInts { min, .. } => format!("{{\"read\":{min}}}"),
     }
 }

@@ -9,6 +9,7 @@ use crate::domain::{
     RoutePreference, RouteSettings, RunTerms, ShortNewest, SkillModelPolicy, TierCeilings, TraceTerms,
 };
 
+use crate::capability::servers::McpServer;
 use crate::capability::slim::PolicyForm;
 use crate::model_mapping::map_model;
 use crate::parallel::ParallelSettings;
@@ -21,13 +22,15 @@ use std::sync::LazyLock;
 use std::time::Duration;
 
 /// Whether what can be used is found when it is wanted.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct CapabilitySettings {
     pub enabled: bool,
     /// So many of the tools used last stay active.
     pub promotion_ceiling: usize,
     /// Tools are offered when they were found.
     pub defer_tools: bool,
+    /// The servers whose tools are found.
+    pub servers: Vec<McpServer>,
     /// How much the prompt says of it.
     pub policy: PolicyForm,
 }
@@ -173,6 +176,21 @@ impl Reader<'_> {
         self.0.get(path).as_str().unwrap_or("").to_string()
     }
 
+    fn servers(&self, path: &str) -> Vec<McpServer> {
+        let list = |server: &Value, field: &str| {
+            let items = server[field].as_array().into_iter().flatten();
+            items.filter_map(Value::as_str).map(str::to_string).collect()
+        };
+        let servers = self.0.get(path).as_object().into_iter().flatten();
+        servers
+            .map(|(name, server)| McpServer {
+                name: name.clone(),
+                command: list(server, "command"),
+                environment: list(server, "environment"),
+            })
+            .collect()
+    }
+
     fn is(&self, path: &str, word: &str) -> bool {
         self.0.get(path).as_str() == Some(word)
     }
@@ -212,6 +230,7 @@ impl Reader<'_> {
                 enabled: self.flag("capabilities.enabled"),
                 promotion_ceiling: self.count("capabilities.promotionCeiling"),
                 defer_tools: self.flag("capabilities.deferTools"),
+                servers: self.servers("capabilities.mcpServers"),
                 policy: PolicyForm::read(&self.text("capabilities.policy")).unwrap_or_default(),
             },
             truncation: TruncationTerms {

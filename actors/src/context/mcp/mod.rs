@@ -16,14 +16,31 @@ pub use launch::EngineSettings;
 
 use crate::gateways::{ContextEngine, RetrievalError, RetrievalRequest, Retrieved};
 use async_trait::async_trait;
+use impresario_policies::capability::servers::{McpServer, ServerTool};
 use impresario_policies::domain::{Proof, Retrieval, RetrievalEngine, RunId};
 use launch::Launch;
-use server::Server;
+use server::{Server, tools_of_server};
 use std::path::PathBuf;
 use std::rc::Rc;
 use std::time::Duration;
 use tokio::sync::Mutex;
 use tokio_util::sync::CancellationToken;
+
+/// The tools that a server lists. Its program is started in `place` below a keeper, carries `mark`, and is gone when this
+/// returns. Needs a tokio runtime with a local set.
+pub async fn list_tools(
+    settings: &EngineSettings,
+    server: &McpServer,
+    mark: &RunId,
+    place: PathBuf,
+) -> Result<Vec<ServerTool>, String> {
+    let engine = RetrievalEngine::Mcp {
+        command: server.command.clone(),
+        environment: server.environment.clone(),
+    };
+    let launch = Launch::of(settings, &engine, mark, place)?;
+    tools_of_server(&launch, settings.ready_within).await
+}
 
 /// After so many failures in a row the server is not asked again.
 const FAILURES_IN_A_ROW_MAX: u32 = 3;

@@ -4,6 +4,7 @@ use super::launch::{Greeting, Launch};
 use super::long_lines::{TooLong, WithoutLongLines};
 use super::wire;
 use crate::processes::{ContainedProcess, StderrTail, Streams};
+use impresario_policies::capability::servers::ServerTool;
 use impresario_policies::domain::Proof;
 use impresario_policies::retrieval_tool::{RetrievalToolDecision, choose_retrieval_tool};
 use rmcp::model::{
@@ -152,6 +153,36 @@ impl Server {
     }
 }
 
+/// Starts the program, takes the list of its tools, and ends it: all within `limit`, and a grace for its end.
+pub(super) async fn tools_of_server(launch: &Launch, limit: Duration) -> Result<Vec<ServerTool>, String> {
+    let started = ContainedProcess::start(launch.spec.clone()).await;
+    let (process, streams) = started.map_err(|error| error.to_string())?;
+    let stderr = Stderr::listen(streams.stderr);
+    let stdout = WithoutLongLines::new(streams.stdout, MESSAGE_BYTES_MAX, TooLong::default());
+    let transport =
+        AsyncRwTransport::new_client(stdout, streams.stdin).with_max_line_length(MESSAGE_BYTES_MAX + 1);
+    let listing = async {
+        let client = greet(transport, launch.greeting).await?;
+        let tools = tools_listed(client.peer()).await?;
+        Ok::<_, String>((client, tools))
+    };
+    let listed = timeout(limit, listing).await;
+    let listed = listed.unwrap_or_else(|_| Err(format!("it was not ready within {}", seconds(limit))));
+    let found = match listed {
+        Ok((mut client, tools)) => {
+            // The process is stopped in any case; this only gives it the end of its input first.
+            let _ = client.close_with_timeout(AFTER_THE_LIMIT).await;
+            Ok(tools.iter().map(wire::described).collect())
+        }
+        Err(why) => Err(why),
+    };
+    process.stop(GRACE).await;
+    match found {
+        Ok(tools) => Ok(tools),
+        Err(why) => Err(stderr.explain(&why).await),
+    }
+}
+
 async fn greet<R, W>(
     transport: AsyncRwTransport<RoleClient, R, W>,
     greeting: Greeting,
@@ -183,6 +214,15 @@ where
 
 /// The tool that answers questions, and the argument that takes them.
 async fn tool_of(peer: &Peer<RoleClient>) -> Result<(String, String), String> {
+    let tools = tools_listed(peer).await?;
+    let offered: Vec<_> = tools.iter().map(wire::offered).collect();
+    match choose_retrieval_tool(&offered) {
+        RetrievalToolDecision::Ask { tool, argument } => Ok((tool, argument)),
+        RetrievalToolDecision::Unclear(why) => Err(why),
+    }
+}
+
+async fn tools_listed(peer: &Peer<RoleClient>) -> Result<Vec<Tool>, String> {
     let mut tools: Vec<Tool> = Vec::new();
     let mut cursor = None;
     for _ in 0..TOOL_PAGES_MAX {
@@ -198,11 +238,7 @@ async fn tool_of(peer: &Peer<RoleClient>) -> Result<(String, String), String> {
             break;
         }
     }
-    let offered: Vec<_> = tools.iter().map(wire::offered).collect();
-    match choose_retrieval_tool(&offered) {
-        RetrievalToolDecision::Ask { tool, argument } => Ok((tool, argument)),
-        RetrievalToolDecision::Unclear(why) => Err(why),
-    }
+    Ok(tools)
 }
 
 fn seconds(limit: Duration) -> String {

@@ -1,5 +1,7 @@
 //! What goes to a server and what comes from it, between its shapes and ours.
 
+use impresario_policies::capability::flatten::flatten_parameters;
+use impresario_policies::capability::servers::ServerTool;
 use impresario_policies::redact::redact;
 use impresario_policies::retrieval_tool::{OfferedArgument, OfferedTool};
 use rmcp::model::{CallToolRequestParams, CallToolResult, ContentBlock, ResourceContents, Tool};
@@ -15,6 +17,15 @@ pub(super) fn call(tool: &str, argument: &str, query: &str) -> CallToolRequestPa
     let mut arguments = Map::new();
     arguments.insert(argument.to_string(), Value::String(query.to_string()));
     CallToolRequestParams::new(tool.to_string()).with_arguments(arguments)
+}
+
+/// A tool as it is found by whoever looks for one.
+pub(super) fn described(tool: &Tool) -> ServerTool {
+    ServerTool {
+        name: tool.name.to_string(),
+        summary: tool.description.as_deref().unwrap_or_default().to_string(),
+        params: flatten_parameters(&Value::Object((*tool.input_schema).clone())),
+    }
 }
 
 /// A tool as far as it matters.
