@@ -88,7 +88,9 @@ pub fn results_to_cut(
     let stale = stale.filter_map(|(place, entry)| {
         let stub = stub_of(entry, name);
         let is_long = entry.characters >= terms.characters_min.max(2 * characters(&stub));
-        let is_stale = entry.kind == SeenKind::Result && is_long && !is_named(entry, since);
+        let is_newest = || !seen[place + 1..].iter().any(|later| is_same_place(entry, later));
+        let is_wanted = says(since, &entry.id) || (is_newest() && is_named(entry, since));
+        let is_stale = entry.kind == SeenKind::Result && is_long && !is_wanted;
         is_stale.then(|| {
             (
                 place,
@@ -141,7 +143,12 @@ fn characters(text: &str) -> u64 {
     text.chars().count() as u64
 }
 
-/// Somebody goes on with it: its path, the name of its file or its id was said since.
+/// A later result of the same place says it anew.
+fn is_same_place(entry: &SeenEntry, later: &SeenEntry) -> bool {
+    later.kind == SeenKind::Result && !entry.names.is_empty() && entry.names == later.names
+}
+
+/// Somebody goes on with it: its path or the name of its file was said since.
 fn is_named(entry: &SeenEntry, since: &str) -> bool {
     let files = entry.names.iter().filter_map(|name| name.rsplit('/').next());
     let files = files.filter(|file| file.contains('.') && file.len() >= NAME_CHARACTERS_MIN);
@@ -149,7 +156,7 @@ fn is_named(entry: &SeenEntry, since: &str) -> bool {
         .names
         .iter()
         .filter(|name| name.len() >= NAME_CHARACTERS_MIN);
-    let mut all = names.map(String::as_str).chain(files).chain([entry.id.as_str()]);
+    let mut all = names.map(String::as_str).chain(files);
     all.any(|name| says(since, name))
 }
 
@@ -267,6 +274,19 @@ mod tests {
             ["e5f6a7b8"],
             "a short name says nothing"
         );
+    }
+
+    #[test]
+    fn of_several_results_of_a_place_the_newest_stays() {
+        let seen = [
+            said(),
+            read("before", "src/lib.rs", 9_000),
+            said(),
+            read("after", "src/lib.rs", 500),
+            said(),
+            anchor("now"),
+        ];
+        assert_eq!(cut(&seen, "lib.rs says how"), ["before"]);
     }
 
     #[test]
