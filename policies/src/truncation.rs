@@ -239,7 +239,7 @@ mod tests {
     fn a_result_that_was_called_beside_the_anchor_was_not_seen_yet() {
         let seen = [
             said(),
-            read("seen", "a.rs", 9_000),
+            read("seen", "a.rs", 20_000),
             said(),
             read("beside", "b.rs", 9_000),
             anchor("now"),

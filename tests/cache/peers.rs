@@ -26,6 +26,7 @@ pub fn with_peers(requests: &[Value], workspace: &Path, habits: Habits) -> Vec<V
         let mut body = body.clone();
         slim(&mut body);
         add_rules(&mut body, workspace);
+        cut_before_anchor(&mut body);
         if habits.status_line {
             add_status(&mut body, &mut hinted);
         }
@@ -128,6 +129,56 @@ fn append(result: &mut Value, text: &str) {
         }
         other => other,
     };
+}
+
+/// pi-auto-context: of every result before the newest anchor the beginning; the anchor is marked instead of the end of the
+/// conversation, for it leaves one of four markers to others.
+fn cut_before_anchor(body: &mut Value) {
+    let messages = body["messages"].as_array_mut().expect("messages");
+    let blocks = |message: &Value| message["content"].as_array().cloned().unwrap_or_default();
+    let calls = messages.iter().flat_map(blocks);
+    let calls = calls.filter(|block| block["name"] == "context");
+    let anchors = calls.map(|call| call["id"].clone()).collect::<Vec<_>>();
+    let is_anchor = |block: &Value| anchors.contains(&block["tool_use_id"]);
+    let Some(at) = messages
+        .iter()
+        .rposition(|message| blocks(message).iter().any(is_anchor))
+    else {
+        return;
+    };
+    for result in messages[..at]
+        .iter_mut()
+        .filter_map(|message| message["content"].as_array_mut())
+        .flatten()
+    {
+        if result["type"] == "tool_result" && !is_anchor(result) {
+            result["content"] = cut(&result["content"]);
+        }
+    }
+    for block in messages
+        .iter_mut()
+        .filter_map(|message| message["content"].as_array_mut())
+        .flatten()
+    {
+        let Some(block) = block.as_object_mut() else {
+            continue;
+        };
+        block.remove("cache_control");
+    }
+    let newest = messages[at]["content"].as_array_mut().into_iter().flatten();
+    if let Some(anchor) = newest.filter(|block| is_anchor(block)).last() {
+        anchor["cache_control"] = json!({"type": "ephemeral"});
+    }
+}
+
+/// A text above 50 characters is its first 20, and how long it was.
+fn cut(content: &Value) -> Value {
+    let text = text_in(content);
+    let length = text.encode_utf16().count();
+    match length > 50 {
+        true => json!(format!("{}…✂{length}", text.chars().take(20).collect::<String>())),
+        false => content.clone(),
+    }
 }
 
 /// pi-auto-context: a line behind the last prompt of the person, made anew for each request.

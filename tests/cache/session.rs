@@ -1,7 +1,7 @@
-//! One session in real Pi, three times: as Pi is, with what the three peers would do to it, and with Impresario.
+//! One session in real Pi: as Pi is, with what the three peers would do to it, and with Impresario.
 //!
 //! The model is scripted and every request is recorded; what they cost is simulated by the rules of the service. The peers
-//! themselves are not run: what they do (`peers.rs`) is done to the requests of plain Pi. `cargo test --test cache session --
+//! themselves are not run: what they do (`peers.rs`) is done to the requests of Pi with a tool that sets anchors. `cargo test --test cache session --
 //! --nocapture` prints the table that stands in docs/benchmarks.md.
 
 use crate::audit::Audit;
@@ -41,6 +41,25 @@ pub const SHOWN: [&str; 5] = [
     "typescript-types",
     "writing-plans",
 ];
+/// What is known when the first prompt is done.
+const SUMMARY: &str =
+    "A count was carried over from one berth to the next; count.ts is mended. Board and panel only show it.";
+/// The tool for anchors of pi-auto-context, as far as this session calls it.
+const ANCHOR_TOOL: &str = r#"
+const text = { type: "string" };
+export default function (pi) {
+  pi.registerTool({
+    name: "context",
+    label: "context",
+    description: "Sets anchors.",
+    parameters: { type: "object", properties: { action: text, name: text, summary: text } },
+    execute: async (_call, { name, summary }, _signal, _update, ctx) => ({
+      content: [{ type: "text", text: `[Anchor: ${name}]\n${summary}` }],
+      details: { anchor: { name, summary, targetId: ctx.sessionManager.getLeafId() } },
+    }),
+  });
+}
+"#;
 /// Directories with rules of their own, and a sentence of each.
 pub const RULES: [(&str, &str); 4] = [
     ("src", "Numbers of ships are whole and never negative."),
@@ -52,6 +71,8 @@ pub const RULES: [(&str, &str); 4] = [
 #[derive(Clone, Copy, PartialEq)]
 enum Pi {
     Plain,
+    /// With a tool that sets anchors, and nothing else.
+    WithAnchors,
     WithImpresario,
     WithoutAgents,
 }
@@ -59,7 +80,7 @@ enum Pi {
 impl Pi {
     fn settings(self) -> Option<&'static str> {
         match self {
-            Self::Plain => None,
+            Self::Plain | Self::WithAnchors => None,
             Self::WithImpresario => Some(ALL_ON),
             Self::WithoutAgents => Some(NO_AGENTS),
         }
@@ -80,7 +101,7 @@ fn read(path: &str) -> Turn {
 /// looks for it.
 fn script(pi: Pi) -> Script {
     let finds = match pi {
-        Pi::Plain => vec![read(&format!(".agents/skills/{NEEDED}/SKILL.md"))],
+        Pi::Plain | Pi::WithAnchors => vec![read(&format!(".agents/skills/{NEEDED}/SKILL.md"))],
         Pi::WithImpresario | Pi::WithoutAgents => vec![
             Turn::tool("capability_search", json!({ "query": ASKED })),
             Turn::tool("capability_activate", json!({"id": format!("skill:{NEEDED}")})),
@@ -99,10 +120,14 @@ fn script(pi: Pi) -> Script {
         read("src/ui/panel.ts"),
         mends("src/count.ts", 7),
     ];
-    let first = first.into_iter().chain([
-        read("src/count.ts"),
-        Turn::text("A count was carried over. It is mended."),
-    ]);
+    let anchor = (pi != Pi::Plain).then(|| {
+        Turn::tool(
+            "context",
+            json!({"action": "anchor", "name": "mended", "summary": SUMMARY}),
+        )
+    });
+    let first = first.into_iter().chain([read("src/count.ts")]).chain(anchor);
+    let first = first.chain([Turn::text("A count was carried over. It is mended.")]);
     let second = [
         read("tests/count.test.ts"),
         read("docs/counting.md"),
@@ -206,6 +231,11 @@ fn play(which: Pi) -> Option<Played> {
         .join("extension/src/index.ts")
         .display()
         .to_string();
+    let anchor_tool = sandbox.work().join("anchor-tool.js").display().to_string();
+    if which == Pi::WithAnchors {
+        sandbox.write_work_file("anchor-tool.js", ANCHOR_TOOL);
+        arguments.extend(["-e", &anchor_tool]);
+    }
     if let Some(settings) = which.settings() {
         switch_on(&sandbox, settings);
         arguments.extend(["-e", &extension]);
@@ -213,7 +243,7 @@ fn play(which: Pi) -> Option<Played> {
     let mut command = sandbox.pi_command(&arguments);
     command.env("IMPRESARIO_BINARY", env!("CARGO_BIN_EXE_impresario"));
     let mut pi = JsonLines::start(&mut command);
-    if which != Pi::Plain {
+    if which.settings().is_some() {
         // A runtime that has answered: what the main agent is taught was decided before.
         say(&mut pi, "/impresario runtime", |record| {
             record["method"] == "notify" && record["message"].to_string().contains("cache markers:")
@@ -289,11 +319,11 @@ fn row(name: &str, requests: &[Value], plain: f64) -> Priced {
 
 #[test]
 fn session_with_everything_on_costs_less_than_without_and_than_with_the_peers() {
-    let played = [Pi::Plain, Pi::WithImpresario, Pi::WithoutAgents].map(play);
-    let [Some(plain), Some(ours), Some(alone)] = played else {
+    let played = [Pi::Plain, Pi::WithAnchors, Pi::WithImpresario, Pi::WithoutAgents].map(play);
+    let [Some(plain), Some(anchored), Some(ours), Some(alone)] = played else {
         return;
     };
-    let peers = |habits| with_peers(&plain.requests, &plain.workspace, habits);
+    let peers = |habits| with_peers(&anchored.requests, &anchored.workspace, habits);
     println!(
         "| the session in | requests | tokens | read | written | plain | paid as | | each of the four rules stands there |\n|---|---|---|---|---|---|---|---|---|"
     );
@@ -311,27 +341,21 @@ fn session_with_everything_on_costs_less_than_without_and_than_with_the_peers() 
         [0; RULES.len()],
         "Pi reads none of them"
     );
+    let times = all.chunks(1).map(|request| rules_in(request)[0]);
     assert_eq!(
-        rules_in(&all)[0],
-        3,
+        times.clone().max(),
+        Some(3),
         "reads of one turn bring the same rules to each"
     );
+    assert_eq!(times.last(), Some(0), "what they cut takes the rules along");
     for played in [&ours, &alone] {
         assert_eq!(rules_in(&played.requests), [1; RULES.len()]);
         check_what_was_found(played);
     }
-    // Neither Pi nor the peers have agents, so what is compared has none.
-    assert!(
-        without_agents.cost < cost,
-        "{} against {cost}",
-        without_agents.cost
-    );
-    assert!(
-        with_agents.cost < theirs.cost,
-        "{} against {}",
-        with_agents.cost,
-        theirs.cost
-    );
+    for ours in [&without_agents, &with_agents] {
+        assert!(ours.cost < cost, "{} against {cost}", ours.cost);
+        assert!(ours.cost < theirs.cost, "{} against {}", ours.cost, theirs.cost);
+    }
 }
 
 /// Not shown, and found all the same, first of all.
