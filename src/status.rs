@@ -266,7 +266,7 @@ fn cuts_text(cuts: CutsCounted) -> String {
         results,
         characters,
     } = cuts;
-    format!("{anchors} anchors, {results} results of {characters} characters left out")
+    format!("looked at {anchors} times, {results} left out, {characters} characters")
 }
 
 /// As a person knows the place.

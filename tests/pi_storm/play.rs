@@ -2,9 +2,10 @@
 
 use crate::host::{PATIENCE, Stage, count, is_result, prompt, session_file, switch, talk, wait_for_file};
 use crate::script::{
-    CALL_TOKENS, HOLD, SLEEP, TELL, answer, effects_file, is_turn, ordering, piece, rule_of, runs_named,
+    CALL_TOKENS, HOLD, SLEEP, TELL, answer, effects_file, is_turn, marks, ordering, piece, rule_of,
+    runs_named,
 };
-use crate::shown::{check_shown, write_what_is_shown};
+use crate::shown::{check_left_out, check_shown, write_what_is_shown};
 use crate::storm::{Ill, Kind, Moment, PARKED, SUCCEEDED, Storm, Victim};
 use impresario::chaos::JournalRow;
 use impresario_model_server::{Call, Outcome};
@@ -295,6 +296,10 @@ impl Play<'_> {
                 self.check_main_is_told();
             }
         }
+        stage.server.set_script(marks()).expect("a script");
+        talk(&mut self.pi, "Mark this place.");
+        talk(&mut self.pi, "Thank you again.");
+        check_left_out(stage, storm.kill.is_none());
         stage.end(self.pi);
     }
 

@@ -1,7 +1,7 @@
 //! What the models of a storm say.
 
 use crate::host::{MAIN_ANSWER, brief_rule, verdict};
-use crate::shown::NOTES;
+use crate::shown::{LONG, NOTES};
 use crate::storm::{Ill, Kind, Moment, Storm, Work};
 use impresario_model_server::{Call, Fault, Place, Rule, Script, Turn, Usage};
 use serde_json::{Value, json};
@@ -171,6 +171,16 @@ impl Storm {
             _ => turn,
         }
     }
+}
+
+/// When everything else is over: the main agent reads something long and sets an anchor.
+pub fn marks() -> Script {
+    let anchor = json!({"action": "anchor", "name": "storm", "summary": "All was read."});
+    let marks = Rule::new("main agent").turn(Turn::tool("read", json!({ "path": LONG })));
+    let marks = marks
+        .turn(Turn::tool("context", anchor))
+        .turn(Turn::text(MAIN_ANSWER));
+    Script::new().rule(marks.turn(Turn::text(MAIN_ANSWER)))
 }
 
 /// What a person says to have the main agent ask, the first time and the second.
