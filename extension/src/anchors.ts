@@ -73,6 +73,10 @@ export class Anchors {
     if (outcome?.ok) guarded(() => this.#offer(session, outcome.result), undefined);
   }
 
+  isDecided(session: HostSession): boolean {
+    return this.#decided.has(session);
+  }
+
   /** A turn is over, for good where Pi says so: who waited for that goes. */
   settled(session: HostSession, event: "agent_end" | "agent_settled"): void {
     this.#unstored = [];

@@ -43,6 +43,10 @@ export class Delegation {
     this.#impresario = impresario;
   }
 
+  isDecided(session: HostSession): boolean {
+    return this.#decided.has(session);
+  }
+
   /** Asks the runtime as soon as there is one, so that the first turn need not wait. */
   async prepare(session: HostSession, options: { holds?: boolean } = {}): Promise<void> {
     if (this.#decided.has(session)) return;

@@ -514,8 +514,16 @@ export class Impresario {
   #introduce(connection: Connection, session: HostSession, reason: string): void {
     connection.notify("session.start", session.describe(reason));
     void this.skills();
-    void this.anchors.prepare(session);
-    void this.delegation.prepare(session).then(() => this.capabilities.prepare(session, { again: reason === "reconnect" }));
+    void this.#offerTools(session, reason === "reconnect");
+  }
+
+  /** One after the other: tools in another order are another prompt to the provider's cache. What is not decided now is before the next turn. */
+  async #offerTools(session: HostSession, again: boolean): Promise<void> {
+    await this.delegation.prepare(session);
+    if (!this.delegation.isDecided(session)) return;
+    await this.anchors.prepare(session);
+    if (!this.anchors.isDecided(session)) return;
+    await this.capabilities.prepare(session, { again });
   }
 
   #lost(sentence: string): void {

@@ -321,6 +321,8 @@ fn live() {
         run.outcome().await.expect("an outcome");
         runtime.shutdown().await.expect("stopped");
     });
+    // What stands behind it is for those who began it.
+    std::process::exit(0);
 }
 
 impl Scene {

@@ -16,14 +16,16 @@ const TAKEOVERS_AT_ONCE: usize = 256;
 
 impl Handles<AdoptDue> for Runs {
     fn handle(&mut self, _: AdoptDue, _: &mut Context<Self>) -> Answer<Self, ()> {
-        let (ports, tools) = (self.ports.clone(), self.tools.clone());
-        Answer::then(
-            find_runs_to_adopt(ports, tools),
-            |runs: &mut Self, found, ctx| match found {
-                Ok(found) => runs.adopt(found, ctx),
-                Err(error) => ctx.fail(format!("adopt runs: {error}")),
-            },
-        )
+        let (ports, tools, turn) = (self.ports.clone(), self.tools.clone(), self.adopting.clone());
+        // Whoever looked before may have found what has a life here by now, and would contain that.
+        let look = async move {
+            let turn = turn.lock_owned().await;
+            (turn, find_runs_to_adopt(ports, tools).await)
+        };
+        Answer::then(look, |runs: &mut Self, (_turn, found), ctx| match found {
+            Ok(found) => runs.adopt(found, ctx),
+            Err(error) => ctx.fail(format!("adopt runs: {error}")),
+        })
     }
 }
 

@@ -36,8 +36,9 @@ use impresario_policies::domain::{GroupId, Proof, Reason, ReasonCode, RunId, Run
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
+use std::sync::Arc;
 use std::time::Duration;
-use tokio::sync::oneshot;
+use tokio::sync::{Mutex, oneshot};
 
 const ASK: Duration = Duration::from_secs(30);
 /// A run tree that gives up is started so often with the order to park; then it waits for the next start.
@@ -135,6 +136,8 @@ pub struct Runs {
     rooms: Rooms,
     /// It will be looked again whether memory is free.
     looks_again: bool,
+    /// One look for runs to adopt after the other.
+    adopting: Arc<Mutex<()>>,
     adoption: Adoption,
 }
 
@@ -201,6 +204,7 @@ impl Runs {
             trees: BTreeMap::new(),
             rooms,
             looks_again: false,
+            adopting: Arc::default(),
             adoption: Adoption::UnderWay {
                 awaited_by: Vec::new(),
             },

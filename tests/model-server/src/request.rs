@@ -110,16 +110,25 @@ impl RequestSummary {
         if let Some(last) = results.last() {
             self.last_tool_result = text_of(&last["content"]);
         }
-        let only_results = !results.is_empty() && texts.is_empty();
-        if !only_results {
-            self.users.push(if content.is_string() {
-                text_of(content)
-            } else {
-                join_texts(&texts)
-            });
+        let text = if content.is_string() {
+            text_of(content)
+        } else {
+            let said = |block: &&&Value| !is_about_context(block["text"].as_str().unwrap_or_default());
+            join_texts(&texts.iter().filter(said).copied().collect::<Vec<_>>())
+        };
+        let only_results = !results.is_empty() && text.is_empty();
+        let tells = |block: &&Value| is_about_context(block["text"].as_str().unwrap_or_default());
+        let only_about_context = text.is_empty() && texts.iter().any(tells);
+        if !only_results && !only_about_context && !is_about_context(&text) {
+            self.users.push(text);
             self.assistants_since_user = 0;
         }
     }
+}
+
+/// The line that tells a model about its context is nobody's words.
+fn is_about_context(text: &str) -> bool {
+    text.starts_with("[context] model=")
 }
 
 fn tool_names(tools: &Value) -> Vec<String> {
