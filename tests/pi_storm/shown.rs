@@ -70,11 +70,14 @@ pub fn check_left_out(stage: &Stage, is_unharmed: bool) {
         .iter()
         .position(|body| body.contains(LEFT_OUT))
         .unwrap_or(seen.len());
+    // Answers of sub-agents may be stale with it.
+    let stubs_in = |body: &String| body.matches(LEFT_OUT).count();
+    let stubs = seen.get(first).map_or(0, stubs_in);
     for (at, body) in seen.iter().enumerate() {
-        let (whole, stubs) = (body.matches(LONG_WORDS).count(), body.matches(LEFT_OUT).count());
-        let expected = if at < first { (whole.min(1), 0) } else { (0, 1) };
+        let whole = body.matches(LONG_WORDS).count();
+        let expected = if at < first { (whole.min(1), 0) } else { (0, stubs) };
         assert_eq!(
-            (whole, stubs),
+            (whole, stubs_in(body)),
             expected,
             "request {at}, left out from {first} on: {body}"
         );
