@@ -88,7 +88,9 @@ export class Truncation {
   /** Everything that is left out is there again. How many results that are. */
   restore(session: HostSession): number {
     const notes = notesOn(branchOf(session));
-    const cut = seenEntries(session).filter((seen) => !notes.restored.has(seen.entry.id) && isLeftOut(seen, notes));
+    // What somebody else has edited is theirs: our line names the result in whose place it stands.
+    const isOurs = ({ entry, messages }: Seen) => notes.stubs.has(entry.id) || textOf(messages[0]?.content).includes(`"${entry.id}"`);
+    const cut = seenEntries(session).filter((seen) => !notes.restored.has(seen.entry.id) && isLeftOut(seen, notes) && isOurs(seen));
     const restored = cut.map(({ entry }) => entry.id);
     if (restored.length > 0) session.pi.appendEntry(NOTE, { restored } satisfies Note);
     return restored.length;
