@@ -261,6 +261,14 @@ impl HostEvents for Nobody {
     async fn capabilities(&self, _: wire::CapabilitiesOffer) -> wire::CapabilitiesTaken {
         wire::CapabilitiesTaken::default()
     }
+    async fn offer_tools(&self, _: wire::ToolsOffer) -> wire::ToolsTaken {
+        wire::ToolsTaken::default()
+    }
+
+    async fn call_tool(&self, _: wire::ToolAsk) -> wire::ToolDone {
+        unreachable!("nothing is called here")
+    }
+
     async fn offer_context(&self, _: wire::ContextOffer) -> wire::ContextTaken {
         wire::ContextTaken::default()
     }

@@ -53,6 +53,7 @@ mod contained_file;
 #[cfg(target_os = "linux")]
 pub mod keeper;
 mod known_files;
+pub mod mcp;
 pub mod memory;
 mod models;
 mod pi_capabilities;
@@ -61,6 +62,7 @@ mod pi_results;
 pub mod pi_sessions;
 mod pi_setup;
 mod pi_sights;
+mod pi_tools;
 mod preflight;
 mod project_files;
 pub mod rule_files;

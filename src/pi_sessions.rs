@@ -7,8 +7,8 @@ use crate::bridge::wire::{
     ContextSaid, ContextStanding, ContextTaken, CutsAsk, Delegation, GuidanceAsk, GuidanceGiven,
     InputReading, MarkerPlan, MarkerSkeleton, ModelStanding, ObservedEvent, PromptAsk, PromptPlan,
     ResumableRun, RunMessageAsk, RunMessageTold, RunResume, RunResumed, RunTell, RunTold, SessionEnd,
-    SessionStart, SetupAsk, SetupNext, SkillCancel, SkillRun, SkillSummary, ToldByAgent, ToolUsed, TraceName,
-    TranscriptAsk, TranscriptPage, TypedInput,
+    SessionStart, SetupAsk, SetupNext, SkillCancel, SkillRun, SkillSummary, ToldByAgent, ToolAsk, ToolDone,
+    ToolUsed, ToolsOffer, ToolsTaken, TraceName, TranscriptAsk, TranscriptPage, TypedInput,
 };
 use crate::bridge::{Bridge, BridgeError, BridgeSettings, HostEvents, PiHost, Refused, log_to_file};
 use crate::capabilities::servers::ServerLists;
@@ -19,6 +19,7 @@ use crate::pi_context::{call_context, offer_context};
 use crate::pi_results::LeftResults;
 use crate::pi_setup::next_of_setup;
 use crate::pi_sights::show_sights;
+use crate::pi_tools::PiTools;
 use crate::runtime::{
     PI_RUNNER, Resumable, Run, Runtime, RuntimeError, SentMessage, StartError, lock, state_directory,
 };
@@ -29,8 +30,10 @@ use crate::status::{StatusFacts, status_text};
 use crate::traces::{Traces, viewed};
 use async_trait::async_trait;
 use impresario_actors::gateways::Host;
+use impresario_actors::gateways::Tools;
 use impresario_actors::journal::{RunFilter, RunSummary};
 use impresario_actors::messages::session::{GuideResult, ListedSkill, SkillOrder};
+use impresario_actors::tools::LocalTools;
 use impresario_policies::context_status::status_line;
 use impresario_policies::domain::{
     CacheTerms, GroupId, Isolation, MessageKind, Reason, ReasonCode, RunId, RunState, SessionId,
@@ -116,7 +119,9 @@ pub async fn serve_stdio(options: BridgeOptions) -> Result<(), ServeError> {
         engines: builder.engine_settings(),
         directory: cache_directory(Some(&directory)).map(|cache| cache.join(SERVER_LISTS)),
     };
+    let tools: Arc<dyn Tools> = Arc::new(LocalTools::default());
     let runtime = builder
+        .added_tools(tools.clone())
         .state_directory(&directory)
         .own_host("pi", {
             let host = host.clone();
@@ -142,6 +147,7 @@ pub async fn serve_stdio(options: BridgeOptions) -> Result<(), ServeError> {
     };
     let sessions = PiSessions {
         capabilities: Arc::new(PiCapabilities::new(runtime.clone(), skills.clone(), servers)),
+        tools: PiTools::new(tools),
         runtime,
         host,
         session,
@@ -163,6 +169,7 @@ struct PiSessions {
     session: Arc<Mutex<Option<SessionId>>>,
     left_results: LeftResults,
     capabilities: Arc<PiCapabilities>,
+    tools: PiTools,
     skills: SpawnSettings,
     known: Mutex<BTreeMap<SessionId, SessionStart>>,
     /// What is configured for each session.
@@ -600,6 +607,16 @@ impl HostEvents for PiSessions {
     async fn offer_context(&self, offer: ContextOffer) -> ContextTaken {
         let order = self.order(&offer.session, String::new(), String::new());
         offer_context(&self.runtime, self.skills.pis_directory(), order, offer).await
+    }
+
+    async fn offer_tools(&self, offer: ToolsOffer) -> ToolsTaken {
+        let order = self.order(&offer.session, String::new(), String::new());
+        self.tools.offer(order).await
+    }
+
+    async fn call_tool(&self, ask: ToolAsk) -> ToolDone {
+        let order = self.order(&ask.session, String::new(), String::new());
+        self.tools.call(order, ask).await
     }
 
     async fn call_context(&self, ask: ContextAsk) -> ContextDone {

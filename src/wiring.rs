@@ -29,7 +29,7 @@ use impresario_actors::cool_downs::CoolDowns;
 use impresario_actors::event_feed::EventFeed;
 use impresario_actors::gateways::{
     AnswerShelf, AttemptRequest, ContextEngine, FileLooks, Gates, Host, LoginId, ModelClient, RuleFiles,
-    SubAgentRunner, TraceShelf, WallClock, Worktrees, session_file,
+    SubAgentRunner, Tools, TraceShelf, WallClock, Worktrees, session_file,
 };
 use impresario_actors::guidance::Guidance;
 use impresario_actors::host_port::HostPort;
@@ -108,6 +108,8 @@ pub struct Outside {
     pub files: Rc<dyn FileLooks>,
     /// Looks for the rules of directories.
     pub rules: Rc<dyn RuleFiles>,
+    /// The tools that Impresario adds.
+    pub tools: Arc<dyn Tools>,
     /// Keeps answers whole that are cut for whoever asked.
     pub answers: Rc<dyn AnswerShelf>,
     /// Makes git worktrees for runs that work in one of their own.
@@ -621,6 +623,7 @@ impl RunGrower {
         let open_context = self.outside.open_context.clone();
         let (ledger, files) = (self.ledger.clone(), self.outside.files.clone());
         let (answers, rules) = (self.outside.answers.clone(), self.outside.rules.clone());
+        let tools = self.outside.tools.clone();
         Rc::new(move |seed| {
             let name = attempt_name(&seed.run, seed.number);
             let (clocks, limits) = (seed.request.clocks, Arc::new(ResultLimits::from(&seed.request)));
@@ -639,7 +642,7 @@ impl RunGrower {
             let allowance = seed.allowance.clone();
             let request = attempt_request(seed, &settings);
             let (ports, ledger, files) = (ports.clone(), ledger.clone(), files.clone());
-            let rules = rules.clone();
+            let (rules, tools) = (rules.clone(), tools.clone());
             let attempt = Registration::<Attempt>::new(&name);
             let (stop, tell) = (attempt.port(), attempt.port());
             let child = attempt
@@ -652,6 +655,7 @@ impl RunGrower {
                         AttemptTools {
                             runner: runner.clone(),
                             context: context.clone(),
+                            tools: tools.clone(),
                             files: files.clone(),
                             purse: Purse::new(allowance.clone(), ledger.clone()),
                             review: review.clone(),

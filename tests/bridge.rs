@@ -169,6 +169,14 @@ impl HostEvents for RecordingEvents {
         wire::CapabilitiesTaken::default()
     }
 
+    async fn offer_tools(&self, _: wire::ToolsOffer) -> wire::ToolsTaken {
+        wire::ToolsTaken::default()
+    }
+
+    async fn call_tool(&self, _: wire::ToolAsk) -> wire::ToolDone {
+        unreachable!("nothing is called here")
+    }
+
     async fn offer_context(&self, _: wire::ContextOffer) -> wire::ContextTaken {
         wire::ContextTaken::default()
     }
@@ -417,7 +425,7 @@ fn check_example(example: &Value, asked: &mut String) {
         };
     }
     check_each!(
-        requests: Hello, Ping, TypedInput, SkillRun, ChainRun, ChainTextAsk, RunsResumable, RunResume, RunTell, RunMessageAsk, SkillCancel, QuestionAnswer, MarkerSkeleton, GuidanceAsk, CutsAsk, ContextStanding, Completions, DelegationAsk, RunsRecent, TranscriptAsk, StatusAsk, SetupAsk, CapabilitiesOffer, CapabilityCall, PromptAsk, ContextOffer, ContextAsk,
+        requests: Hello, Ping, TypedInput, SkillRun, ChainRun, ChainTextAsk, RunsResumable, RunResume, RunTell, RunMessageAsk, SkillCancel, QuestionAnswer, MarkerSkeleton, GuidanceAsk, CutsAsk, ContextStanding, Completions, DelegationAsk, RunsRecent, TranscriptAsk, StatusAsk, SetupAsk, CapabilitiesOffer, CapabilityCall, PromptAsk, ContextOffer, ContextAsk, ToolsOffer, ToolAsk,
             TraceReport, TraceView, TraceList, QuestionAsk, ModelRequest, ModelsCheck, DeliveryOffer, SessionHistory, SessionHasRun;
         notifications: RequestCancel, SessionStart, SessionEnd, ObservedEvents, DeliveryAcknowledged, ToolUsed,
             UiProgress, UiSight, UiNotice

@@ -40,6 +40,7 @@ pub mod runs;
 pub mod session_index;
 mod shared_work;
 pub mod supervision;
+pub mod tools;
 pub mod trace_files;
 pub mod trace_recorder;
 pub mod transcripts;

@@ -19,6 +19,8 @@ export interface RpcError {
 export type Failure =
   | { why: "gone" }
   | { why: "timeout" }
+  /** Whoever asked waits no more. */
+  | { why: "cancelled" }
   | { why: "behind" }
   | { why: "error"; error: RpcError };
 
@@ -99,23 +101,28 @@ export class Connection {
   ask<Method extends keyof HostRequests>(
     method: Method,
     params: HostRequests[Method]["params"],
-    options: { holds?: boolean; deadlineMs?: number } = {},
+    options: { holds?: boolean; deadlineMs?: number; signal?: AbortSignal | undefined } = {},
   ): Promise<Outcome<HostRequests[Method]["result"]>> {
     const id = this.#nextId++;
     return new Promise((resolve) => {
       const deadlineMs = options.deadlineMs ?? METHODS[method].deadlineMs;
       const settle = (outcome: Outcome<unknown>) => {
         clearTimeout(timer);
+        options.signal?.removeEventListener("abort", cancel);
         this.#pending.delete(id);
         resolve(outcome as Outcome<HostRequests[Method]["result"]>);
       };
-      const timer = setTimeout(() => {
-        settle({ ok: false, why: "timeout" });
+      const leave = (why: "timeout" | "cancelled") => {
+        settle({ ok: false, why });
         this.notify("request.cancel", { id });
-      }, deadlineMs);
+      };
+      const cancel = () => leave("cancelled");
+      const timer = setTimeout(() => leave("timeout"), deadlineMs);
       if (!options.holds) timer.unref();
       this.#pending.set(id, { settle });
       if (this.#closed) return settle({ ok: false, why: "gone" });
+      if (options.signal?.aborted) return settle({ ok: false, why: "cancelled" });
+      options.signal?.addEventListener("abort", cancel, { once: true });
       if (!this.#write({ jsonrpc: "2.0", id, method, params })) settle({ ok: false, why: "behind" });
     });
   }

@@ -24,6 +24,7 @@ import type { ShownRun } from "./progress.ts";
 import { Questions } from "./questions.ts";
 import { RuntimeProcess } from "./runtime-process.ts";
 import type { RuntimeSettings } from "./runtime-process.ts";
+import { AddedTools } from "./tools.ts";
 import { TranscriptView } from "./transcript.ts";
 import { Truncation } from "./truncation.ts";
 
@@ -71,6 +72,7 @@ export class Impresario {
   readonly #markers = new Markers();
   readonly capabilities = new Capabilities(this);
   readonly anchors = new Anchors(this);
+  readonly addedTools = new AddedTools(this);
   readonly #leftBehind = new LeftBehind(() => this.progress.runs);
   #session: HostSession | undefined;
   /** Something of ours is over the screen, and the keys are its. */
@@ -523,6 +525,8 @@ export class Impresario {
     if (!this.delegation.isDecided(session)) return;
     await this.anchors.prepare(session);
     if (!this.anchors.isDecided(session)) return;
+    await this.addedTools.prepare(session);
+    if (!this.addedTools.isDecided(session)) return;
     await this.capabilities.prepare(session, { again });
   }
 
@@ -612,5 +616,6 @@ function dataOf(failure: Failure): { code?: string; hint?: string | null } {
 export function wordsFor(failure: Failure): string {
   if (failure.why === "error") return failure.error.message;
   if (failure.why === "timeout") return "the runtime did not answer in time";
+  if (failure.why === "cancelled") return "it was cancelled";
   return failure.why === "gone" ? "the runtime stopped" : "the runtime is behind";
 }

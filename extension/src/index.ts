@@ -87,6 +87,7 @@ function registerHooks(pi: Pi, runtime: Impresario, session: HostSession): void 
       session.enter(ctx);
       const taught = await runtime.delegation.teach(session, event);
       await runtime.anchors.prepare(session, { holds: true, last: true });
+      await runtime.addedTools.prepare(session, { holds: true, last: true });
       return taught;
     } catch {
       return undefined;

@@ -3,6 +3,7 @@
 //! Every policy is a pure, total function `Facts + Settings → Decision`: no I/O, no clock, no randomness.
 //! One question a file. The words the policies share with the rest of the runtime are in [`domain`].
 
+pub mod added_tools;
 pub mod admission;
 pub mod adoption;
 pub mod agents;
@@ -31,6 +32,7 @@ pub mod figures;
 pub mod free_memory;
 pub mod gate;
 pub mod given;
+pub mod glob;
 pub mod group;
 pub mod guidance;
 pub mod history;

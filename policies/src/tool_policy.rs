@@ -1,5 +1,6 @@
 //! Which tools can a sub-agent have, and which of them change something? No sub-agent delegates.
 
+use crate::added_tools::AddedTool;
 use crate::overflow_memory::MEMORY_TOOLS;
 use crate::sub_agent_prompt::RETRIEVAL_TOOL;
 use serde::{Deserialize, Serialize};
@@ -17,22 +18,8 @@ pub enum Mutability {
 /// The tools of Pi itself.
 pub const PI_TOOLS: [&str; 7] = ["read", "bash", "edit", "write", "grep", "find", "ls"];
 
-/// The tools that Impresario adds.
-pub const ADDED_TOOLS: [&str; 10] = [
-    "hashline_edit",
-    "ast_search",
-    "ast_replace",
-    "glob",
-    "look_at",
-    "web_search",
-    "web_fetch",
-    "docs_resolve",
-    "docs_query",
-    "gh_search",
-];
-
-/// The tools that change something.
-pub const CHANGING_TOOLS: [&str; 5] = ["bash", "edit", "write", "hashline_edit", "ast_replace"];
+/// The tools of Pi that change something.
+const CHANGING_PI_TOOLS: [&str; 3] = ["bash", "edit", "write"];
 
 /// What begins so delegates.
 pub const DELEGATE_PREFIX: &str = "delegate";
@@ -43,7 +30,7 @@ pub fn is_known(tool: &str) -> bool {
     !tool.starts_with(DELEGATE_PREFIX)
         && PI_TOOLS
             .into_iter()
-            .chain(ADDED_TOOLS)
+            .chain(AddedTool::ALL.map(AddedTool::name))
             .chain(ours)
             .any(|known| known == tool)
 }
@@ -101,7 +88,7 @@ pub fn finalise_tools(
 
 /// It can change the workspace, or something beyond it.
 pub fn changes_something(tool: &str) -> bool {
-    CHANGING_TOOLS.contains(&tool)
+    CHANGING_PI_TOOLS.contains(&tool) || AddedTool::named(tool).is_some_and(AddedTool::changes_something)
 }
 
 #[cfg(test)]

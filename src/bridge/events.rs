@@ -6,7 +6,8 @@ use super::wire::{
     ContextStanding, ContextTaken, CutsAsk, Delegation, GuidanceAsk, GuidanceGiven, InputReading, MarkerPlan,
     MarkerSkeleton, ObservedEvent, PromptAsk, PromptPlan, ResumableRun, RunMessageAsk, RunMessageTold,
     RunResume, RunResumed, RunTell, RunTold, SessionEnd, SessionStart, SetupAsk, SetupNext, SkillCancel,
-    SkillRun, SkillSummary, ToolUsed, TraceName, TranscriptAsk, TranscriptPage, TypedInput,
+    SkillRun, SkillSummary, ToolAsk, ToolDone, ToolUsed, ToolsOffer, ToolsTaken, TraceName, TranscriptAsk,
+    TranscriptPage, TypedInput,
 };
 use async_trait::async_trait;
 use impresario_actors::messages::session::ListedSkill;
@@ -75,6 +76,10 @@ pub trait HostEvents: Send + Sync {
     async fn offer_context(&self, offer: ContextOffer) -> ContextTaken;
     /// That tool is called.
     async fn call_context(&self, ask: ContextAsk) -> ContextDone;
+    /// A session is about to be used; the tools that are added to the host's.
+    async fn offer_tools(&self, offer: ToolsOffer) -> ToolsTaken;
+    /// One of them is called. Dropped when nobody waits for it any more.
+    async fn call_tool(&self, ask: ToolAsk) -> ToolDone;
     /// A tool of the host was used.
     async fn tool_used(&self, used: ToolUsed);
     /// A result that was only shown stands in the session now.

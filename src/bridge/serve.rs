@@ -14,8 +14,8 @@ use super::wire::{
     ObservedEvents, PROTOCOL_VERSION, PROTOCOL_VERSION_OLDEST, Ping, PromptAsk, QuestionAnswer,
     QuestionAnswered, Request, RequestCancel, ResumableRuns, RunMessageAsk, RunResume, RunTell, RunsRecent,
     RunsResumable, SessionEnd, SessionStart, SetupAsk, SkillCancel, SkillCancelled, SkillNames, SkillRun,
-    SkillRunAccepted, StatusAsk, StatusText, ToolUsed, TraceList, TraceNames, TraceReport, TraceText,
-    TraceView, TranscriptAsk, TypedInput, Welcome, read_envelope,
+    SkillRunAccepted, StatusAsk, StatusText, ToolAsk, ToolUsed, ToolsOffer, TraceList, TraceNames,
+    TraceReport, TraceText, TraceView, TranscriptAsk, TypedInput, Welcome, read_envelope,
 };
 use futures_util::FutureExt;
 use futures_util::future::{AbortHandle, Abortable, BoxFuture};
@@ -535,6 +535,10 @@ async fn answer_call(
         Ok(AnswerLine::done(id, &events.offer_context(parse(&params)?).await))
     } else if method == <ContextAsk as Request>::METHOD.name {
         Ok(AnswerLine::done(id, &events.call_context(parse(&params)?).await))
+    } else if method == <ToolsOffer as Request>::METHOD.name {
+        Ok(AnswerLine::done(id, &events.offer_tools(parse(&params)?).await))
+    } else if method == <ToolAsk as Request>::METHOD.name {
+        Ok(AnswerLine::done(id, &events.call_tool(parse(&params)?).await))
     } else if method == <PromptAsk as Request>::METHOD.name {
         Ok(AnswerLine::done(id, &events.shape_prompt(parse(&params)?).await))
     } else if method == <DelegationAsk as Request>::METHOD.name {

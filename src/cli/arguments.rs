@@ -1,8 +1,10 @@
 //! What can be typed.
 
 use super::exit::EXIT_CODES;
+use clap::builder::PossibleValuesParser;
 use clap::{Args, Parser, Subcommand};
 use impresario_actors::context::local::{INDEXES_BYTES_MAX, INDEXES_MAX};
+use impresario_policies::added_tools::SessionTools;
 use impresario_policies::capability::CapabilityKind;
 use impresario_policies::domain::{Cap, Isolation, RunId};
 use impresario_policies::figures::read_duration;
@@ -945,6 +947,8 @@ Tools: list, read (pages that end), search, and keep: a host that has a result t
 shows a short text in its place. What a host keeps goes with this process. With a run, list, read and search look into \
 what that run keeps; when a run ends, what was kept for it is gone.
 
+With --tools it serves tools of Impresario's instead, the same that its sub-agents have: {}.
+
 Over stdio it ends when its input does. Over HTTP it listens on this machine only and wants a bearer token: the one in \
 IMPRESARIO_MCP_TOKEN, else one that it makes and prints below its address.
 
@@ -952,15 +956,22 @@ Examples:
   claude mcp add context-memory -- impresario mcp
   impresario mcp --run 01kah3q
   impresario mcp --http 127.0.0.1:4141
+  impresario mcp --tools glob,ast_search --workspace ~/project
 
   In the configuration of most hosts:
   {{ \"mcpServers\": {{ \"context-memory\": {{ \"command\": \"impresario\", \"args\": [\"mcp\"] }} }} }}
 
-{EXIT_CODES}"))]
+{EXIT_CODES}", SessionTools::WORDS[1..].join(", ")))]
 pub(super) struct McpArguments {
     /// Only what this run keeps: its id, or as much of the beginning as makes it the only one
     #[arg(long, value_name = "RUN")]
     pub(super) run: Option<String>,
+    /// Serve these tools instead of the memory: their names with commas between, or all
+    #[arg(long, value_name = "NAMES", value_delimiter = ',', value_parser = PossibleValuesParser::new(SessionTools::WORDS), hide_possible_values = true, conflicts_with = "run")]
+    pub(super) tools: Vec<String>,
+    /// The directory in which the tools work, and outside of which they reach nothing [default: the current one]
+    #[arg(long, value_name = "DIRECTORY", requires = "tools")]
+    pub(super) workspace: Option<PathBuf>,
     /// Listen here instead of speaking over stdin and stdout; port 0 takes a free one
     #[arg(long, value_name = "ADDRESS:PORT")]
     pub(super) http: Option<SocketAddr>,

@@ -1,39 +1,65 @@
-//! `mcp`: the overflow memory for other hosts.
+//! `mcp`: the overflow memory, or the tools that Impresario adds, for other hosts.
 
 use super::arguments::McpArguments;
 use super::exit::Failure;
 use super::output::print;
-use crate::memory::{HttpError, Memory, MemoryError, serve_http, serve_stdio};
+use crate::mcp::{HttpError, ToolsServer, serve_http, serve_stdio};
+use crate::memory::{Memory, MemoryError, MemoryServer};
+use impresario_actors::tools::LocalTools;
+use impresario_policies::added_tools::SessionTools;
+use rmcp::ServerHandler;
 use std::io::Read;
 use std::net::SocketAddr;
 use std::process::ExitCode;
+use std::sync::Arc;
 
 /// Shorter ones can be guessed.
 const TOKEN_CHARACTERS_MIN: usize = 16;
 const TOKEN_BYTES: usize = 24;
 
 pub(super) async fn serve(arguments: McpArguments) -> Result<ExitCode, Failure> {
-    let memory = Memory::open(arguments.state.state_directory.clone(), arguments.run.as_deref());
-    let memory = memory.map_err(|error| match error {
-        MemoryError::Run(why) => Failure::usage(format!("{why} `impresario runs` lists the runs.")),
-        other => Failure::failed(other.to_string()),
-    })?;
+    if arguments.tools.is_empty() {
+        let memory = Memory::open(arguments.state.state_directory.clone(), arguments.run.as_deref());
+        let memory = memory.map_err(|error| match error {
+            MemoryError::Run(why) => Failure::usage(format!("{why} `impresario runs` lists the runs.")),
+            other => Failure::failed(other.to_string()),
+        })?;
+        return over(MemoryServer::new(memory), arguments).await;
+    }
+    let workspace = match &arguments.workspace {
+        Some(workspace) => workspace.clone(),
+        None => std::env::current_dir()
+            .map_err(|error| Failure::failed(format!("failed to find the current directory: {error}")))?,
+    };
+    if !workspace.is_dir() {
+        return Err(Failure::usage(format!("{} is no directory", workspace.display())));
+    }
+    let offered = SessionTools::of(&arguments.tools, &[]);
+    let server = ToolsServer::new(Arc::new(LocalTools::default()), offered, workspace);
+    over(server.map_err(Failure::usage)?, arguments).await
+}
+
+async fn over(server: impl ServerHandler + Clone, arguments: McpArguments) -> Result<ExitCode, Failure> {
     match arguments.http {
-        None => over_stdio(memory).await?,
-        Some(address) => over_http(memory, address, arguments.token).await?,
+        None => over_stdio(server).await?,
+        Some(address) => over_http(server, address, arguments.token).await?,
     }
     Ok(ExitCode::SUCCESS)
 }
 
 /// Ends with the input, or with Ctrl-C.
-async fn over_stdio(memory: Memory) -> Result<(), Failure> {
+async fn over_stdio(server: impl ServerHandler) -> Result<(), Failure> {
     tokio::select! { biased;
         _ = tokio::signal::ctrl_c() => Ok(()),
-        served = serve_stdio(memory) => served.map_err(Failure::failed),
+        served = serve_stdio(server) => served.map_err(Failure::failed),
     }
 }
 
-async fn over_http(memory: Memory, address: SocketAddr, token: Option<String>) -> Result<(), Failure> {
+async fn over_http(
+    server: impl ServerHandler + Clone,
+    address: SocketAddr,
+    token: Option<String>,
+) -> Result<(), Failure> {
     let (token, is_given) = match token {
         Some(token) if token.len() < TOKEN_CHARACTERS_MIN => {
             return Err(Failure::usage(format!(
@@ -56,7 +82,7 @@ async fn over_http(memory: Memory, address: SocketAddr, token: Option<String>) -
     tokio::select! { biased;
         // A client that holds its connection open must not hold up the end.
         _ = tokio::signal::ctrl_c() => Ok(()),
-        served = serve_http(memory, address, token, listening, ended) => served.map_err(|error| match error {
+        served = serve_http(server, address, token, listening, ended) => served.map_err(|error| match error {
             HttpError::NotLoopback(_) => Failure::usage(error.to_string()),
             other => Failure::failed(format!("failed to {other}")),
         }),

@@ -3,14 +3,11 @@
 //! What runs keep is only read, from the journal, and goes with the end of its run. What a host keeps lives in this
 //! process and goes with it.
 
-mod connections;
-mod http;
 mod own;
 mod server;
 mod wire;
 
-pub use http::{HttpError, serve_http};
-pub use server::{MemoryServer, serve_stdio};
+pub use server::MemoryServer;
 
 use crate::runtime::state_directory;
 use impresario_actors::journal::{

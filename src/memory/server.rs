@@ -5,14 +5,10 @@ use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, Implementation, ListToolsResult,
     PaginatedRequestParams, ServerCapabilities, ServerConfig, Tool,
 };
-use rmcp::service::{RequestContext, ServerInitializeError};
-use rmcp::transport::async_rw::AsyncRwTransport;
-use rmcp::{ErrorData, RoleServer, ServerHandler, ServiceExt};
+use rmcp::service::RequestContext;
+use rmcp::{ErrorData, RoleServer, ServerHandler};
 use serde_json::Value;
 use std::sync::Arc;
-
-/// A message is at most this long.
-pub(super) const MESSAGE_BYTES_MAX: usize = 16 * 1024 * 1024;
 
 const OF_ONE_RUN: &str =
     "Tool results of one run that were too large to show. They are gone when the run ends.";
@@ -24,9 +20,9 @@ runs of impresario that keep some, and list, read and search with a run look int
 pub struct MemoryServer(Arc<Memory>);
 
 impl MemoryServer {
-    /// A server on a memory; several may serve one.
-    pub fn new(memory: Arc<Memory>) -> Self {
-        Self(memory)
+    /// A server on a memory; its clones serve the same one.
+    pub fn new(memory: Memory) -> Self {
+        Self(Arc::new(memory))
     }
 }
 
@@ -76,22 +72,5 @@ impl ServerHandler for MemoryServer {
             Err(why) => CallToolResult::error(vec![ContentBlock::text(why)]),
         };
         Ok(result.into())
-    }
-}
-
-/// Serves over our own standard streams until the input ends.
-pub async fn serve_stdio(memory: Memory) -> Result<(), String> {
-    let (input, output) = rmcp::transport::stdio();
-    let transport = AsyncRwTransport::new_server(input, output).with_max_line_length(MESSAGE_BYTES_MAX);
-    let server = MemoryServer::new(Arc::new(memory));
-    match server.serve(transport).await {
-        Ok(running) => running
-            .waiting()
-            .await
-            .map(|_| ())
-            .map_err(|error| error.to_string()),
-        // A host that looked and went away.
-        Err(ServerInitializeError::ConnectionClosed(_)) => Ok(()),
-        Err(error) => Err(error.to_string()),
     }
 }

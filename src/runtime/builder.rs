@@ -29,6 +29,7 @@ use impresario_actors::context::local::LocalContextEngine;
 use impresario_actors::context::mcp::{EngineSettings, McpContextEngine};
 use impresario_actors::file_looks::DiskLooks;
 use impresario_actors::gates::{CommandGates, GateSettings};
+use impresario_actors::gateways::Tools;
 use impresario_actors::gateways::{
     Entropy, Host, ModelClient, SubAgentRunner, SystemEntropy, SystemWallClock, WallClock, free_memory_now,
 };
@@ -42,6 +43,7 @@ use impresario_actors::session_index::SessionStore;
 use impresario_actors::supervision::{
     Root, RootSettings, Stall, SupervisorSettings, Watchdog, WatchdogSettings, install_panic_hook,
 };
+use impresario_actors::tools::LocalTools;
 use impresario_actors::trace_files::FileShelf;
 use impresario_actors::worktrees::GitWorktrees;
 use impresario_policies::admission::AdmissionSettings;
@@ -102,6 +104,7 @@ pub struct RuntimeBuilder {
     model: SharedModel,
     has_providers: bool,
     tools: Vec<RegisteredTool>,
+    added_tools: Arc<dyn Tools>,
     pi: Option<PathBuf>,
     keeper: Option<PathBuf>,
     containment: ContainmentSetting,
@@ -130,6 +133,7 @@ impl Default for RuntimeBuilder {
             model: Arc::new(OfflineOr::new(ProviderModels::new())),
             has_providers: has_any_key(|name| std::env::var(name).ok()),
             tools: Vec::new(),
+            added_tools: Arc::new(LocalTools::default()),
             pi: None,
             keeper: None,
             containment: ContainmentSetting::default(),
@@ -171,6 +175,12 @@ impl RuntimeBuilder {
         self.host_kind = kind.to_string();
         self.host = HostKind::Programs(Arc::new(host));
         self.acknowledgement = Acknowledgement::ByProgram;
+        self
+    }
+
+    /// The tools that we add, where somebody else calls them too.
+    pub(crate) fn added_tools(mut self, tools: Arc<dyn Tools>) -> Self {
+        self.added_tools = tools;
         self
     }
 
@@ -485,12 +495,13 @@ impl RuntimeBuilder {
         let sessions = cache.as_ref().map(|cache| cache.join(SESSIONS));
         let capabilities = cache.map(|cache| cache.join(CAPABILITIES));
         let pi = self.pi_settings(directory, runtime);
+        let added = self.added_tools;
         let model = Rc::new(ProgramModel::new(self.model, program.clone()));
-        let mut parts = EmbeddedParts::new(model.clone(), program.clone());
+        let mut parts = EmbeddedParts::new(model.clone(), program.clone(), added.clone());
         parts.tools = self.tools;
         let mut runners = BTreeMap::<String, Rc<dyn SubAgentRunner>>::new();
         runners.insert(EMBEDDED_RUNNER.to_string(), Rc::new(EmbeddedRunner::new(parts)));
-        runners.insert(PI_RUNNER.to_string(), Rc::new(PiRunner::new(pi)));
+        runners.insert(PI_RUNNER.to_string(), Rc::new(PiRunner::new(pi, added.clone())));
         let (host_kind, session, taken) = (self.host_kind, self.session, self.taken_results);
         let wanted = self.wanted;
         let host: Rc<dyn Host> = match self.host {
@@ -506,6 +517,7 @@ impl RuntimeBuilder {
             worktrees: Rc::new(GitWorktrees::new(worktrees(directory))),
             files: Rc::new(DiskLooks::default()),
             rules: Rc::new(DiskRules::new(HeavyWork::default())),
+            tools: added,
             answers: Rc::new(AnswerFiles::new(answers(directory), HeavyWork::default())),
             gates: Rc::new(CommandGates::new(gates)),
             open_context: open_context(engines.clone(), indexes),

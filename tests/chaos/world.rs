@@ -16,6 +16,7 @@ use impresario_actors::journal::{JournalAccess, Row, RunFilter, RuntimeId, Runti
 use impresario_actors::messages::session::SkillOrder;
 use impresario_actors::session_index::SessionStore;
 use impresario_actors::supervision::{Event, Root, RootSettings, SupervisorSettings};
+use impresario_actors::tools::LocalTools;
 use impresario_policies::admission::AdmissionSettings;
 use impresario_policies::cache_markers::{Block, BlockKind, Lifetime};
 use impresario_policies::domain::*;
@@ -31,6 +32,7 @@ use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
+use std::sync::Arc;
 use std::time::Duration;
 use tokio::time::{Instant, sleep};
 
@@ -880,6 +882,7 @@ async fn perform_play(scenario: &Scenario, plan: Plan, seed: u64) -> Outcome {
         worktrees: Rc::new(Trees(world.clone())),
         files: Rc::new(DiskLooks::new(HeavyWork::Inline)),
         rules: Rc::new(Rules),
+        tools: Arc::new(LocalTools::new(HeavyWork::Inline)),
         answers: Rc::new(Answers(world.clone())),
         gates: Rc::new(GateKeeper(world.clone(), disk.clone())),
         open_context: Rc::new(|_| {

@@ -2,11 +2,13 @@
 
 use async_trait::async_trait;
 use impresario_actors::gateways::{
-    AttemptHandle, AttemptRequest, CallAsked, EndFacts, RunnerEvent, SpawnError, SubAgentRunner, ToolGate,
-    ToolVerdict,
+    AttemptHandle, AttemptRequest, CallAsked, EndFacts, RunnerEvent, SpawnError, SubAgentRunner, ToolAnswer,
+    ToolGate, ToolVerdict,
 };
 use impresario_actors::processes::ContainmentSetting;
 use impresario_actors::runners::pi::{PiRunner, PiSettings};
+use impresario_actors::tools::LocalTools;
+use impresario_policies::added_tools::AddedTool;
 use impresario_policies::attempt_ending::{describe_ending, read_ending};
 use impresario_policies::cache_markers::MarkerEdit;
 use impresario_policies::domain::{AttemptEnding, AttemptNumber, Proof, Replay, RunId};
@@ -16,6 +18,7 @@ use std::collections::BTreeMap;
 use std::future::Future;
 use std::path::Path;
 use std::rc::Rc;
+use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::mpsc;
 use tokio::time::timeout;
@@ -36,7 +39,7 @@ pub fn on_one_thread<T>(work: impl Future<Output = T>) -> T {
 
 /// A runner for this Pi, which sees this environment.
 pub fn runner(pi: &Path, environment: BTreeMap<String, String>, state: &Path) -> PiRunner {
-    PiRunner::new(PiSettings {
+    with_tools(PiSettings {
         environment,
         ..settings(pi, Path::new(KEEPER), state)
     })
@@ -50,7 +53,7 @@ pub fn warm_runner(
     pool: PoolSettings,
     runtime: &RunId,
 ) -> PiRunner {
-    PiRunner::new(PiSettings {
+    with_tools(PiSettings {
         environment,
         pool,
         runtime: runtime.clone(),
@@ -60,7 +63,11 @@ pub fn warm_runner(
 
 /// A runner whose processes are held by this program, with an environment in which nothing is found.
 pub fn runner_below(pi: &Path, keeper: &Path, state: &Path) -> PiRunner {
-    PiRunner::new(settings(pi, keeper, state))
+    with_tools(settings(pi, keeper, state))
+}
+
+fn with_tools(settings: PiSettings) -> PiRunner {
+    PiRunner::new(settings, Arc::new(LocalTools::default()))
 }
 
 fn settings(pi: &Path, keeper: &Path, state: &Path) -> PiSettings {
@@ -161,6 +168,11 @@ impl ToolGate for RecordingGate {
             std::future::pending::<()>().await;
         }
         Ok(format!("what answers {query:?}"))
+    }
+
+    async fn use_tool(&self, tool: AddedTool, _: &serde_json::Value) -> Result<ToolAnswer, String> {
+        self.asked.borrow_mut().push(tool.name().to_string());
+        Ok(ToolAnswer::text("what the tool found"))
     }
 }
 

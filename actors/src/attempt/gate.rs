@@ -9,11 +9,15 @@ use super::prompts::Prompts;
 use super::silence::JournalWait;
 use super::wire::named_in;
 use super::{ASK, AttemptPorts, OpenCalls, Previews, Unsaid, WRITTEN_WITHIN, calls_and};
-use crate::gateways::{CallAsked, ContextEngine, PASSAGES_MAX, RetrievalRequest, ToolGate, ToolVerdict};
+use crate::gateways::{
+    CallAsked, ContextEngine, PASSAGES_MAX, Reach, RetrievalRequest, ToolAnswer, ToolGate, ToolPlace,
+    ToolVerdict, Tools,
+};
 use crate::messages::ledger::OverBudget;
 use crate::messages::run::{ReadOverflow, RecordSteps, ReviewToolResult};
 use crate::purse::Purse;
 use async_trait::async_trait;
+use impresario_policies::added_tools::AddedTool;
 use impresario_policies::budget::CONCLUDE;
 use impresario_policies::cache_markers::MarkerEdit;
 use impresario_policies::domain::{AttemptNumber, Isolation, Replay, Step};
@@ -43,7 +47,10 @@ pub(super) struct Gate {
     pub(super) ports: AttemptPorts,
     pub(super) stopping: CancellationToken,
     pub(super) context: Rc<dyn ContextEngine>,
+    pub(super) tools: Arc<dyn Tools>,
     pub(super) workspace: PathBuf,
+    /// Directories beside it that may be read in.
+    pub(super) readable: Vec<PathBuf>,
     /// The time of one call of a tool.
     pub(super) within: Duration,
     pub(super) traced: Option<usize>,
@@ -209,6 +216,26 @@ impl ToolGate for Gate {
                 self.within.as_secs()
             )),
         }
+    }
+
+    async fn use_tool(&self, tool: AddedTool, arguments: &serde_json::Value) -> Result<ToolAnswer, String> {
+        if self.stopping.is_cancelled() {
+            return Err(STOPPED.to_string());
+        }
+        let place = ToolPlace {
+            workspace: self.workspace.clone(),
+            reach: Reach::Workspace,
+            readable: self.readable.clone(),
+            cancelled: self.stopping.clone(),
+        };
+        let answered = timeout(before(self.within), self.tools.call(tool, arguments, &place));
+        answered.await.unwrap_or_else(|_| {
+            Err(format!(
+                "{} did not end within {} s and was told to stop.",
+                tool.name(),
+                self.within.as_secs()
+            ))
+        })
     }
 }
 

@@ -26,7 +26,7 @@ use self::said::Said;
 use self::silence::{JournalWait, Silence};
 use crate::gateways::{
     AttemptHandle, AttemptRequest, ContextEngine, FileLooks, Glimpse, ModelUsage, RuleFiles, RunnerEvent,
-    SubAgentRunner,
+    SubAgentRunner, Tools,
 };
 use crate::messages::run::{
     AttemptOver, ClockDue, ReadOverflow, RecordSteps, ReviewToolResult, RunnerSaid, StartDue, StopAttempt,
@@ -83,6 +83,8 @@ pub struct AttemptTools {
     /// Who runs the sub-agent; none where this runtime has no such runner.
     pub runner: Option<Rc<dyn SubAgentRunner>>,
     pub context: Rc<dyn ContextEngine>,
+    /// The tools that Impresario adds.
+    pub tools: Arc<dyn Tools>,
     /// Looks at the files that tools read and change.
     pub files: Rc<dyn FileLooks>,
     pub purse: Purse,
@@ -96,6 +98,7 @@ pub struct Attempt {
     ports: AttemptPorts,
     runner: Option<Rc<dyn SubAgentRunner>>,
     context: Rc<dyn ContextEngine>,
+    tools: Arc<dyn Tools>,
     review: AnswerReview,
     handle: Option<Box<dyn AttemptHandle>>,
     events: Option<mpsc::Receiver<RunnerEvent>>,
@@ -175,6 +178,7 @@ impl Attempt {
         let AttemptTools {
             runner,
             context,
+            tools,
             files,
             purse,
             review,
@@ -202,6 +206,7 @@ impl Attempt {
             ports,
             runner,
             context,
+            tools,
             review,
             handle: None,
             events: None,
@@ -262,7 +267,9 @@ impl Handles<StartDue> for Attempt {
             ports: self.ports.clone(),
             stopping: self.stopping.clone(),
             context: self.context.clone(),
+            tools: self.tools.clone(),
             workspace: self.request.workspace.clone(),
+            readable: self.request.readable.clone(),
             within: self.clocks.tool,
             traced: self.traced,
             previews: self.previews.clone(),

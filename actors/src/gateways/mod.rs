@@ -13,6 +13,7 @@ mod memory;
 mod model;
 mod rules;
 mod runner;
+mod tools;
 mod traces;
 mod worktrees;
 
@@ -38,5 +39,6 @@ pub use runner::{
     AttemptHandle, AttemptRequest, CallAsked, EndFacts, Outline, Overrun, RunnerEvent, RunnerEvents,
     SpawnError, SubAgentRunner, ToolGate, ToolVerdict, ToolsLacking, session_file,
 };
+pub use tools::{Reach, ToolAnswer, ToolPlace, Tools};
 pub use traces::{TracePlace, TraceShelf};
 pub use worktrees::{WorktreeAsk, WorktreeError, Worktrees};

@@ -1,7 +1,8 @@
 //! Running a sub-agent: an embedded loop, a nested Pi, later a remote worker.
 
-use super::{Login, ModelUsage};
+use super::{Login, ModelUsage, ToolAnswer};
 use async_trait::async_trait;
+use impresario_policies::added_tools::AddedTool;
 use impresario_policies::cache_markers::{Block, MarkerEdit};
 use impresario_policies::domain::{
     AttemptNumber, Given, MessageId, PromptMode, Proof, Reason, ReasoningEffort, Replay, RunId, RunMessage,
@@ -210,6 +211,8 @@ pub trait ToolGate {
     async fn overflow(&self, tool: &str, arguments: &serde_json::Value) -> Result<String, String>;
     /// Asks the context engine that the run chose; passages only where it knows such. Both sides are for the model.
     async fn retrieve(&self, query: &str, passages_max: Option<usize>) -> Result<String, String>;
+    /// Makes a call of a tool that Impresario adds. Both sides are for the model.
+    async fn use_tool(&self, tool: AddedTool, arguments: &serde_json::Value) -> Result<ToolAnswer, String>;
 }
 
 /// A sub-agent at work. Dropping it stops what it started, without waiting.

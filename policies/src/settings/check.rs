@@ -61,6 +61,7 @@ pub(super) fn check_value(key: &Key, value: &Value, below: &Value) -> Checked {
         Kind::TierInts { min, max } => {
             tiers(key.path, value, Map::new(), |item| whole(item, min, max), false)
         }
+        Kind::Words(words) => some_words(key.path, value, words),
         Kind::Servers => servers(key.path, value),
         Kind::ToolInts { min, max } => tools(key.path, value, min, max),
     }
@@ -166,6 +167,16 @@ fn texts(path: &str, value: &Value) -> Checked {
         }
     }
     Checked::good(Value::Array(kept))
+}
+
+fn some_words(path: &str, value: &Value, words: &[&str]) -> Checked {
+    let checked = texts_once(path, value, words.len());
+    let items = checked.value.as_ref().and_then(Value::as_array);
+    let wrong = items.and_then(|items| items.iter().find_map(|item| word(item, words).err()));
+    match wrong {
+        Some(why) => Checked::bad(path, why),
+        None => checked,
+    }
 }
 
 fn texts_once(path: &str, value: &Value, max: usize) -> Checked {

@@ -1,5 +1,6 @@
 //! Every key, with its default and its bounds. The order is the order of warnings and of `config show`.
 
+use crate::added_tools::SessionTools;
 use crate::capability::slim::PolicyForm;
 use crate::domain::{ExecutionMode, PromptMode, ReasoningEffort};
 
@@ -45,6 +46,8 @@ pub enum Kind {
     },
     /// MCP servers by name: each with `command`, a list of texts, and `environment`, names of variables.
     Servers,
+    /// Some of these words, each once.
+    Words(&'static [&'static str]),
     /// A whole number for each tool.
     ToolInts {
         min: u32,
@@ -144,7 +147,7 @@ const CEILING: Kind = Kind::TierInts {
 };
 
 /// The sections, each an object.
-pub const SECTIONS: [&str; 20] = [
+pub const SECTIONS: [&str; 21] = [
     "admission",
     "agents",
     "budget",
@@ -165,14 +168,17 @@ pub const SECTIONS: [&str; 20] = [
     "promptCache",
     "context",
     "truncation",
+    "tools",
 ];
 
-use Kind::{AnyText, Flag, PathInside, Program, Servers, Text, Texts, TextsOnce, TierTexts, ToolInts, Word};
+use Kind::{
+    AnyText, Flag, PathInside, Program, Servers, Text, Texts, TextsOnce, TierTexts, ToolInts, Word, Words,
+};
 use Trust::{Free, Limit, Outside};
 
 /// Every key, in order. Up to `promptInjection.enabled` they are the peer's too.
 #[rustfmt::skip]
-pub const KEYS: [Key; 109] = [
+pub const KEYS: [Key; 110] = [
     key("defaultProvider", Text, r#""openrouter""#, Outside, "whose models bare names are")
         .note("until it is set, models are called as Pi calls them, provider/id"),
     key("routingModel", Text, r#""anthropic/claude-3-5-haiku""#, Outside, "the model that writes and judges briefs")
@@ -318,6 +324,8 @@ pub const KEYS: [Key; 109] = [
         .note("in Pi"),
     key("truncation.statusLine", Flag, "true", Free, "tell the main agent how full its context is, when that has changed by much")
         .note("in Pi"),
+    key("tools.session", Words(&SessionTools::WORDS), "[]", Outside, "the tools that are added to Pi's in its own session, or all")
+        .note("in Pi; agents.disabledTools takes away from here too"),
 ];
 
 /// The fields of `agents.<name>`, in order; most of them are the peer's too. Nothing is their default: what the agent

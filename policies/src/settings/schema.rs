@@ -53,6 +53,11 @@ fn schema_of(key: &Key) -> Value {
         Kind::Number { min, max, .. } => json!({"type": "number", "minimum": min, "maximum": max}),
         Kind::Flag => json!({"type": "boolean"}),
         Kind::Word(words) => json!({"type": "string", "enum": words}),
+        Kind::Words(words) => json!({
+            "type": "array",
+            "items": {"type": "string", "enum": words},
+            "uniqueItems": true,
+        }),
         Kind::AnyText => json!({"type": "string"}),
         Kind::TextsOnce { max } => json!({
             "type": "array",

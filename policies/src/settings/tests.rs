@@ -51,6 +51,7 @@ fn another(key: &Key) -> String {
             format!("\"{}\"", other.expect("two words"))
         }
         Kind::Texts | Kind::TextsOnce { .. } => r#"["another"]"#.to_string(),
+        Kind::Words(words) => format!("[\"{}\"]", words.first().expect("a word")),
         Kind::AnyText => r#""""#.to_string(),
         Kind::TierTexts => r#"{"cheap":"another/one"}"#.to_string(),
         Kind::TierInts { min, .. } => format!("{{\"cheap\":{min}}}"),

@@ -2,6 +2,7 @@
 
 use super::agents::AgentSettings;
 use super::resolve::{Origin, Resolved, resolve_settings};
+use crate::added_tools::{AddedTool, SessionTools};
 use crate::domain::{
     AdmissionTerms, AnswerTerms, Budget, CacheTerms, Cap, Clocks, CoolDownSettings, DegradationSettings,
     GuidanceTerms, HistorySettings, HistoryStrategy, HistoryTerms, MiddleMode, ModelNaming, ModelPool,
@@ -49,6 +50,8 @@ pub struct Configured {
     pub capabilities: CapabilitySettings,
     /// The main agent has a tool for its session's context.
     pub context_enabled: bool,
+    /// The tools that are added to those of the main agent.
+    pub session_tools: Vec<AddedTool>,
     /// What an anchor makes stale is left out.
     pub truncation: TruncationTerms,
     /// The main agent is told how full its context is.
@@ -226,6 +229,10 @@ impl Reader<'_> {
                 resident_bytes_max: self.number("pool.maxMegabytes") as u64 * 1_000_000,
             },
             context_enabled: self.flag("context.enabled"),
+            session_tools: SessionTools::of(
+                &self.texts("tools.session"),
+                &self.texts("agents.disabledTools"),
+            ),
             capabilities: CapabilitySettings {
                 enabled: self.flag("capabilities.enabled"),
                 promotion_ceiling: self.count("capabilities.promotionCeiling"),

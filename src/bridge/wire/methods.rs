@@ -172,6 +172,8 @@ messages! {
     ToolUsed, "capability.used" from Host;
     ContextOffer => ContextTaken, "context.offer" from Host, 1_000 ms, Open;
     ContextAsk => ContextDone, "context.call" from Host, 3_000 ms, Told;
+    ToolsOffer => ToolsTaken, "tools.offer" from Host, 1_000 ms, Open;
+    ToolAsk => ToolDone, "tool.call" from Host, 140_000 ms, Told;
     UiProgress, "ui.progress" from Runtime;
     UiSight, "ui.sight" from Runtime;
     UiNotice, "ui.notice" from Runtime;

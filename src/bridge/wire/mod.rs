@@ -17,6 +17,7 @@ mod model;
 mod runs;
 mod session;
 mod setup;
+mod tools;
 mod traces;
 mod truncation;
 mod ui;
@@ -52,6 +53,7 @@ pub use session::{
     SkillSummary, TypedInput,
 };
 pub use setup::{SetupAsk, SetupNext};
+pub use tools::{ToolAsk, ToolChange, ToolDone, ToolPicture, ToolsOffer, ToolsTaken};
 pub use traces::{TraceList, TraceName, TraceNames, TraceReport, TraceText, TraceView};
 pub use truncation::{
     ContextCut, ContextCuts, ContextEntry, ContextLine, ContextSaid, ContextStanding, ContextTold, CutsAsk,

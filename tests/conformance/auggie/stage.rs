@@ -17,6 +17,7 @@ use impresario_actors::gateways::*;
 use impresario_actors::journal::{JournalAccess, RuntimeId, RuntimeIdentity, Store};
 use impresario_actors::messages::session::SkillOrder;
 use impresario_actors::supervision::{Root, RootSettings, SupervisorSettings};
+use impresario_actors::tools::LocalTools;
 use impresario_actors::trace_files::FileShelf;
 use impresario_actors::worktrees::GitWorktrees;
 use impresario_policies::admission::AdmissionSettings;
@@ -30,6 +31,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::PathBuf;
 use std::rc::Rc;
+use std::sync::Arc;
 use std::time::Duration;
 use tempfile::TempDir;
 use tokio::sync::{Notify, oneshot};
@@ -181,6 +183,7 @@ fn outside(world: &Rc<World>) -> Outside {
         worktrees: Rc::new(GitWorktrees::new(world.directory.path().join("worktrees"))),
         files: Rc::new(DiskLooks::new(HeavyWork::Inline)),
         rules: Rc::new(DiskRules::new(HeavyWork::Inline)),
+        tools: Arc::new(LocalTools::new(HeavyWork::Inline)),
         answers: Rc::new(AnswerFiles::new(
             world.directory.path().join("answers"),
             HeavyWork::Inline,

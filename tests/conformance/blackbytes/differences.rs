@@ -1,7 +1,7 @@
 //! Where we differ on purpose. Each difference is recognised by what it is, never by a record's name.
 
 use super::fallback::TIMEOUT_MS;
-use super::{answers, calls};
+use super::{answers, calls, tools};
 use super::{text, texts};
 use crate::compare::same;
 use crate::json::Json;
@@ -50,6 +50,11 @@ pub fn ours(function: &str, case: &Case, ours: &Answer) -> Option<&'static str> 
             answers::is_all_there,
         )],
         "error_hint" => &[("a hint that is cut splits no pair", halves_are_left_out)],
+        "glob" => &[
+            ("what is no glob is said to be none", tools::glob_refuses),
+            ("what was not looked into is said", tools::glob_tells_more),
+            ("nothing is left uncounted", tools::glob_counts_all),
+        ],
         "redact_text" => &[
             (
                 "the name goes with its value, and more shapes are known",

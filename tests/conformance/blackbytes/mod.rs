@@ -13,6 +13,7 @@ mod runner;
 mod settings;
 mod setup_models;
 mod texts;
+mod tools;
 
 use crate::Function;
 use crate::json::Json;
@@ -52,6 +53,7 @@ pub fn functions() -> Vec<Function> {
         ("fallback_plan", fallback::fallback_plan, fallback::plan_covered),
         ("format_cost", figures::format_cost, Json::clone),
         ("format_duration", figures::format_duration, Json::clone),
+        ("glob", tools::glob, tools::glob_covered),
         ("model_family", texts::model_family_of, Json::clone),
         ("nested_argv", runner::nested_argv, runner::argv_covered),
         ("nested_run", runner::nested_run, runner::run_covered),

@@ -19,7 +19,7 @@ pub use tools::{EmbeddedTool, RegisteredTool, ToolContext};
 use crate::context::local::HeavyWork;
 use crate::gateways::{
     AttemptHandle, AttemptRequest, Login, ModelClient, RunnerEvents, SpawnError, SubAgentRunner, ToolGate,
-    ToolsLacking,
+    Tools, ToolsLacking,
 };
 use crate::program::ProgramThreads;
 use agent_loop::AgentLoop;
@@ -29,6 +29,7 @@ use impresario_policies::domain::{Containment, Proof, RunId, RunMessage};
 use impresario_policies::providers::find_target;
 use inbox::Inbox;
 use std::rc::Rc;
+use std::sync::Arc;
 use std::time::Duration;
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
@@ -44,6 +45,8 @@ pub struct EmbeddedParts {
     pub model: Rc<dyn ModelClient>,
     /// Tools of the embedder, beside the built-in ones.
     pub tools: Vec<RegisteredTool>,
+    /// The tools that Impresario adds, as far as models are told of them; calls go through the gate.
+    pub added: Arc<dyn Tools>,
     pub program: ProgramThreads,
     /// Where searches and file writes run.
     pub heavy_work: HeavyWork,
@@ -54,10 +57,11 @@ pub struct EmbeddedParts {
 }
 
 impl EmbeddedParts {
-    pub fn new(model: Rc<dyn ModelClient>, program: ProgramThreads) -> Self {
+    pub fn new(model: Rc<dyn ModelClient>, program: ProgramThreads, added: Arc<dyn Tools>) -> Self {
         Self {
             model,
             tools: Vec::new(),
+            added,
             program,
             heavy_work: HeavyWork::default(),
             turns_max: 40,
@@ -91,7 +95,7 @@ impl SubAgentRunner for EmbeddedRunner {
     }
 
     fn lacks(&self, tools: &[String]) -> Option<ToolsLacking> {
-        let offered = tools::offered(&self.parts.tools);
+        let offered = tools::offered(&self.parts);
         let lacking: Vec<String> = tools
             .iter()
             .filter(|name| !offered.contains(name))

@@ -8,9 +8,12 @@ use crate::gateways::{
     ModelRequest, ModelRole, ModelUsage, RetrievalRequest, Retrieved, RunnerEvent, SubAgentRunner, ToolCall,
     ToolDefinition, ToolGate, ToolVerdict,
 };
+use crate::gateways::{Reach, ToolAnswer, ToolPlace, Tools};
 use crate::models::OfflineModel;
 use crate::program::ProgramThreads;
+use crate::tools::LocalTools;
 use async_trait::async_trait;
+use impresario_policies::added_tools::AddedTool;
 use impresario_policies::attempt_ending::read_ending;
 use impresario_policies::cache_markers::MarkerEdit;
 use impresario_policies::domain::{
@@ -28,6 +31,7 @@ use std::time::Duration;
 use tempfile::TempDir;
 use tokio::sync::mpsc;
 use tokio::task::LocalSet;
+use tokio_util::sync::CancellationToken;
 
 /// Says what it was told to say, and keeps what it was asked.
 #[derive(Default)]
@@ -123,6 +127,18 @@ impl ToolGate for RecordingGate {
         retrieved
             .map(Retrieved::into_text)
             .map_err(|error| error.to_string())
+    }
+
+    async fn use_tool(&self, tool: AddedTool, arguments: &Value) -> Result<ToolAnswer, String> {
+        let place = ToolPlace {
+            workspace: self.workspace.clone(),
+            reach: Reach::Workspace,
+            readable: Vec::new(),
+            cancelled: CancellationToken::new(),
+        };
+        LocalTools::new(HeavyWork::Inline)
+            .call(tool, arguments, &place)
+            .await
     }
 }
 
@@ -229,7 +245,11 @@ impl Stage {
 
     fn parts(&self) -> EmbeddedParts {
         let model: Rc<dyn ModelClient> = self.model.clone();
-        let mut parts = EmbeddedParts::new(model, ProgramThreads::inline());
+        let mut parts = EmbeddedParts::new(
+            model,
+            ProgramThreads::inline(),
+            Arc::new(LocalTools::new(HeavyWork::Inline)),
+        );
         parts.tools = vec![RegisteredTool::new(self.counting.clone())];
         parts.heavy_work = HeavyWork::Inline;
         parts.turns_max = self.turns_max;

@@ -109,7 +109,8 @@ export default function impresarioChild(api) {
         const answered = await ctx.ui.input("impresario:tool", asked, { signal });
         const answer = JSON.parse(answered ?? '{"error":"the runtime did not answer"}');
         if (typeof answer.error === "string") throw new Error(answer.error);
-        return { content: [{ type: "text", text: String(answer.text ?? "") }], details: {} };
+        const pictures = (answer.pictures ?? []).map((picture) => ({ type: "image", data: picture.base64, mimeType: picture.media_type }));
+        return { content: [{ type: "text", text: String(answer.text ?? "") }, ...pictures], details: {} };
       },
     });
   }

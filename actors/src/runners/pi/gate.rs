@@ -8,9 +8,10 @@ use super::summary;
 use super::wire::{
     Command, ModelCallAsked, OwnToolAnswer, OwnToolAsked, ToolResultAsked, ToolStartAsked, call_allowed,
 };
-use crate::gateways::{CallAsked, ToolGate, ToolVerdict};
+use crate::gateways::{CallAsked, ToolAnswer, ToolGate, ToolVerdict, Tools};
 use crate::runners::overflow_tools::OverflowTool;
 use crate::runners::retrieval_tool;
+use impresario_policies::added_tools::AddedTool;
 use impresario_policies::sub_agent_prompt::RETRIEVAL_TOOL;
 use serde_json::value::RawValue;
 use std::collections::BTreeMap;
@@ -205,8 +206,11 @@ async fn review(dialog: &Dialog, asked: ToolResultAsked, gate: Rc<dyn ToolGate>)
 
 async fn own_tool(asked: &str, gate: Rc<dyn ToolGate>) -> OwnToolAnswer {
     let Ok(asked) = serde_json::from_str::<OwnToolAsked>(asked) else {
-        return OwnToolAnswer::Error("the call could not be read".to_string());
+        return Err("the call could not be read".to_string()).into();
     };
+    if let Some(tool) = AddedTool::named(&asked.tool) {
+        return gate.use_tool(tool, &asked.arguments).await.into();
+    }
     let answer = match OverflowTool::named(&asked.tool) {
         Some(tool) => gate.overflow(tool.asked_as(), &asked.arguments).await,
         None if asked.tool == RETRIEVAL_TOOL => {
@@ -214,19 +218,18 @@ async fn own_tool(asked: &str, gate: Rc<dyn ToolGate>) -> OwnToolAnswer {
         }
         None => Err(format!("there is no tool {}", asked.tool)),
     };
-    match answer {
-        Ok(text) => OwnToolAnswer::Text(text),
-        Err(why) => OwnToolAnswer::Error(why),
-    }
+    answer.map(ToolAnswer::text).into()
 }
 
 /// Which of an agent's tools are the runtime's own, as the child extension is told of them.
-pub(super) fn own_tools_described(tools: &[String]) -> String {
+pub(super) fn own_tools_described(tools: &[String], added: &dyn Tools) -> String {
+    let ours = tools.iter().filter_map(|tool| AddedTool::named(tool));
     let retrieval = tools.iter().any(|tool| tool == RETRIEVAL_TOOL);
     let own = retrieval
         .then(retrieval_tool::definition)
         .into_iter()
-        .chain(OverflowTool::among(tools).map(OverflowTool::definition));
+        .chain(OverflowTool::among(tools).map(OverflowTool::definition))
+        .chain(ours.filter_map(|tool| added.definition(tool)));
     let described = own.map(|tool| {
         serde_json::json!({
             "name": tool.name,

@@ -22,7 +22,7 @@ mod told;
 pub mod wire;
 
 use crate::gateways::{
-    AttemptHandle, AttemptRequest, Login, RunnerEvents, SpawnError, SubAgentRunner, ToolGate,
+    AttemptHandle, AttemptRequest, Login, RunnerEvents, SpawnError, SubAgentRunner, ToolGate, Tools,
 };
 use crate::processes::{
     ContainedProcess, ContainmentSetting, Part, ProcessSpec, StartError, Streams, contain,
@@ -46,6 +46,7 @@ use std::io;
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
+use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::AbortHandle;
@@ -86,6 +87,8 @@ pub const PROMPTS_DIRECTORY: &str = "prompts";
 /// Runs sub-agents as nested Pis.
 pub struct PiRunner {
     settings: PiSettings,
+    /// The tools that Impresario adds, as far as models are told of them; calls go through the gate.
+    tools: Arc<dyn Tools>,
     /// The Pi that was looked at last. Looked at again when its file has changed.
     known: RefCell<Option<(LookedAt, Installation)>>,
     pool: WorkerPool,
@@ -121,8 +124,9 @@ struct Served {
 
 impl PiRunner {
     /// A runner; nothing is looked for before the first attempt.
-    pub fn new(settings: PiSettings) -> Self {
+    pub fn new(settings: PiSettings, tools: Arc<dyn Tools>) -> Self {
         Self {
+            tools,
             pool: WorkerPool::new(settings.pool, settings.runtime.clone()),
             settings,
             known: RefCell::new(None),
@@ -202,7 +206,7 @@ impl PiRunner {
         let mut environment = environment::environment(request, &self.settings.environment, &settings);
         environment.insert(
             OWN_TOOLS_VARIABLE.to_string(),
-            gate::own_tools_described(&request.tools),
+            gate::own_tools_described(&request.tools, &*self.tools),
         );
         if let Some(temperature) = request.temperature {
             environment.insert(TEMPERATURE_VARIABLE.to_string(), temperature.to_string());

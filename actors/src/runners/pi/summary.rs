@@ -2,6 +2,7 @@
 
 use super::wire;
 use crate::runners::overflow_tools::OverflowTool;
+use impresario_policies::added_tools::AddedTool;
 use impresario_policies::call_words::telling_argument;
 use impresario_policies::domain::Replay;
 use impresario_policies::redact::redact;
@@ -20,7 +21,7 @@ pub fn replay_of(tool: &str) -> Replay {
     match tool {
         "read" | "grep" | "find" | "ls" | RETRIEVAL_TOOL => Replay::Safe,
         _ if OverflowTool::named(tool).is_some() => Replay::Safe,
-        _ => Replay::Unsafe,
+        _ => AddedTool::named(tool).map_or(Replay::Unsafe, AddedTool::replay),
     }
 }
 

@@ -3,8 +3,9 @@
 //! A line is read into one flat, borrowed envelope whose parts stay raw until somebody needs them: an internally
 //! tagged enum would copy every line first and cost five times as much.
 
-use crate::gateways::Outline;
+use crate::gateways::{Outline, ToolAnswer};
 use impresario_policies::cache_markers::{Block as PromptBlock, BlockKind, Lifetime, MarkerEdit};
+use impresario_policies::domain::Picture;
 use serde::de::{Deserializer, SeqAccess, Visitor};
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
@@ -305,10 +306,25 @@ pub struct OwnToolAsked {
 
 /// What our child extension is told of such a call.
 #[derive(Debug, Serialize)]
-#[serde(rename_all = "lowercase")]
+#[serde(untagged)]
 pub enum OwnToolAnswer {
-    Text(String),
-    Error(String),
+    Said {
+        text: String,
+        #[serde(skip_serializing_if = "Vec::is_empty")]
+        pictures: Vec<Picture>,
+    },
+    Failed {
+        error: String,
+    },
+}
+
+impl From<Result<ToolAnswer, String>> for OwnToolAnswer {
+    fn from(answer: Result<ToolAnswer, String>) -> Self {
+        match answer {
+            Ok(ToolAnswer { text, pictures, .. }) => Self::Said { text, pictures },
+            Err(error) => Self::Failed { error },
+        }
+    }
 }
 
 /// The text in a raw part, if it is a text.

@@ -1,7 +1,7 @@
 //! `find`: files by glob.
 
-use super::place::Workspace;
 use crate::context::local::{SearchLimits, walk_workspace};
+use crate::tools::place::Workspace;
 use globset::{GlobBuilder, GlobMatcher};
 use serde::Deserialize;
 use serde_json::{Value, json};

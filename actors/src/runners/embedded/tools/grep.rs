@@ -1,8 +1,8 @@
 //! `grep`: lines that match a regular expression. The engine is linear, so no pattern can hang it.
 
 use super::find::{glob_set, is_below};
-use super::place::Workspace;
 use crate::context::local::{SearchLimits, read_workspace};
+use crate::tools::place::Workspace;
 use impresario_policies::retrieval::left_out::LeftOut;
 use regex::{Regex, RegexBuilder};
 use serde::Deserialize;

@@ -4,7 +4,6 @@
 
 mod find;
 mod grep;
-mod place;
 mod read;
 
 #[cfg(test)]
@@ -16,11 +15,12 @@ use crate::gateways::{AttemptRequest, ToolCall, ToolDefinition, ToolGate};
 use crate::program::{CallLost, ProgramThreads};
 use crate::runners::overflow_tools::OverflowTool;
 use crate::runners::retrieval_tool;
+use crate::tools::place::Workspace;
 use async_trait::async_trait;
+use impresario_policies::added_tools::AddedTool;
 use impresario_policies::domain::{AttemptNumber, Replay, RunId};
 use impresario_policies::overflow_memory::MEMORY_TOOLS;
 use impresario_policies::sub_agent_prompt::RETRIEVAL_TOOL;
-use place::Workspace;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 use std::path::PathBuf;
@@ -108,6 +108,7 @@ enum Tool {
     Find,
     Retrieve,
     Overflow(OverflowTool),
+    Added(AddedTool),
     Registered(RegisteredTool),
 }
 
@@ -130,7 +131,7 @@ impl Toolbox {
         let mut tools: Vec<(ToolDefinition, Tool)> = Vec::new();
         for name in &request.tools {
             let known = tools.iter().any(|(definition, _)| definition.name == *name);
-            if let Some(tool) = find_tool(name, &parts.tools)
+            if let Some(tool) = find_tool(name, parts)
                 && !known
             {
                 tools.push(tool);
@@ -173,6 +174,7 @@ impl Toolbox {
     pub(super) fn replay(&self, name: &str) -> Replay {
         match self.tool(name) {
             Some(Tool::Registered(tool)) => tool.replay,
+            Some(Tool::Added(tool)) => tool.replay(),
             Some(_) | None => Replay::Safe,
         }
     }
@@ -222,6 +224,10 @@ impl Toolbox {
             }
             Tool::Retrieve => retrieval_tool::retrieve(self.gate.as_ref(), &call.arguments).await,
             Tool::Overflow(tool) => self.gate.overflow(tool.asked_as(), &call.arguments).await,
+            Tool::Added(tool) => {
+                let answer = self.gate.use_tool(*tool, &call.arguments).await?;
+                Ok(answer.text)
+            }
             Tool::Registered(registered) => self.ask_program(registered, call).await,
         }
     }
@@ -286,20 +292,28 @@ fn bounded(mut text: String) -> String {
 }
 
 /// Built-in names come first, so that no registered tool can pose as one.
-fn find_tool(name: &str, registered: &[RegisteredTool]) -> Option<(ToolDefinition, Tool)> {
+fn find_tool(name: &str, parts: &EmbeddedParts) -> Option<(ToolDefinition, Tool)> {
     if let Some(built_in) = built_in(name) {
         return Some(built_in);
     }
-    let tool = registered.iter().find(|tool| tool.name() == name)?;
+    if let Some(tool) = AddedTool::named(name)
+        && let Some(definition) = parts.added.definition(tool)
+    {
+        return Some((definition, Tool::Added(tool)));
+    }
+    let tool = parts.tools.iter().find(|tool| tool.name() == name)?;
     Some((tool.definition.clone(), Tool::Registered(tool.clone())))
 }
 
 const BUILT_IN: [&str; 4] = ["read", "grep", "find", RETRIEVAL_TOOL];
 
 /// The names of all tools there are here.
-pub(super) fn offered(registered: &[RegisteredTool]) -> Vec<String> {
-    let built_in = BUILT_IN.iter().chain(&MEMORY_TOOLS).map(ToString::to_string);
-    let registered = registered.iter().map(|tool| tool.name().to_string());
+pub(super) fn offered(parts: &EmbeddedParts) -> Vec<String> {
+    let added = AddedTool::ALL.into_iter();
+    let added = added.filter(|tool| parts.added.definition(*tool).is_some());
+    let built_in = BUILT_IN.iter().chain(&MEMORY_TOOLS).copied();
+    let built_in = built_in.chain(added.map(AddedTool::name)).map(str::to_string);
+    let registered = parts.tools.iter().map(|tool| tool.name().to_string());
     built_in.chain(registered).collect()
 }
 

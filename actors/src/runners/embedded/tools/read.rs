@@ -1,6 +1,6 @@
 //! `read`: the lines of a file, numbered.
 
-use super::place::{Workspace, plain};
+use crate::tools::place::{Workspace, plain};
 use serde::Deserialize;
 use serde_json::{Value, json};
 use std::fmt::Write;

@@ -1,5 +1,5 @@
-use super::place::Workspace;
 use super::{find, grep, read};
+use crate::tools::place::Workspace;
 use serde_json::{Value, json};
 use std::fs;
 use std::os::unix::fs::symlink;

@@ -1,14 +1,14 @@
 //! The server over streamable HTTP: on this machine only, and only for who knows the word.
 
+use super::MESSAGE_BYTES_MAX;
 use super::connections::{Visitor, serve_connections};
-use super::server::MESSAGE_BYTES_MAX;
-use super::{Memory, MemoryServer};
 use axum::extract::{Request, State};
 use axum::http::header::{AUTHORIZATION, CONNECTION, WWW_AUTHENTICATE};
 use axum::http::{HeaderValue, StatusCode};
 use axum::middleware::{Next, from_fn_with_state};
 use axum::response::{IntoResponse, Response};
 use axum::{Extension, Router};
+use rmcp::ServerHandler;
 use rmcp::transport::streamable_http_server::session::never::NeverSessionManager;
 use rmcp::transport::streamable_http_server::{StreamableHttpServerConfig, StreamableHttpService};
 use std::future::Future;
@@ -34,8 +34,8 @@ pub enum HttpError {
 }
 
 /// Serves at `/mcp` until `ended`; `listening` is told where, once it is so.
-pub async fn serve_http(
-    memory: Memory,
+pub async fn serve_http<S: ServerHandler + Clone>(
+    server: S,
     address: SocketAddr,
     token: String,
     listening: impl FnOnce(SocketAddr),
@@ -47,7 +47,6 @@ pub async fn serve_http(
     let unavailable = |why| HttpError::Listen { address, why };
     let listener = TcpListener::bind(address).await.map_err(unavailable)?;
     listening(listener.local_addr().map_err(unavailable)?);
-    let memory = Arc::new(memory);
     // Every request stands for itself: there is no session that could be left open, and nothing is pushed.
     let config = StreamableHttpServerConfig::default()
         .with_legacy_session_mode(false)
@@ -55,7 +54,7 @@ pub async fn serve_http(
         .with_max_request_body_bytes(MESSAGE_BYTES_MAX)
         .enforce_origin_validation();
     let service = StreamableHttpService::new(
-        move || Ok(MemoryServer::new(memory.clone())),
+        move || Ok(server.clone()),
         Arc::new(NeverSessionManager::default()),
         config,
     );
