@@ -57,6 +57,7 @@ const markers = new Markers();
 const all = await times(count, () => markers.place("S", () => [], payload(299), plan));
 console.log(`outlined again, planned over the bridge, edited: ${shown(all)}`);
 const skeleton = { session: "P", ...outliner.outline(payload(299)), anchors: [], not_applied: null };
+console.log(`a bare ping over the bridge: ${shown(await times(count, async () => await connection.ask("ping", {}, { holds: true })))}`);
 console.log(`planned over the bridge alone: ${shown(await times(count, () => plan(skeleton)))}`);
 const isKept = all.p50 < TARGET_MS;
 console.log(`target: all of it in less than ${TARGET_MS} ms, p50: ${isKept ? "kept" : "MISSED"}`);
