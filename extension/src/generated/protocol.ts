@@ -1190,6 +1190,16 @@ export type ToldByAgent = {
   run: string | null,
 };
 
+/** One of them is called. The host says with `request.cancel` that nobody waits for it any more. */
+export type ToolAsk = {
+  /** In which session. */
+  session: SessionId,
+  /** Its name. */
+  tool: string,
+  /** With what. */
+  arguments: unknown,
+};
+
 /** A call of a tool by a model. */
 export type ToolCall = {
   /** The id the model gave it. */
@@ -1198,6 +1208,16 @@ export type ToolCall = {
   tool: string,
   /** Its arguments. */
   arguments: Record<string, unknown>,
+};
+
+/** A file that a call changed. */
+export type ToolChange = {
+  /** Which. */
+  path: string,
+  /** SHA-256 of what was there; none where there was nothing. */
+  before: string | null,
+  /** SHA-256 of what is there; none where nothing is. */
+  after: string | null,
 };
 
 /** What a model is told of a tool. */
@@ -1210,6 +1230,30 @@ export type ToolDefinition = {
   parameters: Record<string, unknown>,
 };
 
+/** What a call came to. */
+export type ToolDone = {
+  /** For the model. */
+  text: string,
+  /** It failed, and the text says why. */
+  failed: boolean,
+  /** Beside the text. */
+  pictures: Array<ToolPicture>,
+  /** Files that it read and showed. */
+  read: Array<string>,
+  /** Files that it changed. */
+  changed: Array<ToolChange>,
+  /** Servers that it asked. */
+  called: Array<string>,
+};
+
+/** A picture beside a result. */
+export type ToolPicture = {
+  /** `image/png` and the like. */
+  media_type: string,
+  /** Its bytes, in base64. */
+  base64: string,
+};
+
 /** A tool of the host was used. */
 export type ToolUsed = {
   /** In which session. */
@@ -1218,6 +1262,18 @@ export type ToolUsed = {
   tool: string,
   /** The path it was given. */
   path: string | null,
+};
+
+/** A session is about to be used: which tools are added to those of the host? */
+export type ToolsOffer = {
+  /** Which session. */
+  session: SessionId,
+};
+
+/** The answer to [`ToolsOffer`]. */
+export type ToolsTaken = {
+  /** The tools; none unless somebody wished for them. */
+  tools: Array<ToolDefinition>,
 };
 
 /** Which traces are there? */
@@ -1407,6 +1463,8 @@ export const METHODS = {
   "capability.prompt": { deadlineMs: 250, unanswered: "open" },
   "context.offer": { deadlineMs: 1000, unanswered: "open" },
   "context.call": { deadlineMs: 3000, unanswered: "told" },
+  "tools.offer": { deadlineMs: 1000, unanswered: "open" },
+  "tool.call": { deadlineMs: 140000, unanswered: "told" },
   "question.ask": { deadlineMs: 5000, unanswered: "fails" },
   "model.complete": { deadlineMs: 180000, unanswered: "fails" },
   "models.check": { deadlineMs: 5000, unanswered: "fails" },
@@ -1447,6 +1505,8 @@ export interface HostRequests {
   "capability.prompt": { params: PromptAsk; result: PromptPlan };
   "context.offer": { params: ContextOffer; result: ContextTaken };
   "context.call": { params: ContextAsk; result: ContextDone };
+  "tools.offer": { params: ToolsOffer; result: ToolsTaken };
+  "tool.call": { params: ToolAsk; result: ToolDone };
 }
 
 /** What the runtime may ask. */
