@@ -2,20 +2,17 @@
 
 use crate::context::local::HeavyWork;
 use crate::gateways::AnswerShelf;
+use crate::whole_file::write_whole;
 use async_trait::async_trait;
 use impresario_policies::domain::{AttemptNumber, RunId, WholeAnswer};
-use std::fs::{DirBuilder, File};
-use std::io::{self, Write};
+use std::fs::DirBuilder;
+use std::io;
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
-use tempfile::NamedTempFile;
 
 /// A disk that does not answer sooner is not waited for: the answer goes on without the rest.
 const KEPT_WITHIN: Duration = Duration::from_secs(10);
-
-/// What is written and not whole yet is called so.
-const UNFINISHED: &str = ".answer-";
 
 /// A directory of such files.
 #[derive(Debug, Clone)]
@@ -40,7 +37,7 @@ impl AnswerShelf for AnswerFiles {
         let bytes = text.len() as u64;
         let written = {
             let file = file.clone();
-            self.heavy_work.run(move || write_whole(&file, &text))
+            self.heavy_work.run(move || write_answer(&file, &text))
         };
         let lost = |why: String| WholeAnswer::Lost { bytes, why };
         match tokio::time::timeout(KEPT_WITHIN, written).await {
@@ -55,16 +52,11 @@ impl AnswerShelf for AnswerFiles {
     }
 }
 
-/// Beside its place and renamed, so that whoever looks sees all of it or what was there before.
-fn write_whole(file: &Path, text: &str) -> io::Result<()> {
+/// The step that names the file is on disk soon; the file is there before it.
+fn write_answer(file: &Path, text: &str) -> io::Result<()> {
     let directory = file.parent().unwrap_or(Path::new("."));
     DirBuilder::new().recursive(true).mode(0o700).create(directory)?;
-    let mut unfinished = NamedTempFile::with_prefix_in(UNFINISHED, directory)?;
-    unfinished.write_all(text.as_bytes())?;
-    unfinished.as_file().sync_all()?;
-    unfinished.persist(file)?;
-    // The step that names the file is on disk soon; the name has to be there before it.
-    File::open(directory)?.sync_all()
+    write_whole(file, text.as_bytes(), 0o600)
 }
 
 #[cfg(test)]

@@ -45,4 +45,5 @@ pub mod trace_files;
 pub mod trace_recorder;
 pub mod transcripts;
 pub mod truncation;
+pub mod whole_file;
 pub mod worktrees;

@@ -7,6 +7,7 @@ pub mod added_tools;
 pub mod admission;
 pub mod adoption;
 pub mod agents;
+pub mod anchored_edit;
 pub mod anchors;
 pub mod answer_schema;
 pub mod attempt_ending;

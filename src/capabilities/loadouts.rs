@@ -1,5 +1,6 @@
 //! The file of loadouts and the directory of skills that an agent writes: read, and changed whole or not at all.
 
+use impresario_actors::whole_file::write_whole;
 use impresario_policies::capability::add::{NewSkill, NewSkillError, skill_text};
 use impresario_policies::capability::loadout::{
     LOADOUTS_BYTES_MAX, LoadoutEdit, LoadoutError, Loadouts, edit_loadouts, read_loadouts,
@@ -83,28 +84,9 @@ pub(crate) fn change_loadouts(file: Option<&Path>, edit: &LoadoutEdit) -> Result
     let before = text_of(&file)?;
     let after = edit_loadouts(&before, edit)?;
     if after != before {
-        replace(&file, &after).map_err(disk(&file))?;
+        write_whole(&file, after.as_bytes(), 0o600).map_err(disk(&file))?;
     }
     Ok(read_loadouts(&after)?)
-}
-
-/// Whole or not at all. Whoever holds the lock is alone, so that what is not whole yet may have one name.
-fn replace(file: &Path, text: &str) -> io::Result<()> {
-    let mut unfinished = file.as_os_str().to_os_string();
-    unfinished.push(".unfinished");
-    let options = OpenOptions::new()
-        .write(true)
-        .create(true)
-        .truncate(true)
-        .mode(0o600)
-        .open(&unfinished);
-    let mut new = options?;
-    new.write_all(text.as_bytes())?;
-    if let Ok(metadata) = std::fs::metadata(file) {
-        new.set_permissions(metadata.permissions())?;
-    }
-    new.sync_all()?;
-    std::fs::rename(&unfinished, file)
 }
 
 /// Writes a new skill below `skills`, where none of its name is; its file.

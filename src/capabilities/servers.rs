@@ -5,13 +5,14 @@ use super::read_capabilities;
 use super::wire::capability_list;
 use impresario_actors::context::mcp::{EngineSettings, list_tools};
 use impresario_actors::gateways::{Entropy, SystemEntropy, SystemWallClock, WallClock};
+use impresario_actors::whole_file::write_whole;
 use impresario_policies::capability::Capability;
 use impresario_policies::capability::servers::{McpServer, capabilities_of};
 use impresario_policies::domain::RunId;
 use sha2::{Digest, Sha256};
-use std::fs::{DirBuilder, File, OpenOptions};
-use std::io::{self, Read, Write};
-use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::fs::{DirBuilder, File};
+use std::io::{self, Read};
+use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 use tokio::sync::oneshot;
 
@@ -77,15 +78,7 @@ impl ServerLists {
         };
         let directory = file.parent().unwrap_or(Path::new("/"));
         DirBuilder::new().recursive(true).mode(0o700).create(directory)?;
-        let unfinished = file.with_extension(format!("{}.unfinished", std::process::id()));
-        let options = OpenOptions::new()
-            .write(true)
-            .create(true)
-            .truncate(true)
-            .mode(0o600)
-            .open(&unfinished);
-        options?.write_all(capability_list(all).as_bytes())?;
-        std::fs::rename(&unfinished, &file)
+        write_whole(&file, capability_list(all).as_bytes(), 0o600)
     }
 
     fn file_of(&self, server: &McpServer) -> Option<PathBuf> {

@@ -1,6 +1,7 @@
 //! The tools that Impresario adds. One implementation, whoever offers them: the embedded runner, a nested Pi, the host's
 //! own session, or a server for other hosts.
 
+pub mod anchored_edit;
 mod glob;
 pub(crate) mod place;
 mod wire;
@@ -27,6 +28,9 @@ impl LocalTools {
 
     async fn run(&self, tool: AddedTool, arguments: &Value, place: &ToolPlace) -> Result<ToolAnswer, String> {
         match tool {
+            AddedTool::HashlineEdit => {
+                anchored_edit::run(wire::arguments(arguments)?, place, self.heavy_work).await
+            }
             AddedTool::Glob => glob::run(wire::arguments(arguments)?, place, self.heavy_work).await,
             _ => Err(format!("There is no tool {}.", tool.name())),
         }
@@ -37,6 +41,7 @@ impl LocalTools {
 impl Tools for LocalTools {
     fn definition(&self, tool: AddedTool) -> Option<ToolDefinition> {
         match tool {
+            AddedTool::HashlineEdit => Some(wire::hashline_edit()),
             AddedTool::Glob => Some(wire::glob()),
             _ => None,
         }

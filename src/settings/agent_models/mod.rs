@@ -5,12 +5,11 @@
 
 mod wire;
 
+use impresario_actors::whole_file::write_whole;
 use impresario_policies::setup_models::{AgentSetting, SetupChoice};
-use rustix::fs::Mode;
-use std::fs::{self, OpenOptions};
-use std::io::{self, Write};
-use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
-use std::path::{Path, PathBuf};
+use std::fs;
+use std::io;
+use std::path::Path;
 
 /// What stands in the file for agents.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -55,38 +54,17 @@ fn text_of(file: &Path) -> Result<String, String> {
 /// A link is followed, and the new file has the mode of the old one; a file that was not there is the user's alone.
 fn replace(file: &Path, text: &str) -> io::Result<()> {
     let file = fs::canonicalize(file).unwrap_or_else(|_| file.to_path_buf());
-    let mode = fs::metadata(&file).map_or(Mode::RUSR | Mode::WUSR, |found| {
-        Mode::from_bits_truncate(found.permissions().mode() & 0o7777)
-    });
     if let Some(directory) = file.parent() {
         fs::create_dir_all(directory)?;
     }
-    let fresh = beside(&file);
-    let mut new = OpenOptions::new()
-        .write(true)
-        .create_new(true)
-        .mode(0o600)
-        .open(&fresh)?;
-    let written = new
-        .write_all(text.as_bytes())
-        .and_then(|()| rustix::fs::fchmod(&new, mode).map_err(io::Error::from))
-        .and_then(|()| new.sync_all())
-        .and_then(|()| fs::rename(&fresh, &file));
-    if written.is_err() {
-        let _ = fs::remove_file(&fresh);
-    }
-    written
-}
-
-fn beside(file: &Path) -> PathBuf {
-    let name = file.file_name().unwrap_or_default().to_string_lossy();
-    file.with_file_name(format!(".{name}.{}.new", std::process::id()))
+    write_whole(&file, text.as_bytes(), 0o600)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use impresario_policies::setup_models::Change;
+    use std::os::unix::fs::PermissionsExt;
 
     fn choice(agent: &str, model: Change, effort: Change) -> SetupChoice {
         SetupChoice {

@@ -5,8 +5,13 @@ mod answers;
 mod calls;
 mod chain;
 mod differences;
+#[path = "../../editing/model.rs"]
+mod edit_model;
 mod fallback;
 mod figures;
+mod hashline;
+mod hashline_differences;
+mod hashline_stage;
 pub mod not_covered;
 mod receipts;
 mod runner;
@@ -54,6 +59,24 @@ pub fn functions() -> Vec<Function> {
         ("format_cost", figures::format_cost, Json::clone),
         ("format_duration", figures::format_duration, Json::clone),
         ("glob", tools::glob, tools::glob_covered),
+        ("hashline_annotate", hashline::annotate, Json::clone),
+        ("hashline_apply", hashline_stage::apply, hashline_stage::covered),
+        ("hashline_cid", hashline::cid, Json::clone),
+        ("hashline_context_window", hashline::context_window, Json::clone),
+        ("hashline_diff_preview", hashline::diff_preview, Json::clone),
+        (
+            "hashline_error_result",
+            hashline::error_result,
+            hashline::error_covered,
+        ),
+        ("hashline_normalize_op", hashline::normalize_op, Json::clone),
+        ("hashline_overlap", hashline::overlap, Json::clone),
+        ("hashline_parse_anchor", hashline::parse_anchor, Json::clone),
+        ("hashline_read_event", hashline::read_event, Json::clone),
+        ("hashline_strict_lines", hashline::strict_lines, Json::clone),
+        ("hashline_text_match", hashline::text_match, Json::clone),
+        ("hashline_verify", hashline::verify, Json::clone),
+        ("read_strip_anchors", hashline::strip_anchors, Json::clone),
         ("model_family", texts::model_family_of, Json::clone),
         ("nested_argv", runner::nested_argv, runner::argv_covered),
         ("nested_run", runner::nested_run, runner::run_covered),

@@ -1,7 +1,7 @@
 //! Functions of the peer around delegation that have no counterpart here, and why.
 
 /// The function, and what is there instead.
-pub const LIST: [(&str, &str); 20] = [
+pub const LIST: [(&str, &str); 22] = [
     (
         "allowed_tools_summary",
         "the tools of an agent are listed one by one, however many",
@@ -37,6 +37,14 @@ pub const LIST: [(&str, &str); 20] = [
     (
         "delegate_failure_text",
         "a reason is a sentence with what to do; the partial answer stands below it",
+    ),
+    (
+        "hashline_clamp_width",
+        "how wide a line of a difference may be is known to the extension, which draws it",
+    ),
+    (
+        "hashline_render",
+        "an edit is drawn by the extension from what the tool answered",
     ),
     ("nested_tool_title", "tools are called as they are called"),
     (

@@ -21,6 +21,7 @@ use impresario_policies::added_tools::AddedTool;
 use impresario_policies::domain::{AttemptNumber, Replay, RunId};
 use impresario_policies::overflow_memory::MEMORY_TOOLS;
 use impresario_policies::sub_agent_prompt::RETRIEVAL_TOOL;
+use read::Shown;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 use std::path::PathBuf;
@@ -137,6 +138,10 @@ impl Toolbox {
                 tools.push(tool);
             }
         }
+        if edits_by_anchors(&tools) {
+            let reads = tools.iter_mut().filter(|(_, tool)| matches!(tool, Tool::Read));
+            reads.for_each(|(definition, _)| definition.description.push_str(read::ANCHORED));
+        }
         Ok(Self {
             tools,
             workspace: Workspace::open(&request.workspace)?.reading(&request.readable),
@@ -205,8 +210,12 @@ impl Toolbox {
         let workspace = self.workspace.clone();
         match tool {
             Tool::Read => {
+                let shown = match edits_by_anchors(&self.tools) {
+                    true => Shown::Anchored,
+                    false => Shown::Numbered,
+                };
                 self.aside(&call.arguments, move |arguments| {
-                    read::run(&workspace, &arguments)
+                    read::run(&workspace, &arguments, shown)
                 })
                 .await
             }
@@ -275,6 +284,13 @@ impl Toolbox {
             .find(|(definition, _)| definition.name == name)
             .map(|(_, tool)| tool)
     }
+}
+
+/// Whether what `read` shows is to be edited by its anchors.
+fn edits_by_anchors(tools: &[(ToolDefinition, Tool)]) -> bool {
+    tools
+        .iter()
+        .any(|(_, tool)| matches!(tool, Tool::Added(AddedTool::HashlineEdit)))
 }
 
 /// Reads arguments as a tool wants them; the model is told what is wrong with them.

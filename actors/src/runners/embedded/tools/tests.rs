@@ -1,5 +1,7 @@
+use super::read::Shown;
 use super::{find, grep, read};
 use crate::tools::place::Workspace;
+use impresario_policies::anchored_edit::Anchor;
 use serde_json::{Value, json};
 use std::fs;
 use std::os::unix::fs::symlink;
@@ -23,7 +25,7 @@ fn workspace() -> (TempDir, Workspace) {
 }
 
 fn run_read(workspace: &Workspace, arguments: Value) -> Result<String, String> {
-    read::run(workspace, &super::arguments(&arguments)?)
+    read::run(workspace, &super::arguments(&arguments)?, Shown::Numbered)
 }
 
 fn run_grep(workspace: &Workspace, arguments: Value) -> Result<String, String> {
@@ -97,6 +99,30 @@ fn lines_are_read_with_their_numbers() {
     let read = run_read(&workspace, json!({ "path": "src/a.rs", "offset": 2, "limit": 1 }));
     let expected = "src/a.rs#L2-L2\n    2| fn größe() {}\n(1 of 3 lines shown; go on with offset 3)\n";
     assert_eq!(read.as_deref(), Ok(expected));
+}
+
+/// What is shown is what an edit takes: in a part of a file too, and of a line of which only the beginning is shown.
+#[test]
+fn anchors_are_those_of_the_lines_in_the_file() {
+    let (place, workspace) = workspace();
+    let long = "ü".repeat(4_000);
+    fs::write(place.path().join("in/f"), format!("\u{FEFF}a\r\n\n{long}\nd")).expect("a file");
+    let read = |arguments: Value| {
+        let arguments = super::arguments(&arguments).expect("arguments");
+        read::run(&workspace, &arguments, Shown::Anchored).expect("lines")
+    };
+    let anchor = |line: u64, text: &str| Anchor::of(line, text).to_string();
+    let whole = read(json!({ "path": "f" }));
+    let lines: Vec<&str> = whole.lines().collect();
+    assert_eq!(lines[0], "f#L1-L4");
+    assert_eq!(lines[1], format!("{}|\u{FEFF}a", anchor(1, "a")));
+    assert_eq!(lines[2], format!("{}|", anchor(2, "")));
+    assert!(lines[3].starts_with(&format!("{}|üü", anchor(3, &long))) && lines[3].len() <= 1_000);
+    let part = read(json!({ "path": "f", "offset": 4, "limit": 1 }));
+    assert_eq!(part, format!("f#L4-L4\n{}|d\n", anchor(4, "d")));
+    assert!(
+        read(json!({ "path": "f", "limit": 1 })).ends_with("\n(1 of 4 lines shown; go on with offset 2)\n")
+    );
 }
 
 #[test]

@@ -1,0 +1,179 @@
+//! A file as it was read: where its lines begin and end, each with the line end that it has.
+
+use memchr::memchr_iter;
+use std::borrow::Cow;
+
+const BYTE_ORDER_MARK: &[u8] = b"\xEF\xBB\xBF";
+
+/// What every edit of a call is about. Bytes that are no UTF-8 are nothing special here: they stay as they are.
+#[derive(Debug)]
+pub struct Snapshot<'a> {
+    /// All of the file; where its last line has no end, one is written behind it, so that every line has.
+    bytes: Cow<'a, [u8]>,
+    lines: Vec<Line>,
+    /// The last line has no end in the file.
+    is_open: bool,
+}
+
+/// Where a line lies in the bytes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Line {
+    from: usize,
+    /// Behind its text.
+    text_to: usize,
+    /// Behind its line end, where the next one begins.
+    to: usize,
+}
+
+impl<'a> Snapshot<'a> {
+    /// Looks for the lines. A file without a byte has one, which is empty and has no end.
+    pub fn of(bytes: &'a [u8]) -> Self {
+        let begin = if bytes.starts_with(BYTE_ORDER_MARK) {
+            BYTE_ORDER_MARK.len()
+        } else {
+            0
+        };
+        let is_open = bytes.len() > begin && bytes.last() != Some(&b'\n');
+        let length = bytes.len();
+        let mut bytes = Cow::Borrowed(bytes);
+        if is_open {
+            let end = last_line_end(&bytes);
+            bytes.to_mut().extend_from_slice(end);
+        }
+        let mut lines = Vec::new();
+        let mut from = begin;
+        for newline in memchr_iter(b'\n', &bytes) {
+            let has_return = newline > from && bytes[newline - 1] == b'\r';
+            lines.push(Line {
+                from,
+                text_to: newline - usize::from(has_return),
+                to: newline + 1,
+            });
+            from = newline + 1;
+        }
+        match lines.last_mut() {
+            // A carriage return at the end of the file is text.
+            Some(last) if is_open => last.text_to = length,
+            Some(_) => {}
+            None => lines.push(Line {
+                from,
+                text_to: from,
+                to: from,
+            }),
+        }
+        Self {
+            bytes,
+            lines,
+            is_open,
+        }
+    }
+
+    /// How many lines there are: at least one.
+    pub fn line_count(&self) -> usize {
+        self.lines.len()
+    }
+
+    /// The text of the line at `index`, from 0; what is no UTF-8 in it is shown as U+FFFD.
+    pub fn text(&self, index: usize) -> Cow<'_, str> {
+        String::from_utf8_lossy(self.line(index))
+    }
+
+    /// The bytes of a line without its end; none where there is no such line.
+    pub fn line(&self, index: usize) -> &[u8] {
+        self.lines
+            .get(index)
+            .map_or(b"", |line| &self.bytes[line.from..line.text_to])
+    }
+
+    /// How this line ends, so that what comes beside it ends alike.
+    pub(super) fn line_end(&self, index: usize) -> &'static [u8] {
+        match self.lines.get(index) {
+            Some(line) if line.to - line.text_to == 2 => b"\r\n",
+            _ => b"\n",
+        }
+    }
+
+    /// The lines of the file; an empty one has none.
+    pub(super) fn lines(&self) -> Vec<&[u8]> {
+        let count = if self.is_empty() { 0 } else { self.line_count() };
+        (0..count).map(|index| self.line(index)).collect()
+    }
+
+    pub(super) fn begin_of(&self, index: usize) -> usize {
+        self.lines.get(index).map_or(self.bytes.len(), |line| line.from)
+    }
+
+    pub(super) fn end_of(&self, index: usize) -> usize {
+        self.lines.get(index).map_or(self.bytes.len(), |line| line.to)
+    }
+
+    /// Where the text of a line ends, before its line end.
+    pub(super) fn text_end_of(&self, index: usize) -> usize {
+        self.lines
+            .get(index)
+            .map_or(self.bytes.len(), |line| line.text_to)
+    }
+
+    pub(super) fn bytes(&self) -> &[u8] {
+        &self.bytes
+    }
+
+    pub(super) fn is_open(&self) -> bool {
+        self.is_open
+    }
+
+    /// Nothing stands in the file, a byte order mark aside.
+    pub(super) fn is_empty(&self) -> bool {
+        self.lines.len() == 1 && self.lines[0].from == self.lines[0].to
+    }
+}
+
+/// How the last line that has an end ends.
+fn last_line_end(bytes: &[u8]) -> &'static [u8] {
+    match memchr::memrchr(b'\n', bytes) {
+        Some(at) if at > 0 && bytes[at - 1] == b'\r' => b"\r\n",
+        _ => b"\n",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(bytes: &[u8], expected: &[(&[u8], &[u8])], is_open: bool) {
+        let snapshot = Snapshot::of(bytes);
+        let lines: Vec<(&[u8], &[u8])> = (0..snapshot.line_count())
+            .map(|at| (snapshot.line(at), snapshot.line_end(at)))
+            .collect();
+        assert_eq!(lines, expected);
+        assert_eq!(snapshot.is_open(), is_open);
+    }
+
+    #[test]
+    fn lines_have_the_ends_they_have() {
+        check(
+            b"a\nb\r\n\nc\r\r\n",
+            &[(b"a", b"\n"), (b"b", b"\r\n"), (b"", b"\n"), (b"c\r", b"\r\n")],
+            false,
+        );
+        check(b"a\r\nb", &[(b"a", b"\r\n"), (b"b", b"\r\n")], true);
+        check(b"a\nb\r", &[(b"a", b"\n"), (b"b\r", b"\n")], true);
+        check(b"a\rb", &[(b"a\rb", b"\n")], true);
+        check(b"\xFF\n", &[(b"\xFF", b"\n")], false);
+    }
+
+    #[test]
+    fn an_empty_file_has_one_empty_line() {
+        check(b"", &[(b"", b"\n")], false);
+        check(b"\xEF\xBB\xBF", &[(b"", b"\n")], false);
+        check(b"\n", &[(b"", b"\n")], false);
+        assert!(Snapshot::of(b"\xEF\xBB\xBF").is_empty());
+        assert!(!Snapshot::of(b"\n").is_empty());
+    }
+
+    #[test]
+    fn a_byte_order_mark_is_no_part_of_the_first_line() {
+        assert_eq!(Snapshot::of(b"\xEF\xBB\xBFa\n").line(0), b"a");
+    }
+}
