@@ -18,6 +18,7 @@ mod recovery;
 mod retrieval;
 mod settings;
 mod spawning;
+mod tools;
 mod traces;
 mod trust;
 mod worktrees;

@@ -33,6 +33,7 @@ mod siblings;
 mod skills;
 mod system_prompt;
 mod tool_calls;
+mod tools;
 mod truncation;
 mod typed_input;
 mod warm;
