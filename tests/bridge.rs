@@ -134,13 +134,9 @@ impl HostEvents for RecordingEvents {
     }
 
     async fn plan_markers(&self, skeleton: MarkerSkeleton) -> MarkerPlan {
-        let last = skeleton.blocks.last().map(|block| block.path.clone());
-        let edits = last.map(|path| MarkerEdit {
-            path,
-            marker: Some(MarkerTtl::OneHour),
-        });
+        let last = skeleton.blocks.len() as u32 - 1;
         MarkerPlan {
-            edits: edits.into_iter().collect(),
+            edits: vec![MarkerEdit(last, Some(MarkerTtl::OneHour))],
         }
     }
 
@@ -624,11 +620,11 @@ fn parameters_that_do_not_fit_name_the_place() {
         let answer = host.call(
             2,
             "markers.plan",
-            json!({"session": "s", "blocks": [{"path": 7}]}),
+            json!({"session": "s", "blocks": [["text", "7"]]}),
         );
         assert_eq!(code_of(&answer), i64::from(ErrorCode::InvalidParams.number()));
         let message = answer["error"]["message"].as_str().unwrap_or_default();
-        assert!(message.contains("blocks[0].path"), "{message}");
+        assert!(message.contains("blocks[0][1]"), "{message}");
     });
 }
 
@@ -753,9 +749,9 @@ fn more_requests_than_the_limit_are_answered_busy() {
 fn markers_come_back_as_edits() {
     converse(|host| {
         host.hello();
-        let block = json!({"path": "messages/0/content/0", "kind": "text", "size": 9000, "content": "00ff", "marker": "5m"});
+        let block = json!(["text", 9000, "00ff", "5m", null]);
         let answer = host.call(2, "markers.plan", json!({"session": "S1", "blocks": [block]}));
-        let expected = json!([{"path": "messages/0/content/0", "marker": "1h"}]);
+        let expected = json!([[0, "1h"]]);
         assert_eq!(answer["result"]["edits"], expected);
     });
 }

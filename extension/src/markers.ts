@@ -3,6 +3,7 @@
 
 import type { MarkerPlan, MarkerSkeleton } from "./generated/protocol.ts";
 import { Outliner, edited } from "./generated/outline.ts";
+import type { Outline } from "./generated/outline.ts";
 import { anchorOf } from "./seen.ts";
 import type { Message } from "./seen.ts";
 
@@ -24,11 +25,21 @@ export class Markers {
     if (!found) return undefined;
     const not_applied = this.#notApplied;
     this.#notApplied = null;
-    const { edits } = await plan({ session, ...found, anchors: anchors(branch()), not_applied });
-    const { payload: changed, why } = edited(payload, edits);
+    const { edits } = await plan({ session, ...skeletonOf(found), anchors: anchors(branch()), not_applied });
+    const { payload: changed, why } = applied(payload, found, edits);
     this.#notApplied = why ?? null;
     return changed;
   }
+}
+
+/** The outline as it is sent: the runtime names a block by its place. */
+export function skeletonOf({ model, blocks }: Outline): Pick<MarkerSkeleton, "model" | "blocks"> {
+  return { model, blocks: blocks.map(({ kind, size, content, marker, call }) => [kind, size, content, marker, call]) };
+}
+
+/** The request as its edits want it; one that names no block of the outline leaves it alone. */
+export function applied(payload: unknown, { blocks }: Outline, edits: MarkerPlan["edits"]): ReturnType<typeof edited> {
+  return edited(payload, edits.map(([place, marker]) => ({ path: blocks[place]?.path ?? `number ${place}`, marker })));
 }
 
 /** The calls that set an anchor on this branch, the oldest first. */

@@ -106,7 +106,7 @@ const methods = {
     state.runs[run]?.answered?.(answer);
     return { taken: true };
   },
-  "markers.plan": ({ blocks }) => ({ edits: mode === "marks" ? blocks.filter((block) => block.marker).map(({ path }) => ({ path, marker: "1h" })) : [] }),
+  "markers.plan": ({ blocks }) => ({ edits: mode === "marks" ? blocks.flatMap(([, , , marker], place) => (marker ? [[place, "1h"]] : [])) : [] }),
 };
 const notes = {
   "session.start": (params) => {

@@ -86,15 +86,15 @@ test("no edits, or one that does not fit, leave the request alone and say why", 
 test("what could not be applied is told with the next request, once", async () => {
   const markers = new Markers();
   const told: MarkerSkeleton[] = [];
-  const place = (path: string) =>
+  const place = (block: number) =>
     markers.place("S", () => [], payload, async (skeleton) => {
       told.push(skeleton);
-      return { edits: [{ path, marker: "5m" }] };
+      return { edits: [[block, "5m"]] };
     });
-  assert.equal(await place("messages/7"), undefined);
-  assert.notEqual(await place("tools/0"), undefined);
-  await place("tools/0");
-  assert.deepEqual(told.map(({ not_applied }) => not_applied), [null, "there is no block messages/7 in the request", null]);
+  assert.equal(await place(99), undefined);
+  assert.notEqual(await place(0), undefined);
+  await place(0);
+  assert.deepEqual(told.map(({ not_applied }) => not_applied), [null, "there is no block number 99 in the request", null]);
 });
 
 test("anchors are the results of the tool that says so", () => {

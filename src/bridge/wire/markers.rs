@@ -51,24 +51,21 @@ pub enum MarkerBlockKind {
     Other,
 }
 
-/// One block of a provider request, without its body.
+/// One block of a provider request, without its body. A list rather than an object: there are hundreds of them in a
+/// request, the model waits for each byte, and names would be more than half of it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema, TS)]
-pub struct MarkerBlock {
-    /// Where it stands: `system/0`, `tools/3`, `messages/5/content/1`; nothing for the request itself.
-    pub path: String,
+pub struct MarkerBlock(
     /// What it is.
-    pub kind: MarkerBlockKind,
+    pub MarkerBlockKind,
     /// Length of its JSON in UTF-16 units, without markers.
-    pub size: u32,
+    pub u32,
     /// Stands for its content, without markers: 16 hexadecimal digits.
-    pub content: String,
-    /// The id of the call, of a tool call and its result.
-    #[serde(default)]
-    pub call: Option<String>,
+    pub String,
     /// The marker it carries now.
-    #[serde(default)]
-    pub marker: Option<MarkerTtl>,
-}
+    pub Option<MarkerTtl>,
+    /// The id of the call, of a tool call and its result.
+    pub Option<String>,
+);
 
 /// The outline of a request to a provider that takes markers, in the order in which the provider hashes it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema, TS)]
@@ -110,31 +107,29 @@ impl MarkerSkeleton {
     /// Where the result of a call stands.
     pub fn result_of(&self, call: &str) -> Option<usize> {
         self.blocks.iter().position(|block| {
-            let own = block.call.as_deref();
-            block.kind == MarkerBlockKind::ToolResult && own.is_some_and(|own| is_same_call(own, call))
+            let MarkerBlock(kind, .., own) = block;
+            *kind == MarkerBlockKind::ToolResult && own.as_ref().is_some_and(|own| is_same_call(own, call))
         })
     }
 
     /// The plan in the words of the host.
     pub fn answer(&self, planned: &Planned) -> MarkerPlan {
-        let edits = planned.edits.iter().filter_map(|edit| {
-            Some(MarkerEdit {
-                path: self.blocks.get(edit.place)?.path.clone(),
-                marker: edit.marker.map(MarkerTtl::from),
-            })
-        });
+        let edits = planned.edits.iter();
+        let edits = edits.filter(|edit| edit.place < self.blocks.len());
         MarkerPlan {
-            edits: edits.collect(),
+            edits: edits
+                .map(|edit| MarkerEdit(edit.place as u32, edit.marker.map(MarkerTtl::from)))
+                .collect(),
         }
     }
 }
 
 impl MarkerBlock {
     fn read(&self, anchor: bool) -> Block {
-        let marker = self.marker.map(Lifetime::from);
+        let Self(kind, size, content, marker, _) = self;
         Block {
             anchor,
-            ..Block::outlined(self.kind.into(), self.size, &self.content, marker)
+            ..Block::outlined((*kind).into(), *size, content, marker.map(Lifetime::from))
         }
     }
 }
@@ -180,12 +175,12 @@ impl From<MarkerBlockKind> for BlockKind {
 
 /// One change to one block.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema, TS)]
-pub struct MarkerEdit {
-    /// Which block.
-    pub path: String,
+pub struct MarkerEdit(
+    /// Which block of the outline, from 0.
+    pub u32,
     /// The marker it shall carry; none removes it.
-    pub marker: Option<MarkerTtl>,
-}
+    pub Option<MarkerTtl>,
+);
 
 /// The answer to [`MarkerSkeleton`]. No edits leave the request as it is, byte for byte.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema, TS)]
