@@ -515,32 +515,14 @@ export type ListedSkill = {
   base: string | null,
 };
 
-/** One block of a provider request, without its body. */
-export type MarkerBlock = {
-  /** Where it stands: `system/0`, `tools/3`, `messages/5/content/1`; nothing for the request itself. */
-  path: string,
-  /** What it is. */
-  kind: MarkerBlockKind,
-  /** Length of its JSON in UTF-16 units, without markers. */
-  size: number,
-  /** Stands for its content, without markers: 16 hexadecimal digits. */
-  content: string,
-  /** The id of the call, of a tool call and its result. */
-  call: string | null,
-  /** The marker it carries now. */
-  marker: MarkerTtl | null,
-};
+/** One block of a provider request, without its body. A list rather than an object: there are hundreds of them in a request, the model waits for each byte, and names would be more than half of it. */
+export type MarkerBlock = [MarkerBlockKind, number, string, MarkerTtl | null, string | null];
 
 /** What a block is. */
 export type MarkerBlockKind = "system" | "tool" | "text" | "said" | "plain" | "empty" | "image" | "document" | "thinking" | "tool_use" | "tool_result" | "nested" | "request" | "other";
 
 /** One change to one block. */
-export type MarkerEdit = {
-  /** Which block. */
-  path: string,
-  /** The marker it shall carry; none removes it. */
-  marker: MarkerTtl | null,
-};
+export type MarkerEdit = [number, MarkerTtl | null];
 
 /** The answer to [`MarkerSkeleton`]. No edits leave the request as it is, byte for byte. */
 export type MarkerPlan = {

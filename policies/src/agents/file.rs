@@ -204,11 +204,11 @@ impl Names {
     }
 }
 
-/// How others call Pi's tools.
-const ALIASES: [(&str, &str); 11] = [
+/// How others call Pi's tools and ours.
+const ALIASES: [(&str, &str); 10] = [
     ("Read", "read"),
     ("Grep", "grep"),
-    ("Glob", "find"),
+    ("Glob", "glob"),
     ("LS", "ls"),
     ("Bash", "bash"),
     ("Edit", "edit"),
@@ -216,7 +216,6 @@ const ALIASES: [(&str, &str); 11] = [
     ("Write", "write"),
     ("WebFetch", "web_fetch"),
     ("WebSearch", "web_search"),
-    ("glob", "find"),
 ];
 
 /// Reads the Markdown form; `stem` is the file's name without its ending, which names an agent that does not say it.
