@@ -1,6 +1,6 @@
 //! The tools that Impresario adds, for other hosts (`impresario mcp --tools`) and for embedded sub-agents: one answer.
 
-use crate::place::{Place, Said};
+use crate::place::{PROGRAM, Place, Said};
 use impresario_model_server::{ModelServer, Script, Turn};
 use rmcp::ServiceExt;
 use rmcp::model::CallToolRequestParams;
@@ -10,8 +10,6 @@ use serde_json::{Value, json};
 use std::fs;
 use std::path::Path;
 use std::process::Command;
-
-const PROGRAM: &str = env!("CARGO_BIN_EXE_impresario");
 
 type Client = RunningService<RoleClient, ()>;
 
