@@ -23,17 +23,15 @@ use crate::pi_tools::PiTools;
 use crate::runtime::{
     PI_RUNNER, Resumable, Run, Runtime, RuntimeError, SentMessage, StartError, lock, state_directory,
 };
-use crate::runtime::{SERVER_LISTS, cache_directory};
+use crate::runtime::{SERVER_LISTS, cache_directory, local_tools};
 use crate::settings::{Settings, SettingsPlaces};
 use crate::skills::{SpawnSettings, list_skills};
 use crate::status::{StatusFacts, status_text};
 use crate::traces::{Traces, viewed};
 use async_trait::async_trait;
 use impresario_actors::gateways::Host;
-use impresario_actors::gateways::Tools;
 use impresario_actors::journal::{RunFilter, RunSummary};
 use impresario_actors::messages::session::{GuideResult, ListedSkill, SkillOrder};
-use impresario_actors::tools::LocalTools;
 use impresario_policies::context_status::status_line;
 use impresario_policies::domain::{
     CacheTerms, GroupId, Isolation, MessageKind, Reason, ReasonCode, RunId, RunState, SessionId,
@@ -119,7 +117,7 @@ pub async fn serve_stdio(options: BridgeOptions) -> Result<(), ServeError> {
         engines: builder.engine_settings(),
         directory: cache_directory(Some(&directory)).map(|cache| cache.join(SERVER_LISTS)),
     };
-    let tools: Arc<dyn Tools> = Arc::new(LocalTools::default());
+    let tools = local_tools(&directory);
     let runtime = builder
         .added_tools(tools.clone())
         .state_directory(&directory)

@@ -5,13 +5,12 @@ use super::exit::Failure;
 use super::output::print;
 use crate::mcp::{HttpError, ToolsServer, serve_http, serve_stdio};
 use crate::memory::{Memory, MemoryError, MemoryServer};
-use impresario_actors::tools::LocalTools;
+use crate::runtime::{local_tools, state_directory};
 use impresario_policies::added_tools::SessionTools;
 use rmcp::ServerHandler;
 use std::io::Read;
 use std::net::SocketAddr;
 use std::process::ExitCode;
-use std::sync::Arc;
 
 /// Shorter ones can be guessed.
 const TOKEN_CHARACTERS_MIN: usize = 16;
@@ -35,7 +34,11 @@ pub(super) async fn serve(arguments: McpArguments) -> Result<ExitCode, Failure> 
         return Err(Failure::usage(format!("{} is no directory", workspace.display())));
     }
     let offered = SessionTools::of(&arguments.tools, &[]);
-    let server = ToolsServer::new(Arc::new(LocalTools::default()), offered, workspace);
+    let state = arguments.state.state_directory.clone();
+    let state = state
+        .map_or_else(state_directory, Ok)
+        .map_err(|error| Failure::failed(format!("failed to {error}")))?;
+    let server = ToolsServer::new(local_tools(&state), offered, workspace);
     over(server.map_err(Failure::usage)?, arguments).await
 }
 

@@ -3,6 +3,7 @@
 use super::Runtime;
 use super::hosts::Program;
 use super::inside::{COMMANDS_AHEAD_MAX, Inside, Seen, Thread, lock, serve};
+use super::local_tools::local_tools;
 use super::program::{ProgramHost, ProgramModel, SharedHost, SharedModel};
 use super::retention::{
     forget_answers, forget_old_files, forget_old_runs, forget_sessions, settle_worktrees,
@@ -43,7 +44,6 @@ use impresario_actors::session_index::SessionStore;
 use impresario_actors::supervision::{
     Root, RootSettings, Stall, SupervisorSettings, Watchdog, WatchdogSettings, install_panic_hook,
 };
-use impresario_actors::tools::LocalTools;
 use impresario_actors::trace_files::FileShelf;
 use impresario_actors::worktrees::GitWorktrees;
 use impresario_policies::admission::AdmissionSettings;
@@ -104,7 +104,7 @@ pub struct RuntimeBuilder {
     model: SharedModel,
     has_providers: bool,
     tools: Vec<RegisteredTool>,
-    added_tools: Arc<dyn Tools>,
+    added_tools: Option<Arc<dyn Tools>>,
     pi: Option<PathBuf>,
     keeper: Option<PathBuf>,
     containment: ContainmentSetting,
@@ -133,7 +133,7 @@ impl Default for RuntimeBuilder {
             model: Arc::new(OfflineOr::new(ProviderModels::new())),
             has_providers: has_any_key(|name| std::env::var(name).ok()),
             tools: Vec::new(),
-            added_tools: Arc::new(LocalTools::default()),
+            added_tools: None,
             pi: None,
             keeper: None,
             containment: ContainmentSetting::default(),
@@ -180,7 +180,7 @@ impl RuntimeBuilder {
 
     /// The tools that we add, where somebody else calls them too.
     pub(crate) fn added_tools(mut self, tools: Arc<dyn Tools>) -> Self {
-        self.added_tools = tools;
+        self.added_tools = Some(tools);
         self
     }
 
@@ -495,7 +495,7 @@ impl RuntimeBuilder {
         let sessions = cache.as_ref().map(|cache| cache.join(SESSIONS));
         let capabilities = cache.map(|cache| cache.join(CAPABILITIES));
         let pi = self.pi_settings(directory, runtime);
-        let added = self.added_tools;
+        let added = self.added_tools.unwrap_or_else(|| local_tools(directory));
         let model = Rc::new(ProgramModel::new(self.model, program.clone()));
         let mut parts = EmbeddedParts::new(model.clone(), program.clone(), added.clone());
         parts.tools = self.tools;

@@ -36,6 +36,11 @@ pub(crate) fn answers(state_directory: &Path) -> PathBuf {
     state_directory.join("answers")
 }
 
+/// Where it is kept what files were before code in them was replaced.
+pub(crate) fn replacements(state_directory: &Path) -> PathBuf {
+    state_directory.join("replacements")
+}
+
 /// Where the processes of detached runs write, in a state directory.
 pub(crate) fn logs(state_directory: &Path) -> PathBuf {
     state_directory.join("logs")

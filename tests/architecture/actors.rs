@@ -23,6 +23,10 @@ fn time_comes_through_the_runtime_or_a_gateway() {
             "limits a blocking walk over real files; simulations bring their own engine",
         ),
         (
+            "actors/src/tools/structural/files.rs",
+            "limits a blocking walk over real files",
+        ),
+        (
             "actors/src/processes/marks.rs",
             "limits a look at real processes; simulations bring their own table",
         ),

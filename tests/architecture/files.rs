@@ -165,6 +165,10 @@ fn every_stage_that_leaves_a_journal_is_audited() {
             "it keeps results for another host, and no runs",
         ),
         (
+            "tests/command/tools_server.rs",
+            "it has files changed for another host, and no runs",
+        ),
+        (
             "tests/conformance/blackbytes/agents.rs",
             "it has agents listed, and none of them asked",
         ),

@@ -3,7 +3,10 @@
 
 pub mod anchored_edit;
 mod glob;
+mod look_at;
 pub(crate) mod place;
+#[cfg(feature = "structural")]
+mod structural;
 mod wire;
 
 use crate::context::local::HeavyWork;
@@ -11,6 +14,7 @@ use crate::gateways::{ToolAnswer, ToolDefinition, ToolPlace, Tools};
 use async_trait::async_trait;
 use impresario_policies::added_tools::AddedTool;
 use serde_json::Value;
+use std::path::PathBuf;
 use tokio::time::timeout;
 
 /// The tools, in this process.
@@ -18,12 +22,38 @@ use tokio::time::timeout;
 pub struct LocalTools {
     /// Where long looks at files are made.
     heavy_work: HeavyWork,
+    /// Where it is kept what files were before they were replaced.
+    #[cfg_attr(
+        not(feature = "structural"),
+        expect(dead_code, reason = "nothing is replaced without grammars")
+    )]
+    replacements: Option<PathBuf>,
 }
 
 impl LocalTools {
     /// Tools that make long looks there.
     pub fn new(heavy_work: HeavyWork) -> Self {
-        Self { heavy_work }
+        Self {
+            heavy_work,
+            replacements: None,
+        }
+    }
+
+    /// Code is replaced, and this directory keeps what it was. Without one it is only shown what would change.
+    pub fn replacing(self, replacements: PathBuf) -> Self {
+        Self {
+            replacements: Some(replacements),
+            ..self
+        }
+    }
+
+    /// Takes back what a replacement did whose process died in between. Says what a person has to look at.
+    pub fn recover(&self) -> Vec<String> {
+        #[cfg(feature = "structural")]
+        if let Some(replacements) = &self.replacements {
+            return structural::recover(replacements);
+        }
+        Vec::new()
     }
 
     async fn run(&self, tool: AddedTool, arguments: &Value, place: &ToolPlace) -> Result<ToolAnswer, String> {
@@ -32,6 +62,21 @@ impl LocalTools {
                 anchored_edit::run(wire::arguments(arguments)?, place, self.heavy_work).await
             }
             AddedTool::Glob => glob::run(wire::arguments(arguments)?, place, self.heavy_work).await,
+            AddedTool::LookAt => look_at::run(wire::arguments(arguments)?, place, self.heavy_work).await,
+            #[cfg(feature = "structural")]
+            AddedTool::AstSearch => {
+                structural::search(wire::arguments(arguments)?, place, self.heavy_work).await
+            }
+            #[cfg(feature = "structural")]
+            AddedTool::AstReplace => {
+                let replacements = self.replacements.clone();
+                structural::replace(wire::arguments(arguments)?, place, replacements, self.heavy_work).await
+            }
+            #[cfg(not(feature = "structural"))]
+            AddedTool::AstSearch | AddedTool::AstReplace => Err(format!(
+                "{} is not there: this program was built without the feature `structural`, which brings the grammars.",
+                tool.name()
+            )),
             _ => Err(format!("There is no tool {}.", tool.name())),
         }
     }
@@ -43,6 +88,9 @@ impl Tools for LocalTools {
         match tool {
             AddedTool::HashlineEdit => Some(wire::hashline_edit()),
             AddedTool::Glob => Some(wire::glob()),
+            AddedTool::LookAt => Some(wire::look_at()),
+            AddedTool::AstSearch => cfg!(feature = "structural").then(wire::ast_search),
+            AddedTool::AstReplace => cfg!(feature = "structural").then(wire::ast_replace),
             _ => None,
         }
     }

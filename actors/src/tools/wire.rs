@@ -84,3 +84,76 @@ pub(super) fn glob() -> ToolDefinition {
         &["pattern"],
     )
 }
+
+const PATTERN: &str = "Code with `$NAME` for one node and `$$$NAME` for any number of them: `$A.unwrap()`, \
+                       `console.log($$$ARGS)`, `if ($C) { $$$BODY }`. It is a whole piece of code by itself.";
+const RULE: &str = "Instead of a pattern: an ast-grep rule in YAML, `rule:` with `kind`, `pattern`, `regex`, `inside`, \
+                    `has`, `precedes`, `follows`, `all`, `any`, `not`; `constraints`, `utils`, `transform` and `fix` beside it.";
+const LANG: &str = "rust, typescript, tsx, javascript, python, go, java, c, cpp, csharp, kotlin, swift, ruby, php, bash, \
+                    html, css, json, yaml and others. A rule may say it itself.";
+const PATHS: &str = "Files and directories to look in; the working directory unless told.";
+const GLOBS: &str = "Only files like these; with `!` in front, none like these.";
+
+fn looked_for() -> Value {
+    json!({
+        "pattern": { "type": "string", "description": PATTERN },
+        "rule": { "type": "string", "description": RULE },
+        "lang": { "type": "string", "description": LANG },
+        "paths": { "type": "array", "items": { "type": "string" }, "description": PATHS },
+        "globs": { "type": "array", "items": { "type": "string" }, "description": GLOBS },
+    })
+}
+
+fn and(mut properties: Value, more: Value) -> Value {
+    if let (Value::Object(properties), Value::Object(more)) = (&mut properties, more) {
+        properties.extend(more);
+    }
+    properties
+}
+
+pub(super) fn ast_search() -> ToolDefinition {
+    definition(
+        AddedTool::AstSearch,
+        "Finds code by its structure: spacing, line breaks and comments do not matter, and text in strings or comments \
+         is no code. Leaves out what ignore files name. Shows at most 100 places and counts all.",
+        and(
+            looked_for(),
+            json!({
+                "context": { "type": "integer", "minimum": 0, "maximum": 20, "description": "Lines shown around each place; 0 unless told." },
+            }),
+        ),
+        &[],
+    )
+}
+
+pub(super) fn ast_replace() -> ToolDefinition {
+    definition(
+        AddedTool::AstReplace,
+        "Replaces code by its structure, in all files or in none. Shows the patch and changes nothing unless dryRun is \
+         false; what it changed can be taken back with `undo`.",
+        and(
+            looked_for(),
+            json!({
+                "rewrite": { "type": "string", "description": "What stands there instead, with the names of the pattern: `$A?`. Empty removes it. A rule may have a `fix` instead." },
+                "dryRun": { "type": "boolean", "description": "true unless told: only show what would change." },
+                "undo": { "type": "string", "description": "The number of a replacement to take back; nothing else is needed then." },
+            }),
+        ),
+        &[],
+    )
+}
+
+pub(super) fn look_at() -> ToolDefinition {
+    definition(
+        AddedTool::LookAt,
+        "Shows a picture (PNG, JPEG, GIF, WebP, BMP; at most 10 MiB), and up to 3 others beside it. Large ones are scaled \
+         down.",
+        json!({
+            "path": { "type": "string", "description": "The picture." },
+            "objective": { "type": "string", "description": "What to find out from it." },
+            "context": { "type": "string", "description": "What should be known for that." },
+            "referenceFiles": { "type": "array", "items": { "type": "string" }, "maxItems": 3, "description": "Pictures to compare it with." },
+        }),
+        &["path", "objective"],
+    )
+}

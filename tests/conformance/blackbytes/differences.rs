@@ -1,7 +1,7 @@
 //! Where we differ on purpose. Each difference is recognised by what it is, never by a record's name.
 
 use super::fallback::TIMEOUT_MS;
-use super::{answers, calls, hashline_differences, tools};
+use super::{answers, calls, hashline_differences, looks, tools};
 use super::{text, texts};
 use crate::compare::same;
 use crate::json::Json;
@@ -55,6 +55,16 @@ pub fn ours(function: &str, case: &Case, ours: &Answer) -> Option<&'static str> 
             ("what is no glob is said to be none", tools::glob_refuses),
             ("what was not looked into is said", tools::glob_tells_more),
             ("nothing is left uncounted", tools::glob_counts_all),
+        ],
+        "look_at" => &[
+            (
+                "what is no picture is an error, whatever its name",
+                looks::no_picture_is_shown,
+            ),
+            (
+                "references that are not shown are counted",
+                looks::dropped_are_counted,
+            ),
         ],
         "redact_text" => &[
             (

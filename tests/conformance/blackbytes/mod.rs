@@ -12,6 +12,7 @@ mod figures;
 mod hashline;
 mod hashline_differences;
 mod hashline_stage;
+mod looks;
 pub mod not_covered;
 mod receipts;
 mod runner;
@@ -39,6 +40,7 @@ pub fn functions() -> Vec<Function> {
             answers::artifact_capture,
             answers::capture_covered,
         ),
+        ("ast_search_text", looks::ast_search_text, Json::clone),
         ("bound_return", texts::bound_return, Json::clone),
         ("builtin_agents", agents::builtin_agents, agents::builtin_covered),
         ("chain_budget", chain::chain_budget, Json::clone),
@@ -77,6 +79,7 @@ pub fn functions() -> Vec<Function> {
         ("hashline_text_match", hashline::text_match, Json::clone),
         ("hashline_verify", hashline::verify, Json::clone),
         ("read_strip_anchors", hashline::strip_anchors, Json::clone),
+        ("look_at", looks::look_at, looks::look_at_covered),
         ("model_family", texts::model_family_of, Json::clone),
         ("nested_argv", runner::nested_argv, runner::argv_covered),
         ("nested_run", runner::nested_run, runner::run_covered),
