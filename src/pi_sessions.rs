@@ -108,8 +108,11 @@ pub async fn serve_stdio(options: BridgeOptions) -> Result<(), ServeError> {
     };
     // Read once: workers outlive the session that starts them. A workspace may take away from what the user says.
     let here = std::env::current_dir().unwrap_or_default();
-    let pool = Configured::from(&Settings::read(&SettingsPlaces::of(&here, false)).resolved).pool;
-    let mut builder = Runtime::builder().own_process().pool(pool);
+    let configured = Configured::from(&Settings::read(&SettingsPlaces::of(&here, false)).resolved);
+    let network = configured
+        .network
+        .with_environment(|name| std::env::var(name).ok());
+    let mut builder = Runtime::builder().own_process().pool(configured.pool);
     if let Some(pi) = options.pi {
         builder = builder.pi(pi);
     }
@@ -117,7 +120,7 @@ pub async fn serve_stdio(options: BridgeOptions) -> Result<(), ServeError> {
         engines: builder.engine_settings(),
         directory: cache_directory(Some(&directory)).map(|cache| cache.join(SERVER_LISTS)),
     };
-    let tools = local_tools(&directory);
+    let tools = local_tools(&directory, Some(network));
     let runtime = builder
         .added_tools(tools.clone())
         .state_directory(&directory)

@@ -24,6 +24,7 @@ pub mod gates;
 pub mod gateways;
 pub mod guidance;
 pub mod host_port;
+mod http_clients;
 pub mod journal;
 pub mod judge;
 pub mod ledger;

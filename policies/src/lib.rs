@@ -47,6 +47,7 @@ pub mod model_choice;
 pub mod model_family;
 pub mod model_mapping;
 pub mod nearest;
+pub mod network;
 pub mod next_action;
 pub mod observation;
 pub mod offline;

@@ -2,6 +2,7 @@
 
 use super::arguments::McpArguments;
 use super::exit::Failure;
+use super::network_of_user;
 use super::output::print;
 use crate::mcp::{HttpError, ToolsServer, serve_http, serve_stdio};
 use crate::memory::{Memory, MemoryError, MemoryServer};
@@ -38,7 +39,8 @@ pub(super) async fn serve(arguments: McpArguments) -> Result<ExitCode, Failure> 
     let state = state
         .map_or_else(state_directory, Ok)
         .map_err(|error| Failure::failed(format!("failed to {error}")))?;
-    let server = ToolsServer::new(local_tools(&state), offered, workspace);
+    let tools = local_tools(&state, Some(network_of_user()));
+    let server = ToolsServer::new(tools, offered, workspace);
     over(server.map_err(Failure::usage)?, arguments).await
 }
 

@@ -49,6 +49,7 @@ use impresario_actors::worktrees::GitWorktrees;
 use impresario_policies::admission::AdmissionSettings;
 use impresario_policies::agents::AgentDefinition;
 use impresario_policies::domain::{RunId, SessionId};
+use impresario_policies::network::services::NetworkSettings;
 use impresario_policies::providers::has_any_key;
 use impresario_policies::settings::Configured;
 use impresario_policies::worker_pool::PoolSettings;
@@ -105,6 +106,7 @@ pub struct RuntimeBuilder {
     has_providers: bool,
     tools: Vec<RegisteredTool>,
     added_tools: Option<Arc<dyn Tools>>,
+    network: Option<NetworkSettings>,
     pi: Option<PathBuf>,
     keeper: Option<PathBuf>,
     containment: ContainmentSetting,
@@ -134,6 +136,7 @@ impl Default for RuntimeBuilder {
             has_providers: has_any_key(|name| std::env::var(name).ok()),
             tools: Vec::new(),
             added_tools: None,
+            network: None,
             pi: None,
             keeper: None,
             containment: ContainmentSetting::default(),
@@ -246,6 +249,12 @@ impl RuntimeBuilder {
     /// How many nested Pis are kept warm for later runs, and for how long; [`PoolSettings::NONE`] keeps none.
     pub fn pool(mut self, pool: PoolSettings) -> Self {
         self.pool = pool;
+        self
+    }
+
+    /// The services that tools for the web ask, and the keys for them; without this there are no such tools.
+    pub fn network(mut self, network: NetworkSettings) -> Self {
+        self.network = Some(network);
         self
     }
 
@@ -495,7 +504,7 @@ impl RuntimeBuilder {
         let sessions = cache.as_ref().map(|cache| cache.join(SESSIONS));
         let capabilities = cache.map(|cache| cache.join(CAPABILITIES));
         let pi = self.pi_settings(directory, runtime);
-        let added = self.added_tools.unwrap_or_else(|| local_tools(directory));
+        let added = self.added_tools.unwrap_or_else(|| local_tools(directory, self.network));
         let model = Rc::new(ProgramModel::new(self.model, program.clone()));
         let mut parts = EmbeddedParts::new(model.clone(), program.clone(), added.clone());
         parts.tools = self.tools;

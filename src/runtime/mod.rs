@@ -72,6 +72,7 @@ pub use impresario_policies::domain::{
     WholeAnswer, Work, Worktree,
 };
 pub use impresario_policies::group::{MemberProjection, MemberResult};
+pub use impresario_policies::network::services::{NetworkSettings, SearchProvider, Service, ServiceKey};
 pub use impresario_policies::parallel::{ParallelRefusal, WorkerResult};
 pub use impresario_policies::projection::MessageFate;
 pub use impresario_policies::receipt::{PatchProof, Receipt, flag_words, receipt_line, receipt_lines};

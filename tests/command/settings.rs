@@ -225,7 +225,6 @@ fn a_file_of_blackbytes_is_understood_as_it_is_and_ours_wins() {
             "~/.pi/agent/settings.json:9:64: blackbytes.sub_agents.oracle.timeoutMs: must be a finite integer between \
              1 and 3600000, got 0; used instead: what the agent says of itself",
             "~/.pi/agent/settings.json:6:3: blackbytes.hashline_edit: understood, not acted on yet",
-            "~/.pi/agent/settings.json:7:3: blackbytes.websearch: understood, not acted on yet",
         ],
     );
     let effort = scene.shown("agents.oracle.reasoningEffort", &[]);

@@ -15,6 +15,7 @@ mod rules;
 mod runner;
 mod tools;
 mod traces;
+mod web;
 mod worktrees;
 
 pub use answers::AnswerShelf;
@@ -41,4 +42,5 @@ pub use runner::{
 };
 pub use tools::{Reach, ToolAnswer, ToolPlace, Tools};
 pub use traces::{TracePlace, TraceShelf};
+pub use web::{Agent, KeyHeader, PageRequest, ServiceRequest, Web, WebFailure, WebResponse};
 pub use worktrees::{WorktreeAsk, WorktreeError, Worktrees};

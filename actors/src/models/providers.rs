@@ -6,6 +6,7 @@ use crate::gateways::{
     ModelClient, ModelError, ModelMessage, ModelReply, ModelRequest, ModelRole, ModelUsage, TextDeltas,
     ToolCall,
 };
+use crate::http_clients::{build_client, with_causes};
 use async_trait::async_trait;
 use futures_util::StreamExt;
 use genai::adapter::AdapterKind;
@@ -60,28 +61,20 @@ impl ProviderModels {
         if let Some(client) = self.client.get() {
             return Ok(client);
         }
-        let client = new_client().map_err(|why| ModelError::Unavailable(chain(&*why)))?;
+        let client = new_client().map_err(|why| ModelError::Unavailable(with_causes(&*why)))?;
         Ok(self.client.get_or_init(|| client))
     }
 }
 
-/// A machine without any certificates can still call what speaks plain HTTP, such as a model on the machine itself.
 fn new_client() -> Result<Client, Box<dyn std::error::Error>> {
-    // Another one may be installed by the program around us: then that one is used.
-    let _ = rustls::crypto::ring::default_provider().install_default();
-    let http = http_client().build().or_else(|error| {
-        tracing::warn!(why = chain(&error), "no certificates of this machine can be used");
-        http_client().tls_certs_only([]).build()
+    let http = build_client(|client| {
+        client
+            .connect_timeout(CONNECT_WITHIN)
+            // A key goes to the address that was given, and nowhere else.
+            .redirect(reqwest::redirect::Policy::none())
+            .user_agent(concat!("impresario/", env!("CARGO_PKG_VERSION")))
     })?;
     Ok(Client::builder().with_reqwest(http).build()?)
-}
-
-fn http_client() -> reqwest::ClientBuilder {
-    reqwest::Client::builder()
-        .connect_timeout(CONNECT_WITHIN)
-        // A key goes to the address that was given, and nowhere else.
-        .redirect(reqwest::redirect::Policy::none())
-        .user_agent(concat!("impresario/", env!("CARGO_PKG_VERSION")))
 }
 
 #[async_trait(?Send)]
@@ -322,7 +315,7 @@ fn words_of(error: &genai::Error) -> String {
             ..
         } => format!("{} {body}", status.as_u16()),
         genai::Error::ChatResponse { body, .. } => body.to_string(),
-        genai::Error::WebStream { error, .. } => chain(&**error),
+        genai::Error::WebStream { error, .. } => with_causes(&**error),
         other => other.to_string(),
     };
     let said = redact(&shorten(&said))
@@ -334,12 +327,6 @@ fn words_of(error: &genai::Error) -> String {
         Some(seconds) => format!("{said} (retry after {seconds} s)"),
         None => said,
     }
-}
-
-/// A failure of the network with what is behind it: the first line alone says "error sending request".
-fn chain(error: &(dyn std::error::Error + 'static)) -> String {
-    let causes = std::iter::successors(Some(error), |error| error.source());
-    causes.map(ToString::to_string).collect::<Vec<_>>().join(": ")
 }
 
 #[cfg(test)]

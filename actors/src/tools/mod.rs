@@ -4,6 +4,7 @@
 pub mod anchored_edit;
 mod glob;
 mod look_at;
+pub mod network;
 pub(crate) mod place;
 #[cfg(feature = "structural")]
 mod structural;
@@ -12,9 +13,12 @@ mod wire;
 use crate::context::local::HeavyWork;
 use crate::gateways::{ToolAnswer, ToolDefinition, ToolPlace, Tools};
 use async_trait::async_trait;
-use impresario_policies::added_tools::AddedTool;
+use impresario_policies::added_tools::{AddedTool, Reaches};
+use impresario_policies::network::services::NetworkSettings;
+use network::NetworkTools;
 use serde_json::Value;
 use std::path::PathBuf;
+use std::sync::Arc;
 use tokio::time::timeout;
 
 /// The tools, in this process.
@@ -28,6 +32,8 @@ pub struct LocalTools {
         expect(dead_code, reason = "nothing is replaced without grammars")
     )]
     replacements: Option<PathBuf>,
+    /// Those that ask servers elsewhere; none where nobody says which servers.
+    network: Option<Arc<NetworkTools>>,
 }
 
 impl LocalTools {
@@ -36,6 +42,7 @@ impl LocalTools {
         Self {
             heavy_work,
             replacements: None,
+            network: None,
         }
     }
 
@@ -54,6 +61,12 @@ impl LocalTools {
             return structural::recover(replacements);
         }
         Vec::new()
+    }
+
+    /// With those that ask these servers.
+    pub fn with_network(mut self, settings: NetworkSettings) -> Self {
+        self.network = Some(Arc::new(NetworkTools::new(settings, self.heavy_work)));
+        self
     }
 
     async fn run(&self, tool: AddedTool, arguments: &Value, place: &ToolPlace) -> Result<ToolAnswer, String> {
@@ -77,7 +90,12 @@ impl LocalTools {
                 "{} is not there: this program was built without the feature `structural`, which brings the grammars.",
                 tool.name()
             )),
-            _ => Err(format!("There is no tool {}.", tool.name())),
+            _ => match &self.network {
+                Some(network) if tool.reaches() == Reaches::Network => {
+                    network.call(tool, arguments, &place.cancelled).await
+                }
+                Some(_) | None => Err(format!("There is no tool {}.", tool.name())),
+            },
         }
     }
 }
@@ -91,7 +109,7 @@ impl Tools for LocalTools {
             AddedTool::LookAt => Some(wire::look_at()),
             AddedTool::AstSearch => cfg!(feature = "structural").then(wire::ast_search),
             AddedTool::AstReplace => cfg!(feature = "structural").then(wire::ast_replace),
-            _ => None,
+            _ => self.network.as_ref().and_then(|_| NetworkTools::definition(tool)),
         }
     }
 

@@ -11,7 +11,12 @@ pub(super) fn arguments<A: DeserializeOwned>(given: &Value) -> Result<A, String>
     serde_json::from_value(given).map_err(|error| format!("The arguments cannot be used: {error}."))
 }
 
-fn definition(tool: AddedTool, description: &str, properties: Value, required: &[&str]) -> ToolDefinition {
+pub(super) fn definition(
+    tool: AddedTool,
+    description: &str,
+    properties: Value,
+    required: &[&str],
+) -> ToolDefinition {
     ToolDefinition {
         name: tool.name().to_string(),
         description: description.to_string(),

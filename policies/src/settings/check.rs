@@ -3,6 +3,7 @@
 use super::keys::{Key, Kind};
 use crate::capability::servers::{SERVERS_MAX, is_server_name};
 use crate::compat::trim;
+use crate::network::services::bad_service_url;
 use serde_json::{Map, Value, json};
 
 const TIERS: [&str; 3] = ["cheap", "balanced", "frontier"];
@@ -48,12 +49,14 @@ pub(super) fn check_value(key: &Key, value: &Value, below: &Value) -> Checked {
         Kind::Number { min, max, .. } => single(number(value, min, max)),
         Kind::Texts => texts(key.path, value),
         Kind::TextsOnce { max } => texts_once(key.path, value, max),
-        Kind::AnyText => single(
+        // Blank is none. What is bad about one is not said with it.
+        Kind::Secret => single(
             value
                 .as_str()
-                .map(Value::from)
+                .map(|text| Value::from(trim(text)))
                 .ok_or_else(|| expected("string", value)),
         ),
+        Kind::ServiceUrl => single(text(value).and_then(service_url)),
         Kind::TierTexts => {
             let below = below.as_object().cloned().unwrap_or_default();
             tiers(key.path, value, below, |item| text(item).map(Value::from), true)
@@ -103,6 +106,12 @@ fn program(text: &str) -> Result<Value, String> {
         return Err(format!("must be a binary name, not a path (got \"{text}\")"));
     }
     Ok(json!(text))
+}
+
+fn service_url(text: &str) -> Result<Value, String> {
+    let text = trim(text);
+    // It is not said again: a password may be what is wrong with it.
+    bad_service_url(text).map_or_else(|| Ok(json!(text)), |why| Err(why.to_string()))
 }
 
 fn path_inside(text: &str) -> Result<Value, String> {

@@ -3,6 +3,7 @@
 use crate::added_tools::SessionTools;
 use crate::capability::slim::PolicyForm;
 use crate::domain::{ExecutionMode, PromptMode, ReasoningEffort};
+use crate::network::services::SearchProvider;
 
 /// What a value must be.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -33,8 +34,10 @@ pub enum Kind {
     TextsOnce {
         max: usize,
     },
-    /// Any text.
-    AnyText,
+    /// A key of a service. It is never shown: where values stand, it is `set`.
+    Secret,
+    /// The address of a service.
+    ServiceUrl,
     /// A path below the workspace.
     PathInside,
     /// A text for each tier, merged over the defaults; `null` takes a tier out.
@@ -147,7 +150,7 @@ const CEILING: Kind = Kind::TierInts {
 };
 
 /// The sections, each an object.
-pub const SECTIONS: [&str; 21] = [
+pub const SECTIONS: [&str; 22] = [
     "admission",
     "agents",
     "budget",
@@ -169,16 +172,18 @@ pub const SECTIONS: [&str; 21] = [
     "context",
     "truncation",
     "tools",
+    "web",
 ];
 
 use Kind::{
-    AnyText, Flag, PathInside, Program, Servers, Text, Texts, TextsOnce, TierTexts, ToolInts, Word, Words,
+    Flag, PathInside, Program, Secret, Servers, ServiceUrl, Text, Texts, TextsOnce, TierTexts, ToolInts,
+    Word, Words,
 };
 use Trust::{Free, Limit, Outside};
 
 /// Every key, in order. Up to `promptInjection.enabled` they are the peer's too.
 #[rustfmt::skip]
-pub const KEYS: [Key; 110] = [
+pub const KEYS: [Key; 118] = [
     key("defaultProvider", Text, r#""openrouter""#, Outside, "whose models bare names are")
         .note("until it is set, models are called as Pi calls them, provider/id"),
     key("routingModel", Text, r#""anthropic/claude-3-5-haiku""#, Outside, "the model that writes and judges briefs")
@@ -326,6 +331,17 @@ pub const KEYS: [Key; 110] = [
         .note("in Pi"),
     key("tools.session", Words(&SessionTools::WORDS), "[]", Outside, "the tools that are added to Pi's in its own session, or all")
         .note("in Pi; agents.disabledTools takes away from here too"),
+    key("web.searchProvider", Word(&SearchProvider::WORDS), r#""exa""#, Outside, "who looks on the web, and reads pages first"),
+    key("web.exaKey", Secret, r#""""#, Outside, "the key for Exa, which answers without one too")
+        .note("else EXA_API_KEY"),
+    key("web.tavilyKey", Secret, r#""""#, Outside, "the key for Tavily")
+        .note("else TAVILY_API_KEY"),
+    key("web.context7Key", Secret, r#""""#, Outside, "the key for Context7, which answers without one too")
+        .note("else CONTEXT7_API_KEY"),
+    key("web.exaUrl", ServiceUrl, r#""https://api.exa.ai""#, Outside, "where Exa is, or what stands in for it"),
+    key("web.tavilyUrl", ServiceUrl, r#""https://api.tavily.com""#, Outside, "where Tavily is, or what stands in for it"),
+    key("web.context7Url", ServiceUrl, r#""https://context7.com""#, Outside, "where documentation of libraries is asked for"),
+    key("web.codeSearchUrl", ServiceUrl, r#""https://mcp.grep.app""#, Outside, "the MCP server that looks for code on GitHub"),
 ];
 
 /// The fields of `agents.<name>`, in order; most of them are the peer's too. Nothing is their default: what the agent
@@ -349,6 +365,14 @@ pub const AGENT_KEYS: [Key; 12] = [
     key("loadout", Text, "", Outside, "the loadout whose skills it is given and whose tools it keeps"),
 ];
 
+/// What pi-blackbytes writes in objects of its section: the object, its key, and ours.
+pub const PEER_KEYS: [(&str, &str, &str); 4] = [
+    ("websearch", "provider", "web.searchProvider"),
+    ("websearch", "exa_api_key", "web.exaKey"),
+    ("websearch", "tavily_api_key", "web.tavilyKey"),
+    ("context7", "api_key", "web.context7Key"),
+];
+
 /// A key of pi-blackbytes that is understood and checked, and that nothing here acts on yet.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct LaterKey {
@@ -365,23 +389,13 @@ const fn later(section: &'static str, name: &'static str, kind: Kind) -> LaterKe
 }
 
 /// The objects of `blackbytes` that belong to what is not here yet.
-pub const LATER_SECTIONS: [&str; 5] = [
-    "hashline_edit",
-    "websearch",
-    "context7",
-    "ui",
-    "system_prompt_log",
-];
+pub const LATER_SECTIONS: [&str; 3] = ["hashline_edit", "ui", "system_prompt_log"];
 
 /// What may stand in them.
 #[rustfmt::skip]
-pub const LATER_KEYS: [LaterKey; 18] = [
+pub const LATER_KEYS: [LaterKey; 14] = [
     later("hashline_edit", "enabled", Flag),
     later("hashline_edit", "strict_patch", Flag),
-    later("websearch", "provider", Word(&["exa", "tavily"])),
-    later("websearch", "exa_api_key", AnyText),
-    later("websearch", "tavily_api_key", AnyText),
-    later("context7", "api_key", AnyText),
     later("ui", "bash_wrapper_enabled", Flag),
     later("ui", "bash_max_preview_lines", int(0, 1_000)),
     later("ui", "bash_max_expanded_lines", int(0, 5_000)),

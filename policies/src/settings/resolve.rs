@@ -3,12 +3,13 @@
 use super::agents::AgentSettings;
 use super::check::{check_value, kind_of};
 use super::keys::{
-    AGENT_KEYS, KEYS, Key, Kind, LATER_AGENT_KEY, LATER_KEYS, LATER_SECTIONS, SECTIONS, Trust,
+    AGENT_KEYS, KEYS, Key, Kind, LATER_AGENT_KEY, LATER_KEYS, LATER_SECTIONS, PEER_KEYS, SECTIONS, Trust,
 };
 use super::nearest::{nearest_key, nearest_of_peer};
 use super::{BLACKBYTES_SECTION, OUR_SECTION, PEER_SECTION};
 use crate::agents::is_agent_name;
 use crate::nearest::nearest_name;
+use crate::network::services::ServiceKey;
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::LazyLock;
@@ -148,8 +149,10 @@ impl Notice {
 /// Every value, and what was wrong.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Resolved {
-    /// One for each key, in order.
+    /// One for each key, in order. A secret is `set` here, or empty.
     pub values: Vec<ResolvedValue>,
+    /// The secrets themselves, by the paths of their keys.
+    pub secrets: BTreeMap<&'static str, ServiceKey>,
     /// What is set for single agents.
     pub agents: BTreeMap<String, AgentSettings>,
     /// In the order of files, sections and keys.
@@ -188,6 +191,7 @@ static KNOWN: LazyLock<BTreeSet<(&str, &str)>> = LazyLock::new(|| {
 pub fn resolve_settings(files: &[SettingsFile<'_>]) -> Resolved {
     let mut resolved = Resolved {
         values: DEFAULTS.clone(),
+        secrets: BTreeMap::new(),
         agents: BTreeMap::new(),
         notices: Vec::new(),
         not_yet: Vec::new(),
@@ -301,6 +305,7 @@ impl Section<'_, '_> {
                 self.apply_value(at, value, written);
             }
         }
+        self.apply_peer_objects(values);
         self.check_later(values);
         match values.get("sub_agents") {
             None => {}
@@ -311,7 +316,13 @@ impl Section<'_, '_> {
             }
             Some(other) => self.not_an_object("sub_agents", other),
         }
-        let known = ["disabled_tools", "disabled_sub_agents", "sub_agents"];
+        let known = [
+            "disabled_tools",
+            "disabled_sub_agents",
+            "sub_agents",
+            "websearch",
+            "context7",
+        ];
         for name in values.as_object().into_iter().flat_map(|values| values.keys()) {
             let known = known.iter().chain(&LATER_SECTIONS).any(|known| known == name);
             // The peer keeps what it does not know; only a slip of the finger is told.
@@ -320,6 +331,27 @@ impl Section<'_, '_> {
                     key: name.clone(),
                     nearest: Some(nearest),
                 });
+            }
+        }
+    }
+
+    /// What the peer says of services on the web.
+    fn apply_peer_objects(&mut self, values: &Value) {
+        let mut complained: Vec<&str> = Vec::new();
+        for (section, name, path) in PEER_KEYS {
+            let Some(holder) = values.get(section) else {
+                continue;
+            };
+            if !holder.is_object() {
+                if !complained.contains(&section) {
+                    complained.push(section);
+                    self.not_an_object(section, holder);
+                }
+                continue;
+            }
+            let at = KEYS.iter().position(|key| key.path == path);
+            if let Some((at, value)) = at.zip(holder.get(name)) {
+                self.apply_value(at, value, &format!("{section}.{name}"));
             }
         }
     }
@@ -447,7 +479,25 @@ impl Section<'_, '_> {
             return;
         }
         let origin = Origin::File(self.file.place, self.section);
+        let value = match key.kind {
+            Kind::Secret => self.keep_secret(key, &value),
+            _ => value,
+        };
         self.resolved.values[at] = ResolvedValue { key, value, origin };
+    }
+
+    /// Keeps a secret where nobody shows it, and gives what stands in its place.
+    fn keep_secret(&mut self, key: &'static Key, value: &Value) -> Value {
+        match value.as_str().and_then(ServiceKey::read) {
+            Some(secret) => {
+                self.resolved.secrets.insert(key.path, secret);
+                Value::from("set")
+            }
+            None => {
+                self.resolved.secrets.remove(key.path);
+                Value::from("")
+            }
+        }
     }
 
     fn unknown_keys(&mut self, values: &Value) {
@@ -484,7 +534,8 @@ impl Section<'_, '_> {
 
 /// Why an untrusted workspace may not set this.
 fn refused(key: &Key, below: &Value, value: &Value) -> Option<&'static str> {
-    if value == below {
+    // What stands in place of a secret may be what somebody calls theirs.
+    if value == below && key.kind != Kind::Secret {
         return None;
     }
     match key.trust {

@@ -58,7 +58,8 @@ fn schema_of(key: &Key) -> Value {
             "items": {"type": "string", "enum": words},
             "uniqueItems": true,
         }),
-        Kind::AnyText => json!({"type": "string"}),
+        Kind::Secret => json!({"type": "string"}),
+        Kind::ServiceUrl => json!({"type": "string", "format": "uri", "pattern": "^https?://"}),
         Kind::TextsOnce { max } => json!({
             "type": "array",
             "items": {"type": "string", "minLength": 1},

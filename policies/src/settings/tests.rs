@@ -1,6 +1,7 @@
 //! Layers, trust, unknown keys.
 
 use super::*;
+use crate::network::services::{SearchProvider, Service};
 use serde_json::json;
 use std::time::Duration;
 
@@ -52,7 +53,8 @@ fn another(key: &Key) -> String {
         }
         Kind::Texts | Kind::TextsOnce { .. } => r#"["another"]"#.to_string(),
         Kind::Words(words) => format!("[\"{}\"]", words.first().expect("a word")),
-        Kind::AnyText => r#""""#.to_string(),
+        Kind::Secret => r#""k""#.to_string(),
+        Kind::ServiceUrl => r#""http://x.org""#.to_string(),
         Kind::TierTexts => r#"{"cheap":"another/one"}"#.to_string(),
         Kind::TierInts { min, .. } => format!("{{\"cheap\":{min}}}"),
         Kind::Servers => r#"{"zoo":{"command":["zoo"]}}"#.to_string(),
@@ -209,9 +211,49 @@ fn one_bad_field_never_drops_the_rest_and_each_is_named_as_it_is_written() {
         "1 (home, impresario)"
     );
     let not_yet = resolved.not_yet.iter().map(Notice::line).collect::<Vec<_>>();
-    let expected = ["hashline_edit", "websearch", "sub_agents.oracle.artifactCapture"]
+    let expected = ["hashline_edit", "sub_agents.oracle.artifactCapture"]
         .map(|key| format!("home settings: blackbytes.{key} is understood, and not acted on yet"));
     assert_eq!(not_yet, expected);
+}
+
+#[test]
+fn a_key_of_a_service_is_taken_and_shown_nowhere() {
+    let peers = home(
+        r#"{"blackbytes":{"websearch":{"provider":"tavily","tavily_api_key":" tvly-mine "},"context7":{"api_key":"c7-mine"}}}"#,
+    );
+    let ours = r#"{"impresario":{"web":{"tavilyKey":"ours-mine","exaKey":7}}}"#;
+    let resolved = resolve_settings(&[peers, workspace(ours, true)]);
+    let network = Configured::from(&resolved).network;
+    assert_eq!(network.provider, SearchProvider::Tavily);
+    let key = |service: &Service| service.key.as_ref().map(|key| key.expose().to_string());
+    assert_eq!(key(&network.tavily).as_deref(), Some("ours-mine"));
+    assert_eq!(key(&network.context7).as_deref(), Some("c7-mine"));
+    assert_eq!(key(&network.exa), None);
+    assert_eq!(resolved.get("web.tavilyKey"), "set");
+    let everything = format!("{resolved:?} {network:?} {:?}", lines(&resolved));
+    assert!(!everything.contains("mine"), "{everything}");
+    assert_eq!(resolved.not_yet, []);
+}
+
+#[test]
+fn an_untrusted_workspace_names_no_service_and_no_key() {
+    let home = home(r#"{"impresario":{"web":{"exaKey":"of the user"}}}"#);
+    let theirs = r#"{"blackbytes":{"websearch":{"provider":"tavily","exa_api_key":"set","tavily_api_key":"x"},"context7":{"api_key":"x"}},
+        "impresario":{"web":{"exaUrl":"http://evil.org","tavilyUrl":"http://evil.org","context7Url":"http://evil.org",
+        "codeSearchUrl":"http://evil.org","exaKey":"","searchProvider":"tavily"}}}"#;
+    let resolved = resolve_settings(&[home, workspace(theirs, false)]);
+    assert_eq!(resolved.notices.len(), 10, "{:?}", lines(&resolved));
+    assert_eq!(
+        Configured::from(&resolved).network,
+        Configured::from(&resolve_settings(&[home])).network
+    );
+}
+
+#[test]
+fn an_address_with_a_password_is_refused_and_not_said_again() {
+    let text = r#"{"impresario":{"web":{"exaUrl":"https://me:mine@x.org"}}}"#;
+    let said = lines(&resolve_settings(&[home(text)]));
+    assert!(said.len() == 1 && !said[0].contains("mine"), "{said:?}");
 }
 
 #[test]

@@ -13,6 +13,8 @@ use crate::domain::{
 use crate::capability::servers::McpServer;
 use crate::capability::slim::PolicyForm;
 use crate::model_mapping::map_model;
+use crate::network::services::{NetworkSettings, SearchProvider, Service};
+use crate::network::urls::OpenedHosts;
 use crate::parallel::ParallelSettings;
 use crate::trace_report::ReportSettings;
 use crate::truncation::TruncationTerms;
@@ -70,6 +72,8 @@ pub struct Configured {
     pub agents_disabled: Vec<String>,
     /// What is set for single agents.
     pub agents: BTreeMap<String, AgentSettings>,
+    /// Services on the web. Keys of the environment are not among it.
+    pub network: NetworkSettings,
 }
 
 /// What a run is made with, whoever is asked for it: a built-in agent, a skill, an agent of the program.
@@ -258,6 +262,22 @@ impl Reader<'_> {
             agents_offered: self.flag("agents.enabled"),
             agents_disabled: self.texts("agents.disabled"),
             agents: self.0.agents.clone(),
+            network: self.network(),
+        }
+    }
+
+    fn network(&self) -> NetworkSettings {
+        let service = |url: &str, key: &str| Service {
+            base_url: self.text(url),
+            key: self.0.secrets.get(key).cloned(),
+        };
+        NetworkSettings {
+            provider: SearchProvider::of(&self.text("web.searchProvider")),
+            exa: service("web.exaUrl", "web.exaKey"),
+            tavily: service("web.tavilyUrl", "web.tavilyKey"),
+            context7: service("web.context7Url", "web.context7Key"),
+            code_search: service("web.codeSearchUrl", ""),
+            opened: OpenedHosts::default(),
         }
     }
 

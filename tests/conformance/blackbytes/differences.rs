@@ -1,7 +1,7 @@
 //! Where we differ on purpose. Each difference is recognised by what it is, never by a record's name.
 
 use super::fallback::TIMEOUT_MS;
-use super::{answers, calls, hashline_differences, looks, tools};
+use super::{answers, calls, hashline_differences, looks, network, tools};
 use super::{text, texts};
 use crate::compare::same;
 use crate::json::Json;
@@ -114,6 +114,43 @@ pub fn ours(function: &str, case: &Case, ours: &Answer) -> Option<&'static str> 
             ("keys of the peer's own are left to the peer", |case, ours| {
                 case.get("settings").get("blackbytes").is_some() && ours.get("settings_after") == &Json::Null
             }),
+        ],
+        "web_search" | "web_fetch" | "docs_resolve" | "docs_query" | "gh_search" => &[
+            ("text of others stands between marks", network::is_marked),
+            ("what was cut says how much there is", network::is_in_parts),
+            (
+                "a key is named as our settings name it",
+                network::names_our_setting,
+            ),
+            (
+                "an id is looked at before it is asked for",
+                network::checks_the_id,
+            ),
+            (
+                "what is not shown can be asked for",
+                network::counts_what_is_hidden,
+            ),
+            ("an answer that lists nothing is an error", network::is_no_list),
+            ("a failure says of what", network::says_why),
+        ],
+        "mcp_client" => &[(
+            "an answer to another request is none",
+            network::believes_its_own_answer,
+        )],
+        "sse_events" => &[("a line ends at CR too", network::ends_a_line_at_cr)],
+        "html_convert" => &[
+            (
+                "the same words, other space between them",
+                network::says_the_same_words,
+            ),
+            (
+                "a tag is what a browser takes for one",
+                network::knows_what_a_tag_is,
+            ),
+            (
+                "a number that is no letter is shown as one",
+                network::is_no_letter,
+            ),
         ],
         "timeline_footer" => &[("letters with accents stand behind the others", |case, _| {
             !value(&case.expected)

@@ -13,6 +13,7 @@ mod hashline;
 mod hashline_differences;
 mod hashline_stage;
 mod looks;
+mod network;
 pub mod not_covered;
 mod receipts;
 mod runner;
@@ -80,6 +81,15 @@ pub fn functions() -> Vec<Function> {
         ("hashline_verify", hashline::verify, Json::clone),
         ("read_strip_anchors", hashline::strip_anchors, Json::clone),
         ("look_at", looks::look_at, looks::look_at_covered),
+        ("docs_query", network::docs_query, network::covered),
+        ("docs_resolve", network::docs_resolve, network::covered),
+        ("fetch_timeout", network::timeout, Json::clone),
+        ("gh_search", network::gh_search, network::gh_covered),
+        ("html_convert", network::html_convert, Json::clone),
+        ("mcp_client", network::mcp_client, network::mcp_covered),
+        ("sse_events", network::sse_events, Json::clone),
+        ("web_fetch", network::web_fetch, network::covered),
+        ("web_search", network::web_search, network::covered),
         ("model_family", texts::model_family_of, Json::clone),
         ("nested_argv", runner::nested_argv, runner::argv_covered),
         ("nested_run", runner::nested_run, runner::run_covered),
