@@ -504,7 +504,9 @@ impl RuntimeBuilder {
         let sessions = cache.as_ref().map(|cache| cache.join(SESSIONS));
         let capabilities = cache.map(|cache| cache.join(CAPABILITIES));
         let pi = self.pi_settings(directory, runtime);
-        let added = self.added_tools.unwrap_or_else(|| local_tools(directory, self.network));
+        let added = self
+            .added_tools
+            .unwrap_or_else(|| local_tools(directory, self.network));
         let model = Rc::new(ProgramModel::new(self.model, program.clone()));
         let mut parts = EmbeddedParts::new(model.clone(), program.clone(), added.clone());
         parts.tools = self.tools;

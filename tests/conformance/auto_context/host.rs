@@ -59,12 +59,22 @@ fn ask(question: &str) -> String {
 
 /// The outline of a request, as the extension sends it; none where it takes no markers.
 pub fn outline(payload: &Json, anchors: Vec<String>) -> Option<MarkerSkeleton> {
+    outlined(payload, anchors).map(|(skeleton, _)| skeleton)
+}
+
+/// The same, with where each block stands in the request, which the extension keeps to itself.
+pub fn outlined(payload: &Json, anchors: Vec<String>) -> Option<(MarkerSkeleton, Vec<String>)> {
     let answer = ask(&format!("{{\"payload\":{}}}", payload.to_text()));
     let mut outline: Value = serde_json::from_str(&answer).expect("an outline is JSON");
     let fields = outline.as_object_mut()?;
     fields.insert("session".to_string(), json!("S"));
     fields.insert("anchors".to_string(), json!(anchors));
-    Some(serde_json::from_value(outline).expect("the outline is the bridge's"))
+    let paths = fields.remove("paths").expect("paths");
+    let paths = serde_json::from_value(paths).expect("paths are texts");
+    Some((
+        serde_json::from_value(outline).expect("the outline is the bridge's"),
+        paths,
+    ))
 }
 
 /// The markers of a request after our edits, as the recorder lists them. That nothing else changed is checked here.

@@ -59,11 +59,10 @@ fn is_anthropic(case: &Case) -> Answer {
 }
 
 fn find_block(case: &Case) -> Answer {
-    let skeleton = host::outline(case.get("payload"), Vec::new());
-    let found = skeleton.and_then(|skeleton| {
+    let outlined = host::outlined(case.get("payload"), Vec::new());
+    let found = outlined.and_then(|(skeleton, paths)| {
         let place = skeleton.result_of(case.text("tool_use_id"))?;
-        let numbers = skeleton.blocks[place]
-            .path
+        let numbers = paths[place]
             .split('/')
             .filter_map(|part| part.parse::<f64>().ok());
         match numbers.collect::<Vec<_>>()[..] {
