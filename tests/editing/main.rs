@@ -4,6 +4,7 @@ mod beside_others;
 mod cases;
 mod killed;
 mod model;
+mod wild;
 
 /// Twenty thousand files and as many calls; a million run in `cargo bench --bench editing`.
 #[test]
@@ -15,4 +16,12 @@ fn files_come_to_what_the_model_says() {
         failures.len(),
         failures[0]
     );
+}
+
+/// Anchors, operations and texts as nobody should write them: each call is answered, and each answer is bounded.
+#[test]
+fn whatever_a_model_writes_is_answered() {
+    for seed in 0..20_000 {
+        wild::check(seed);
+    }
 }
