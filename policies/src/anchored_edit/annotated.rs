@@ -1,7 +1,6 @@
 //! A text with the anchor of each line before it, and without.
 
 use super::ids::{ID_LETTERS, line_id};
-use std::fmt::Write;
 
 /// Puts `N#ABCDE|` before each line of what a tool read, the first of which has the number `first`, from 1.
 ///
@@ -29,11 +28,22 @@ pub fn anchored_text(text: &str, first: u64) -> String {
             1 => line.strip_prefix('\u{FEFF}').unwrap_or(line),
             _ => line,
         };
-        let _ = write!(shown, "{number}#{}|", line_id(number, counted));
+        push_number(&mut shown, number);
+        shown.push('#');
+        shown.push_str(line_id(number, counted).as_str());
+        shown.push('|');
         shown.push_str(line);
     }
     shown.push_str(behind);
     shown
+}
+
+/// As `write!` does, without what that takes for each of many lines.
+fn push_number(text: &mut String, number: u64) {
+    if number > 9 {
+        push_number(text, number / 10);
+    }
+    text.push(char::from(b'0' + (number % 10) as u8));
 }
 
 /// What stands before Pi's notice, if the text ends in one that speaks of this text.

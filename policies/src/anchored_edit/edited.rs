@@ -8,7 +8,7 @@ use super::claims::{insert_overlap, named_lines, replace_overlap, text_overlap};
 use super::edit::{Edit, EditOp, GivenEdit};
 use super::error::{EditError, EditLines, Overlap};
 use super::preview::{Window, anchored_line, windows_of};
-use super::snapshot::Snapshot;
+use super::snapshot::{Snapshot, count_lines};
 use super::text_match::{PlainText, find_text, plain};
 
 /// How many lines around the one in question are shown with an error.
@@ -99,6 +99,8 @@ pub fn edited_text(
             }
         }
     }
+    // An insert of nothing may lie within what another edit replaces, and is nothing.
+    splices.retain(|splice| splice.from < splice.to || !splice.bytes.is_empty());
     // Those of one place and rank stay in the order in which they were given.
     splices.sort_by_key(|splice| (splice.from, splice.rank));
     let bytes = spliced(file, &splices);
@@ -113,8 +115,8 @@ pub fn edited_text(
         .map(|splice| (splice.lines.0, splice.lines.1, added_lines(file, splice)));
     let windows = windows_of(
         &changed.collect::<Vec<_>>(),
-        file.lines().len(),
-        Snapshot::of(&bytes).lines().len(),
+        count_lines(file.bytes()),
+        count_lines(&bytes),
     );
     Ok(EditedText { bytes, windows })
 }
@@ -396,11 +398,9 @@ fn last_end(file: &Snapshot<'_>, splices: &[Splice], bytes: &[u8]) -> usize {
         }
         untouched_from = splice.from;
     }
-    match untouched_from == file.bytes().len() {
-        // The text of the last line may end in a carriage return that is no part of its end.
-        true => file.line_end(file.line_count() - 1).len(),
-        false if bytes.ends_with(b"\r\n") => 2,
-        false if bytes.ends_with(b"\n") => 1,
+    // It is that of a line of the file, whose text may end in a carriage return that is no part of its end.
+    match bytes.ends_with(b"\n") {
+        true => file.line_end(file.line_ending_at(untouched_from)).len(),
         false => 0,
     }
 }
@@ -537,6 +537,13 @@ mod tests {
         // The end of the line goes, and so does the line behind it.
         let both = [text("a\n", "x"), lines("replace", Some((2, "b")), None, &[])];
         check("a\nb", &both, "x");
+        let nothing = [
+            lines("replace", Some((2, "b")), Some((3, "c")), &[]),
+            lines("append", Some((2, "b")), None, &[]),
+        ];
+        check("a\r\nb\nc", &nothing, "a");
+        let both = [text("b", "end\r"), lines("replace", Some((3, "c")), None, &[])];
+        check("a\nb\nc", &both, "a\nend\r");
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use super::edited::EditedText;
 use super::preview::{Preview, change_preview};
-use super::snapshot::Snapshot;
+use super::snapshot::{Snapshot, count_lines};
 
 /// What became of the file.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -32,7 +32,7 @@ pub enum Outcome {
 impl EditedText {
     /// How many lines came out.
     pub fn line_count(&self) -> usize {
-        Snapshot::of(&self.bytes).lines().len()
+        count_lines(&self.bytes)
     }
 
     /// What is said of the change.

@@ -114,6 +114,11 @@ impl<'a> Snapshot<'a> {
             .map_or(self.bytes.len(), |line| line.text_to)
     }
 
+    /// The line whose end stands right before this byte.
+    pub(super) fn line_ending_at(&self, byte: usize) -> usize {
+        self.lines.partition_point(|line| line.to < byte)
+    }
+
     pub(super) fn bytes(&self) -> &[u8] {
         &self.bytes
     }
@@ -126,6 +131,13 @@ impl<'a> Snapshot<'a> {
     pub(super) fn is_empty(&self) -> bool {
         self.lines.len() == 1 && self.lines[0].from == self.lines[0].to
     }
+}
+
+/// How many lines a file has, or a file whose last line has got an end; an empty one has none.
+pub(super) fn count_lines(bytes: &[u8]) -> usize {
+    let text = bytes.strip_prefix(BYTE_ORDER_MARK).unwrap_or(bytes);
+    let is_open = text.last().is_some_and(|last| *last != b'\n');
+    memchr_iter(b'\n', text).count() + usize::from(is_open)
 }
 
 /// How the last line that has an end ends.
@@ -170,6 +182,21 @@ mod tests {
         check(b"\n", &[(b"", b"\n")], false);
         assert!(Snapshot::of(b"\xEF\xBB\xBF").is_empty());
         assert!(!Snapshot::of(b"\n").is_empty());
+    }
+
+    #[test]
+    fn lines_are_counted_as_they_are_found() {
+        for bytes in [
+            b"".as_slice(),
+            b"\xEF\xBB\xBF",
+            b"\n",
+            b"a",
+            b"a\nb",
+            b"a\r\nb\n",
+            b"\n\n",
+        ] {
+            assert_eq!(count_lines(bytes), Snapshot::of(bytes).lines().len(), "{bytes:?}");
+        }
     }
 
     #[test]
