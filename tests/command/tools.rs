@@ -19,6 +19,7 @@ async fn client(arguments: &[&str], directory: &Path) -> Client {
         .arg("mcp")
         .args(arguments)
         .env_clear()
+        .env("HOME", directory)
         .current_dir(directory);
     let transport = TokioChildProcess::new(tokio::process::Command::from(command)).expect("it starts");
     ().serve(transport).await.expect("a handshake")

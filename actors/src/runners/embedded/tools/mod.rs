@@ -99,6 +99,9 @@ pub(super) struct ToolOutcome {
     pub(super) is_error: bool,
 }
 
+const NO_PICTURES: &str =
+    "A sub-agent of the embedded runner is shown no pictures: ask one of the runner pi to look at them.";
+
 /// No result is longer; what the runtime keeps aside is decided by its own ceiling.
 const RESULT_BYTES_MAX: usize = 16 * 1024 * 1024;
 
@@ -235,7 +238,11 @@ impl Toolbox {
             Tool::Overflow(tool) => self.gate.overflow(tool.asked_as(), &call.arguments).await,
             Tool::Added(tool) => {
                 let answer = self.gate.use_tool(*tool, &call.arguments).await?;
-                Ok(answer.text)
+                // Results that our clients send hold text only.
+                match answer.pictures.is_empty() {
+                    true => Ok(answer.text),
+                    false => Err(NO_PICTURES.to_string()),
+                }
             }
             Tool::Registered(registered) => self.ask_program(registered, call).await,
         }
