@@ -13,6 +13,7 @@ use std::fs::{self, DirBuilder, File, OpenOptions, TryLockError};
 use std::io::{self, ErrorKind, Write};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 const MANIFEST: &str = "manifest.json";
 const PATCH: &str = "changes.patch";
@@ -28,6 +29,10 @@ pub(super) struct Records {
     directory: PathBuf,
     _held: File,
 }
+
+/// So long the lock is waited for.
+const LOCKED_WITHIN: Duration = Duration::from_secs(2);
+const LOCK_PAUSE: Duration = Duration::from_millis(10);
 
 impl Records {
     /// Makes the directory where it is missing.
@@ -51,15 +56,23 @@ impl Records {
             .mode(0o600)
             .open(lock)
             .map_err(failed)?;
-        match held.try_lock() {
-            Ok(()) => {}
-            Err(TryLockError::WouldBlock) => {
-                return Err(
-                    "Another replacement is being made at this moment. Call again when it is done."
-                        .to_string(),
-                );
+        let mut waited = Duration::ZERO;
+        loop {
+            match held.try_lock() {
+                Ok(()) => break,
+                // A program that is being started has our lock, too, until it runs: that is no other replacement.
+                Err(TryLockError::WouldBlock) if waited < LOCKED_WITHIN => {
+                    std::thread::sleep(LOCK_PAUSE);
+                    waited += LOCK_PAUSE;
+                }
+                Err(TryLockError::WouldBlock) => {
+                    return Err(
+                        "Another replacement is being made at this moment. Call again when it is done."
+                            .to_string(),
+                    );
+                }
+                Err(TryLockError::Error(error)) => return Err(failed(error)),
             }
-            Err(TryLockError::Error(error)) => return Err(failed(error)),
         }
         let records = Self {
             directory: directory.to_path_buf(),
