@@ -269,6 +269,10 @@ impl HostEvents for Nobody {
         unreachable!("nothing is called here")
     }
 
+    async fn anchor_reading(&self, _: wire::ReadingShown) -> wire::ReadingAnchored {
+        wire::ReadingAnchored { text: None }
+    }
+
     async fn offer_context(&self, _: wire::ContextOffer) -> wire::ContextTaken {
         wire::ContextTaken::default()
     }

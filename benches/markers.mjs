@@ -56,7 +56,7 @@ console.log(`outlined again: ${shown(await times(count, () => outliner.outline(p
 const markers = new Markers();
 const all = await times(count, () => markers.place("S", () => [], payload(299), plan));
 console.log(`outlined again, planned over the bridge, edited: ${shown(all)}`);
-const skeleton = { session: "P", ...skeletonOf(outliner.outline(payload(299))), anchors: [], not_applied: null };
+const skeleton = { session: "P", ...skeletonOf(outliner.outline(payload(299)), false), anchors: [], not_applied: null };
 console.log(`a bare ping over the bridge: ${shown(await times(count, async () => await connection.ask("ping", {}, { holds: true })))}`);
 console.log(`planned over the bridge alone: ${shown(await times(count, () => plan(skeleton)))}`);
 const isKept = all.p50 < TARGET_MS;

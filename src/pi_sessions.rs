@@ -6,9 +6,10 @@ use crate::bridge::wire::{
     ChainRunAccepted, ChainText, ChainTextAsk, ContextAsk, ContextCuts, ContextDone, ContextOffer,
     ContextSaid, ContextStanding, ContextTaken, CutsAsk, Delegation, GuidanceAsk, GuidanceGiven,
     InputReading, MarkerPlan, MarkerSkeleton, ModelStanding, ObservedEvent, PromptAsk, PromptPlan,
-    ResumableRun, RunMessageAsk, RunMessageTold, RunResume, RunResumed, RunTell, RunTold, SessionEnd,
-    SessionStart, SetupAsk, SetupNext, SkillCancel, SkillRun, SkillSummary, ToldByAgent, ToolAsk, ToolDone,
-    ToolUsed, ToolsOffer, ToolsTaken, TraceName, TranscriptAsk, TranscriptPage, TypedInput,
+    ReadingAnchored, ReadingShown, ResumableRun, RunMessageAsk, RunMessageTold, RunResume, RunResumed,
+    RunTell, RunTold, SessionEnd, SessionStart, SetupAsk, SetupNext, SkillCancel, SkillRun, SkillSummary,
+    ToldByAgent, ToolAsk, ToolDone, ToolUsed, ToolsOffer, ToolsTaken, TraceName, TranscriptAsk,
+    TranscriptPage, TypedInput,
 };
 use crate::bridge::{Bridge, BridgeError, BridgeSettings, HostEvents, PiHost, Refused, log_to_file};
 use crate::capabilities::servers::ServerLists;
@@ -32,6 +33,7 @@ use async_trait::async_trait;
 use impresario_actors::gateways::Host;
 use impresario_actors::journal::{RunFilter, RunSummary};
 use impresario_actors::messages::session::{GuideResult, ListedSkill, SkillOrder};
+use impresario_policies::anchored_edit::anchored_reading;
 use impresario_policies::context_status::status_line;
 use impresario_policies::domain::{
     CacheTerms, GroupId, Isolation, MessageKind, Reason, ReasonCode, RunId, RunState, SessionId,
@@ -618,6 +620,15 @@ impl HostEvents for PiSessions {
     async fn call_tool(&self, ask: ToolAsk) -> ToolDone {
         let order = self.order(&ask.session, String::new(), String::new());
         self.tools.call(order, ask).await
+    }
+
+    async fn anchor_reading(&self, shown: ReadingShown) -> ReadingAnchored {
+        let ReadingShown {
+            tool, offset, text, ..
+        } = shown;
+        ReadingAnchored {
+            text: anchored_reading(&tool, false, offset, &text),
+        }
     }
 
     async fn call_context(&self, ask: ContextAsk) -> ContextDone {

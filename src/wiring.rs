@@ -565,6 +565,7 @@ impl RunGrower {
             contain: self.outside.contain.clone(),
             worktrees: self.outside.worktrees.clone(),
             gates: self.outside.gates.clone(),
+            files: self.outside.files.clone(),
             feed: self.feed.clone(),
             clock: self.outside.clock.clone(),
             host_is_here: Rc::new(move |run, request| {

@@ -14,7 +14,7 @@ import { Impresario } from "./impresario.ts";
 import type { Message } from "./seen.ts";
 
 /** What Pi puts in place of a result. */
-type ToolResultPatch = { content: ToolResultEvent["content"]; details: object };
+type ToolResultPatch = { content: ToolResultEvent["content"]; details?: object };
 
 const SHARED = Symbol.for("impresario");
 
@@ -116,7 +116,10 @@ function registerHooks(pi: Pi, runtime: Impresario, session: HostSession): void 
       if (!runtime.isCurrent(session)) return undefined;
       session.enter(ctx);
       runtime.capabilities.used(session, event.toolName, event.input);
-      return (await runtime.guidance.behind(session, event as unknown as ToolResult)) as ToolResultPatch | undefined;
+      const result = event as unknown as ToolResult;
+      const content = await runtime.addedTools.anchored(session, result);
+      const behind = await runtime.guidance.behind(session, content ? { ...result, content } : result);
+      return (behind ?? (content && { content })) as ToolResultPatch | undefined;
     } catch {
       return undefined;
     }

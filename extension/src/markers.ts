@@ -25,16 +25,17 @@ export class Markers {
     if (!found) return undefined;
     const not_applied = this.#notApplied;
     this.#notApplied = null;
-    const { edits } = await plan({ session, ...skeletonOf(found), anchors: anchors(branch()), not_applied });
+    const set = anchors(branch());
+    const { edits } = await plan({ session, ...skeletonOf(found, set.length > 0), anchors: set, not_applied });
     const { payload: changed, why } = applied(payload, found, edits);
     this.#notApplied = why ?? null;
     return changed;
   }
 }
 
-/** The outline as it is sent: the runtime names a block by its place. */
-export function skeletonOf({ model, blocks }: Outline): Pick<MarkerSkeleton, "model" | "blocks"> {
-  return { model, blocks: blocks.map(({ kind, size, content, marker, call }) => [kind, size, content, marker, call]) };
+/** The outline as it is sent: the runtime names a block by its place, and knows calls only as those that set an anchor. */
+export function skeletonOf({ model, blocks }: Outline, withCalls = true): Pick<MarkerSkeleton, "model" | "blocks"> {
+  return { model, blocks: blocks.map(({ kind, size, content, marker, call }) => [kind, size, content, marker, withCalls ? call : null]) };
 }
 
 /** The request as its edits want it; one that names no block of the outline leaves it alone. */

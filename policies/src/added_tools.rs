@@ -1,6 +1,6 @@
 //! The tools that Impresario adds: one table, whoever offers them.
 
-use crate::domain::Replay;
+use crate::domain::{FileChanged, Replay};
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
 
@@ -148,21 +148,10 @@ pub struct ToolReceipt {
     pub read: Vec<String>,
     /// Files that it changed.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub changed: Vec<FileReplaced>,
+    pub changed: Vec<FileChanged>,
     /// Servers that it asked, without what was secret in the question.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub called: Vec<String>,
-}
-
-/// A file that is another one now.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct FileReplaced {
-    /// As it is shown.
-    pub path: String,
-    /// SHA-256 of what was there, in hexadecimal; none where there was nothing.
-    pub before: Option<String>,
-    /// SHA-256 of what is there now; none where nothing is.
-    pub after: Option<String>,
 }
 
 #[cfg(test)]

@@ -85,6 +85,7 @@ mod tests {
             attempt: AttemptNumber(1),
             call: "c1".into(),
             tool: "edit".into(),
+            after: None,
         };
         assert!(names_the_edit(started()));
         assert!(names_the_edit([started(), vec![indeterminate]].concat()));

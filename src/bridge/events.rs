@@ -4,10 +4,10 @@ use super::wire::{
     CapabilitiesOffer, CapabilitiesTaken, CapabilityCall, CapabilityDone, ChainRun, ChainRunAccepted,
     ChainText, ChainTextAsk, ContextAsk, ContextCuts, ContextDone, ContextOffer, ContextSaid,
     ContextStanding, ContextTaken, CutsAsk, Delegation, GuidanceAsk, GuidanceGiven, InputReading, MarkerPlan,
-    MarkerSkeleton, ObservedEvent, PromptAsk, PromptPlan, ResumableRun, RunMessageAsk, RunMessageTold,
-    RunResume, RunResumed, RunTell, RunTold, SessionEnd, SessionStart, SetupAsk, SetupNext, SkillCancel,
-    SkillRun, SkillSummary, ToolAsk, ToolDone, ToolUsed, ToolsOffer, ToolsTaken, TraceName, TranscriptAsk,
-    TranscriptPage, TypedInput,
+    MarkerSkeleton, ObservedEvent, PromptAsk, PromptPlan, ReadingAnchored, ReadingShown, ResumableRun,
+    RunMessageAsk, RunMessageTold, RunResume, RunResumed, RunTell, RunTold, SessionEnd, SessionStart,
+    SetupAsk, SetupNext, SkillCancel, SkillRun, SkillSummary, ToolAsk, ToolDone, ToolUsed, ToolsOffer,
+    ToolsTaken, TraceName, TranscriptAsk, TranscriptPage, TypedInput,
 };
 use async_trait::async_trait;
 use impresario_actors::messages::session::ListedSkill;
@@ -80,6 +80,8 @@ pub trait HostEvents: Send + Sync {
     async fn offer_tools(&self, offer: ToolsOffer) -> ToolsTaken;
     /// One of them is called. Dropped when nobody waits for it any more.
     async fn call_tool(&self, ask: ToolAsk) -> ToolDone;
+    /// A tool of the host's read something, and the main agent edits by anchors.
+    async fn anchor_reading(&self, shown: ReadingShown) -> ReadingAnchored;
     /// A tool of the host was used.
     async fn tool_used(&self, used: ToolUsed);
     /// A result that was only shown stands in the session now.

@@ -12,9 +12,9 @@ use super::wire::{
     ContextStanding, CutsAsk, DelegationAsk, DeliveryAcknowledged, Envelope, ErrorCode, ErrorObject,
     GuidanceAsk, Hello, KNOWN_EVENTS, LINE_BYTES_MAX, MarkerSkeleton, MessageId, Notification,
     ObservedEvents, PROTOCOL_VERSION, PROTOCOL_VERSION_OLDEST, Ping, PromptAsk, QuestionAnswer,
-    QuestionAnswered, Request, RequestCancel, ResumableRuns, RunMessageAsk, RunResume, RunTell, RunsRecent,
-    RunsResumable, SessionEnd, SessionStart, SetupAsk, SkillCancel, SkillCancelled, SkillNames, SkillRun,
-    SkillRunAccepted, StatusAsk, StatusText, ToolAsk, ToolUsed, ToolsOffer, TraceList, TraceNames,
+    QuestionAnswered, ReadingShown, Request, RequestCancel, ResumableRuns, RunMessageAsk, RunResume, RunTell,
+    RunsRecent, RunsResumable, SessionEnd, SessionStart, SetupAsk, SkillCancel, SkillCancelled, SkillNames,
+    SkillRun, SkillRunAccepted, StatusAsk, StatusText, ToolAsk, ToolUsed, ToolsOffer, TraceList, TraceNames,
     TraceReport, TraceText, TraceView, TranscriptAsk, TypedInput, Welcome, read_envelope,
 };
 use futures_util::FutureExt;
@@ -539,6 +539,11 @@ async fn answer_call(
         Ok(AnswerLine::done(id, &events.offer_tools(parse(&params)?).await))
     } else if method == <ToolAsk as Request>::METHOD.name {
         Ok(AnswerLine::done(id, &events.call_tool(parse(&params)?).await))
+    } else if method == <ReadingShown as Request>::METHOD.name {
+        Ok(AnswerLine::done(
+            id,
+            &events.anchor_reading(parse(&params)?).await,
+        ))
     } else if method == <PromptAsk as Request>::METHOD.name {
         Ok(AnswerLine::done(id, &events.shape_prompt(parse(&params)?).await))
     } else if method == <DelegationAsk as Request>::METHOD.name {

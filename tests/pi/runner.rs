@@ -170,7 +170,12 @@ impl ToolGate for RecordingGate {
         Ok(format!("what answers {query:?}"))
     }
 
-    async fn use_tool(&self, tool: AddedTool, _: &serde_json::Value) -> Result<ToolAnswer, String> {
+    async fn use_tool(
+        &self,
+        _: Option<&str>,
+        tool: AddedTool,
+        _: &serde_json::Value,
+    ) -> Result<ToolAnswer, String> {
         self.asked.borrow_mut().push(tool.name().to_string());
         Ok(ToolAnswer::text("what the tool found"))
     }

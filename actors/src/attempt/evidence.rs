@@ -3,7 +3,10 @@
 
 use super::wire::named_in;
 use crate::gateways::FileLooks;
-use impresario_policies::domain::{CallEvidence, CallTarget, FileSeen, FileState, NotHashed, Step};
+use impresario_policies::added_tools::ToolReceipt;
+use impresario_policies::domain::{
+    CallEvidence, CallTarget, FileChanged, FileSeen, FileState, NotHashed, Step,
+};
 use impresario_policies::receipt::{
     Place, TargetNamed, exit_code, exit_code_said, names_in_result, target_named,
 };
@@ -14,6 +17,8 @@ use std::rc::Rc;
 
 /// An attempt looks at so many files.
 const LOOKS_MAX: u32 = 2_000;
+/// Of the files that one call says it changed, so many are kept; the rest are counted.
+const CHANGED_MAX: usize = 200;
 
 /// What was seen of a call that has not ended.
 #[derive(Debug, Default)]
@@ -22,6 +27,8 @@ struct Seen {
     /// The file that it changes.
     changes: Option<PathBuf>,
     after: Option<FileState>,
+    changed: Vec<FileChanged>,
+    changed_besides: u32,
     exit_said: Option<i32>,
     named: Vec<String>,
     names_more: bool,
@@ -72,6 +79,15 @@ impl Witness {
         target
     }
 
+    /// What a tool of ours says it changed, before its result is there.
+    pub(super) fn receipt(&self, call: &str, receipt: &ToolReceipt) {
+        if let Some(seen) = self.open.borrow_mut().get_mut(call) {
+            let kept = receipt.changed.len().min(CHANGED_MAX);
+            seen.changed = receipt.changed[..kept].to_vec();
+            seen.changed_besides = u32::try_from(receipt.changed.len() - kept).unwrap_or(u32::MAX);
+        }
+    }
+
     /// The whole result of a call, before anything is cut from it and before the sub-agent goes on.
     pub(super) async fn result(&self, call: &str, result: &str) {
         let Some(changes) = self.open.borrow().get(call).map(|seen| seen.changes.clone()) else {
@@ -117,6 +133,8 @@ impl Witness {
         let evidence = CallEvidence {
             exit_code: exit_code(&seen.tool, is_error, seen.exit_said),
             after,
+            changed: seen.changed,
+            changed_besides: seen.changed_besides,
             named: seen.named,
             names_more: seen.names_more,
         };

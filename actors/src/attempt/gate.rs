@@ -218,7 +218,12 @@ impl ToolGate for Gate {
         }
     }
 
-    async fn use_tool(&self, tool: AddedTool, arguments: &serde_json::Value) -> Result<ToolAnswer, String> {
+    async fn use_tool(
+        &self,
+        call: Option<&str>,
+        tool: AddedTool,
+        arguments: &serde_json::Value,
+    ) -> Result<ToolAnswer, String> {
         if self.stopping.is_cancelled() {
             return Err(STOPPED.to_string());
         }
@@ -229,13 +234,17 @@ impl ToolGate for Gate {
             cancelled: self.stopping.clone(),
         };
         let answered = timeout(before(self.within), self.tools.call(tool, arguments, &place));
-        answered.await.unwrap_or_else(|_| {
+        let answered = answered.await.unwrap_or_else(|_| {
             Err(format!(
                 "{} did not end within {} s and was told to stop.",
                 tool.name(),
                 self.within.as_secs()
             ))
-        })
+        });
+        if let (Some(call), Ok(answer)) = (call, &answered) {
+            self.witness.receipt(call, &answer.receipt);
+        }
+        answered
     }
 }
 

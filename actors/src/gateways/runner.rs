@@ -211,8 +211,14 @@ pub trait ToolGate {
     async fn overflow(&self, tool: &str, arguments: &serde_json::Value) -> Result<String, String>;
     /// Asks the context engine that the run chose; passages only where it knows such. Both sides are for the model.
     async fn retrieve(&self, query: &str, passages_max: Option<usize>) -> Result<String, String>;
-    /// Makes a call of a tool that Impresario adds. Both sides are for the model.
-    async fn use_tool(&self, tool: AddedTool, arguments: &serde_json::Value) -> Result<ToolAnswer, String>;
+    /// Makes a call of a tool that Impresario adds. Both sides are for the model. Where the runner knows which call that
+    /// is, what the tool says it changed is kept with the call's end.
+    async fn use_tool(
+        &self,
+        call: Option<&str>,
+        tool: AddedTool,
+        arguments: &serde_json::Value,
+    ) -> Result<ToolAnswer, String>;
 }
 
 /// A sub-agent at work. Dropping it stops what it started, without waiting.

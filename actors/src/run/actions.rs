@@ -11,8 +11,8 @@ use crate::supervision::Context;
 use impresario_policies::budget::Allowance;
 use impresario_policies::chain::total_time;
 use impresario_policies::domain::{
-    AttemptEnding, AttemptNumber, Brief, Briefing, Containment, GroupId, Proof, Reason, Replay, RunMessage,
-    RunRequest, SessionId, Step, TerminalState, WhatToRun,
+    AttemptEnding, AttemptNumber, Brief, Briefing, CallTarget, Containment, FileState, GroupId, Proof,
+    Reason, Replay, RunMessage, RunRequest, SessionId, Step, TerminalState, WhatToRun,
 };
 use impresario_policies::fallback::{StartFrom, describe_next_attempt, models_left, why_it_was_left};
 use impresario_policies::interruption::{Interruption, describe_interruption};
@@ -20,12 +20,15 @@ use impresario_policies::judge_models::describe_next_try;
 use impresario_policies::next_action::{
     Action, DeliveryState, QuestionFailure, decide_next_action, leaves_trace,
 };
+use impresario_policies::projection::ToolCallProjection;
 use impresario_policies::receipt::{Receipt, flag_words, receipt_line};
 use impresario_policies::session_retention::keeps_session;
 use impresario_policies::sight::{LiveFacts, see_run};
 use impresario_policies::stopped::stopped_early;
 use impresario_policies::user_lines;
 use impresario_policies::whole_answer::describe_whole_answer;
+use std::collections::BTreeMap;
+use std::path::PathBuf;
 use std::time::Duration;
 use tokio_util::sync::CancellationToken;
 
@@ -403,20 +406,39 @@ impl Run {
         });
     }
 
-    pub(super) fn cut_off_tools(&self, number: AttemptNumber) -> Vec<Step> {
-        let attempt = self
-            .projection
-            .attempts
-            .iter()
-            .find(|attempt| attempt.number == number);
+    /// Which files the calls were to change that were cut off. A worktree of its own has its patch.
+    pub(super) fn files_cut_off(&self, number: AttemptNumber) -> Vec<(String, PathBuf)> {
+        let Some(request) = self.request().filter(|request| request.terms.isolation.is_none()) else {
+            return Vec::new();
+        };
+        let file = |tool: &ToolCallProjection| match &tool.target {
+            Some(CallTarget::Changes { file }) if !file.path.starts_with('~') => {
+                Some((tool.call.clone(), request.workspace.join(&file.path)))
+            }
+            Some(_) | None => None,
+        };
+        self.calls_cut_off(number).filter_map(file).collect()
+    }
+
+    fn calls_cut_off(&self, number: AttemptNumber) -> impl Iterator<Item = &ToolCallProjection> {
+        let mut attempts = self.projection.attempts.iter();
+        let attempt = attempts.find(|attempt| attempt.number == number);
         let in_flight = attempt.into_iter().flat_map(|attempt| attempt.tools_in_flight());
-        let cut = in_flight.filter(|tool| tool.replay == Replay::Unsafe);
-        cut.map(|tool| Step::ToolIndeterminate {
+        in_flight.filter(|tool| tool.replay == Replay::Unsafe)
+    }
+
+    pub(super) fn cut_off_tools(
+        &self,
+        number: AttemptNumber,
+        seen: &BTreeMap<String, FileState>,
+    ) -> Vec<Step> {
+        let cut = self.calls_cut_off(number).map(|tool| Step::ToolIndeterminate {
             attempt: number,
             call: tool.call.clone(),
             tool: tool.tool.clone(),
-        })
-        .collect()
+            after: seen.get(&tool.call).cloned(),
+        });
+        cut.collect()
     }
 
     /// Observes that nothing of this run is left.

@@ -14,7 +14,7 @@ mod worktree;
 mod writing;
 
 use crate::event_feed::EventFeed;
-use crate::gateways::{Gates, Login, LoginId, SubAgentRunner, WallClock, Worktrees};
+use crate::gateways::{FileLooks, Gates, Login, LoginId, SubAgentRunner, WallClock, Worktrees};
 use crate::journal::Row;
 use crate::messages::cool_downs::{AskForModel, GivenModel, ModelHeard};
 use crate::messages::journal::{Commit, ReadRun, ReadRuns};
@@ -28,12 +28,13 @@ use crate::supervision::{Actor, Answer, ChildExited, ChildSpec, Context, Dynamic
 use futures_util::future::LocalBoxFuture;
 use impresario_policies::budget::Allowance;
 use impresario_policies::domain::{
-    AttemptEnding, AttemptNumber, Brief, MessageId, Proof, Reason, RunId, RunMessage, RunRequest, Step,
+    AttemptEnding, AttemptNumber, Brief, FileState, MessageId, Proof, Reason, RunId, RunMessage, RunRequest,
+    Step,
 };
 use impresario_policies::next_action::ActionFacts;
 use impresario_policies::projection::RunProjection;
 use impresario_policies::run_messages::{MessageDecision, decide_message};
-use std::collections::{BTreeSet, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
@@ -117,6 +118,8 @@ pub struct RunTools {
     pub worktrees: Rc<dyn Worktrees>,
     /// Runs commands of gates.
     pub gates: Rc<dyn Gates>,
+    /// Looks at the files of calls that were cut off.
+    pub files: Rc<dyn FileLooks>,
     /// Where durable steps are announced.
     pub feed: EventFeed,
     /// For the `at` of steps.
@@ -178,6 +181,8 @@ pub struct Run {
 struct Write {
     /// The attempt whose cut-off calls are said with it.
     cut_off: Option<AttemptNumber>,
+    /// What their files were when they were looked at, by call.
+    seen: BTreeMap<String, FileState>,
     steps: Vec<Step>,
     /// The steps at their places, once it was tried to write them.
     rows: Option<Arc<[Row]>>,
@@ -189,6 +194,7 @@ impl Write {
     fn of(steps: Vec<Step>) -> Self {
         Self {
             cut_off: None,
+            seen: BTreeMap::new(),
             steps,
             rows: None,
             done: None,

@@ -7,6 +7,7 @@ use crate::messages::run::RecordRefused;
 use crate::supervision::Context;
 use impresario_policies::domain::{AttemptNumber, Caller, Step};
 use impresario_policies::projection::{RecordedStep, RunProjection};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use tokio::sync::oneshot;
 
@@ -96,6 +97,28 @@ impl Run {
             return;
         };
         self.writing = true;
+        let first_try = write.cut_off.filter(|_| write.rows.is_none());
+        let cut_off = first_try
+            .map(|attempt| self.files_cut_off(attempt))
+            .unwrap_or_default();
+        if cut_off.is_empty() {
+            return self.commit(write, ctx);
+        }
+        let files = self.tools.files.clone();
+        let looking = async move {
+            let mut seen = BTreeMap::new();
+            for (call, file) in cut_off {
+                seen.insert(call, files.look(file).await);
+            }
+            seen
+        };
+        ctx.spawn_then(looking, move |run, seen, ctx| {
+            write.seen = seen;
+            run.commit(write, ctx);
+        });
+    }
+
+    fn commit(&mut self, mut write: Write, ctx: &mut Context<Self>) {
         let rows = write.rows.take().unwrap_or_else(|| self.rows_of(&mut write));
         let commit = Commit { rows: rows.clone() };
         let port = self.ports.commit.clone();
@@ -113,7 +136,9 @@ impl Run {
     /// The steps at the place that is theirs: nothing else is written until they are.
     fn rows_of(&self, write: &mut Write) -> Arc<[Row]> {
         let at = self.tools.clock.now();
-        let cut_off = write.cut_off.map(|attempt| self.cut_off_tools(attempt));
+        let cut_off = write
+            .cut_off
+            .map(|attempt| self.cut_off_tools(attempt, &write.seen));
         let steps = cut_off.into_iter().flatten().chain(write.steps.drain(..));
         let sequences = self.projection.next_sequence()..;
         sequences

@@ -801,6 +801,24 @@ export type QuestionShown = {
   shown: boolean,
 };
 
+/** The answer to [`ReadingShown`]. */
+export type ReadingAnchored = {
+  /** The text with an anchor before each line; none where it is to stay as it is. */
+  text: string | null,
+};
+
+/** A tool of the host's read something, and the main agent edits by anchors. */
+export type ReadingShown = {
+  /** In which session. */
+  session: SessionId,
+  /** The tool. */
+  tool: string,
+  /** From which line on, from 1, where it was told. */
+  offset: number | null,
+  /** What it gave. */
+  text: string,
+};
+
 /** Why a run did not succeed: a code for programs, a sentence for a tired person. */
 export type Reason = {
   /** Stable across versions. */
@@ -1446,6 +1464,7 @@ export const METHODS = {
   "context.offer": { deadlineMs: 1000, unanswered: "open" },
   "context.call": { deadlineMs: 3000, unanswered: "told" },
   "tools.offer": { deadlineMs: 1000, unanswered: "open" },
+  "tool.anchors": { deadlineMs: 1000, unanswered: "open" },
   "tool.call": { deadlineMs: 140000, unanswered: "told" },
   "question.ask": { deadlineMs: 5000, unanswered: "fails" },
   "model.complete": { deadlineMs: 180000, unanswered: "fails" },
@@ -1488,6 +1507,7 @@ export interface HostRequests {
   "context.offer": { params: ContextOffer; result: ContextTaken };
   "context.call": { params: ContextAsk; result: ContextDone };
   "tools.offer": { params: ToolsOffer; result: ToolsTaken };
+  "tool.anchors": { params: ReadingShown; result: ReadingAnchored };
   "tool.call": { params: ToolAsk; result: ToolDone };
 }
 

@@ -2,6 +2,14 @@
 
 use super::ids::{ID_LETTERS, line_id};
 
+/// What Pi's `read` gave with an anchor before each line; none where it is not the text of a file. `offset` is the
+/// argument of that name: the first line, from 1.
+pub fn anchored_reading(tool: &str, failed: bool, offset: Option<f64>, text: &str) -> Option<String> {
+    // As Pi reckons: what lies between two lines is the one before it, and 0 is the first.
+    let first = offset.map_or(1, |offset| offset as u64);
+    (tool == "read" && !failed).then(|| anchored_text(text, first))
+}
+
 /// Puts `N#ABCDE|` before each line of what a tool read, the first of which has the number `first`, from 1.
 ///
 /// A newline at the end begins no line. What Pi's `read` says behind the text is no line of the file and is left as

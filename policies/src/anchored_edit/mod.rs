@@ -18,7 +18,7 @@ mod text_match;
 mod verified;
 
 pub use anchor::{Anchor, AnchorId};
-pub use annotated::anchored_text;
+pub use annotated::{anchored_reading, anchored_text};
 pub use claims::{named_lines, replace_overlap, text_overlap};
 pub use edit::{Edit, EditOp, GivenEdit};
 pub use edited::{EditSettings, EditedText, edited_text, lines_around};

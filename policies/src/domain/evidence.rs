@@ -2,6 +2,8 @@
 //! model says.
 
 use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
+use std::fmt::Write as _;
 
 /// What a call of a tool is about, as its arguments say. Kept with its start.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -53,6 +55,29 @@ pub enum FileState {
     },
 }
 
+impl FileState {
+    /// That of a file with this content.
+    pub fn of(content: &[u8]) -> Self {
+        let digest = Sha256::digest(content);
+        let sha256 = digest.iter().fold(String::with_capacity(64), |mut digits, byte| {
+            let _ = write!(digits, "{byte:02x}");
+            digits
+        });
+        Self::Hashed {
+            sha256,
+            bytes: content.len() as u64,
+        }
+    }
+
+    /// The hash of its content, where somebody looked at it.
+    pub fn sha256(&self) -> Option<&str> {
+        match self {
+            Self::Hashed { sha256, .. } => Some(sha256),
+            Self::Absent | Self::NotHashed { .. } => None,
+        }
+    }
+}
+
 /// Why a file was not hashed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -79,12 +104,22 @@ pub struct CallEvidence {
     /// What the file that it changes was afterwards.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub after: Option<FileState>,
+    /// Files that a tool of ours says it changed, besides the one that its arguments name.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub changed: Vec<FileChanged>,
+    /// It changed so many more.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub changed_besides: u32,
     /// Files that its result names, each once.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub named: Vec<String>,
     /// The result names more of them.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub names_more: bool,
+}
+
+fn is_zero(count: &u32) -> bool {
+    *count == 0
 }
 
 /// What a run did, as the runtime saw it, up to some moment. What it says of files and commands is bounded.

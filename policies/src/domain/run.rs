@@ -1,9 +1,9 @@
 //! A run and the steps it takes. The journal holds these; everything else is a projection of them.
 
 use super::{
-    AttemptEnding, AttemptNumber, Brief, CallEvidence, CallTarget, Flag, GateEnding, MessageId, ModelCall,
-    ModelChoice, ModelFault, ModelUsage, PassedOver, Patch, RunId, RunMessage, RunRequest, SessionId,
-    TraceVerdict, Verdict, WholeAnswer, Worktree,
+    AttemptEnding, AttemptNumber, Brief, CallEvidence, CallTarget, FileState, Flag, GateEnding, MessageId,
+    ModelCall, ModelChoice, ModelFault, ModelUsage, PassedOver, Patch, RunId, RunMessage, RunRequest,
+    SessionId, TraceVerdict, Verdict, WholeAnswer, Worktree,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -456,6 +456,10 @@ pub enum Step {
         call: String,
         /// The tool's name.
         tool: String,
+        /// What the file that it was to change was, when nothing of the attempt was there any more; none where its
+        /// arguments name no file.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        after: Option<FileState>,
     },
     /// Somebody tells the run something: it stands in line for the sub-agent. The end of the run is the end of whatever
     /// still stands there.

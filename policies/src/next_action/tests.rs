@@ -493,6 +493,7 @@ fn a_cut_off_tool_that_must_not_run_twice_parks_the_run() {
             attempt: AttemptNumber(1),
             call: "c1".into(),
             tool: "edit".into(),
+            after: None,
         },
         ended(1, AttemptEnding::Lost),
     ];

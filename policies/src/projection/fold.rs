@@ -146,8 +146,14 @@ impl RunProjection {
                 attempt,
                 call,
                 tool: _,
+                after,
             } => {
                 self.settle_tool(*attempt, call, ToolFate::Indeterminate, recorded.at_ms);
+                let seen = after.clone().map(|after| CallEvidence {
+                    after: Some(after),
+                    ..CallEvidence::default()
+                });
+                self.keep_evidence(*attempt, call, seen.as_ref());
             }
             Step::MessageAccepted { message } => self.take_message(message, recorded.at_ms),
             Step::MessageDelivered { message, attempt } => {

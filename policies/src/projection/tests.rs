@@ -172,6 +172,7 @@ fn tool_indeterminate(call: &str) -> Step {
         attempt: FIRST,
         call: call.into(),
         tool: "read".into(),
+        after: None,
     }
 }
 

@@ -3,8 +3,8 @@
 use super::flags::AnswerFacts;
 use super::*;
 use crate::domain::{
-    AttemptNumber, Briefing, CallEvidence, CallTarget, Clocks, CommandRun, FileSeen, FileState, Inherited,
-    NotHashed, Origin, Persistence, Replay, RunRequest, RunTerms, Step, ToolUse, WhatToRun,
+    AttemptNumber, Briefing, CallEvidence, CallTarget, Clocks, CommandRun, FileChanged, FileSeen, FileState,
+    Inherited, NotHashed, Origin, Persistence, Replay, RunRequest, RunTerms, Step, ToolUse, WhatToRun,
 };
 use crate::projection::RecordedStep;
 use std::collections::BTreeSet;
@@ -211,6 +211,8 @@ enum Became {
     Well(CallEvidence),
     Failed(CallEvidence),
     CutOff,
+    /// And its file was this afterwards.
+    CutOffLeaving(FileState),
 }
 
 fn after(state: FileState) -> CallEvidence {
@@ -263,11 +265,16 @@ fn run_of(request: RunRequest, calls: Vec<(&str, Option<CallTarget>, Became)>) -
         let (is_error, evidence) = match became {
             Became::Well(evidence) => (false, evidence),
             Became::Failed(evidence) => (true, evidence),
-            Became::CutOff => {
+            Became::CutOff | Became::CutOffLeaving(_) => {
+                let after = match became {
+                    Became::CutOffLeaving(after) => Some(after),
+                    _ => None,
+                };
                 steps.push(Step::ToolIndeterminate {
                     attempt,
                     call,
                     tool: tool.into(),
+                    after,
                 });
                 continue;
             }
@@ -318,6 +325,64 @@ fn worked() -> RunProjection {
             ("bash", runs("sleep 9"), Became::CutOff),
         ],
     )
+}
+
+/// A tool of ours says all that it changed: of several files each is in the receipt, and nothing else may have changed.
+#[test]
+fn what_a_tool_of_ours_changed_is_in_the_receipt_file_by_file() {
+    let replaced = |path: &str, from: char, to: char| FileChanged {
+        path: path.into(),
+        before: hashed(from),
+        after: Some(hashed(to)),
+    };
+    let said = CallEvidence {
+        changed: vec![replaced("a.rs", 'b', 'c'), replaced("b.rs", 'd', 'e')],
+        changed_besides: 3,
+        ..CallEvidence::default()
+    };
+    let edited = CallEvidence {
+        changed: vec![replaced("a.rs", 'a', 'b')],
+        ..after(hashed('b'))
+    };
+    let run = run_of(
+        request("Rename it", true),
+        vec![
+            (
+                "hashline_edit",
+                changes("a.rs", hashed('a')),
+                Became::Well(edited),
+            ),
+            ("ast_replace", None, Became::Well(said.clone())),
+            ("ast_replace", None, Became::Failed(CallEvidence::default())),
+        ],
+    );
+    let work = Receipt::of(&run).work;
+    assert_eq!(
+        work.changed,
+        [replaced("a.rs", 'a', 'c'), replaced("b.rs", 'd', 'e')]
+    );
+    assert_eq!((work.changed_besides, work.may_have_changed_more), (3, false));
+
+    let cut_off = run_of(
+        request("Rename it", true),
+        vec![("ast_replace", None, Became::CutOff)],
+    );
+    assert!(Receipt::of(&cut_off).work.may_have_changed_more);
+}
+
+/// Of a change that was cut off, what the file was afterwards.
+#[test]
+fn a_change_that_was_cut_off_is_what_its_file_was_afterwards() {
+    for (left, changed) in [(hashed('b'), Some(Some(hashed('b')))), (hashed('a'), None)] {
+        let became = Became::CutOffLeaving(left);
+        let run = run_of(
+            request("Fix it", true),
+            vec![("edit", changes("a.rs", hashed('a')), became)],
+        );
+        let work = Receipt::of(&run).work;
+        assert_eq!(work.changed.first().map(|file| file.after.clone()), changed);
+        assert_eq!(work.tools[0].cut_off, 1);
+    }
 }
 
 #[test]

@@ -1,5 +1,6 @@
 //! What did a run do, as its steps say?
 
+use crate::added_tools::AddedTool;
 use crate::domain::{CallTarget, CommandRun, FileChanged, FileSeen, FileState, Replay, ToolUse, Work};
 use crate::projection::{RunProjection, ToolCallProjection, ToolFate};
 
@@ -55,9 +56,27 @@ fn add(work: &mut Work, call: &ToolCallProjection, attempt_is_over: bool) {
                 work.commands_before += 1;
             }
         }
+        // A tool of ours that came to its end says all that it changed; one that failed left everything as it was.
+        None if fate != Fate::CutOff && AddedTool::named(&call.tool).is_some() => {}
         None => work.may_have_changed_more |= call.replay == Replay::Unsafe,
     }
     let Some(evidence) = &call.evidence else { return };
+    let target = match &call.target {
+        Some(CallTarget::Changes { file }) => Some(&file.path),
+        Some(CallTarget::Reads { .. } | CallTarget::Runs { .. }) | None => None,
+    };
+    let others = evidence
+        .changed
+        .iter()
+        .filter(|changed| Some(&changed.path) != target);
+    for FileChanged { path, before, after } in others {
+        let before = FileSeen {
+            path: path.clone(),
+            state: before.clone(),
+        };
+        add_change(work, &before, after.clone(), fate);
+    }
+    work.changed_besides += evidence.changed_besides;
     work.named_more |= evidence.names_more && !LISTING.contains(&call.tool.as_str());
     let names = match LISTING.contains(&call.tool.as_str()) {
         true => &mut work.listed,

@@ -173,6 +173,7 @@ messages! {
     ContextOffer => ContextTaken, "context.offer" from Host, 1_000 ms, Open;
     ContextAsk => ContextDone, "context.call" from Host, 3_000 ms, Told;
     ToolsOffer => ToolsTaken, "tools.offer" from Host, 1_000 ms, Open;
+    ReadingShown => ReadingAnchored, "tool.anchors" from Host, 1_000 ms, Open;
     ToolAsk => ToolDone, "tool.call" from Host, 140_000 ms, Told;
     UiProgress, "ui.progress" from Runtime;
     UiSight, "ui.sight" from Runtime;

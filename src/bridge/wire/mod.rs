@@ -53,7 +53,9 @@ pub use session::{
     SkillSummary, TypedInput,
 };
 pub use setup::{SetupAsk, SetupNext};
-pub use tools::{ToolAsk, ToolChange, ToolDone, ToolPicture, ToolsOffer, ToolsTaken};
+pub use tools::{
+    ReadingAnchored, ReadingShown, ToolAsk, ToolChange, ToolDone, ToolPicture, ToolsOffer, ToolsTaken,
+};
 pub use traces::{TraceList, TraceName, TraceNames, TraceReport, TraceText, TraceView};
 pub use truncation::{
     ContextCut, ContextCuts, ContextEntry, ContextLine, ContextSaid, ContextStanding, ContextTold, CutsAsk,

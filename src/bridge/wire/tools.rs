@@ -1,8 +1,8 @@
 //! The tools that Impresario adds, lent to the host's own session.
 
 use impresario_actors::gateways::{ToolAnswer, ToolDefinition};
-use impresario_policies::added_tools::{FileReplaced, ToolReceipt};
-use impresario_policies::domain::SessionId;
+use impresario_policies::added_tools::ToolReceipt;
+use impresario_policies::domain::{FileChanged, FileState, SessionId};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -33,6 +33,26 @@ pub struct ToolAsk {
     #[serde(default)]
     #[ts(type = "unknown")]
     pub arguments: Value,
+}
+
+/// A tool of the host's read something, and the main agent edits by anchors.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema, TS)]
+pub struct ReadingShown {
+    /// In which session.
+    pub session: SessionId,
+    /// The tool.
+    pub tool: String,
+    /// From which line on, from 1, where it was told.
+    pub offset: Option<f64>,
+    /// What it gave.
+    pub text: String,
+}
+
+/// The answer to [`ReadingShown`].
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema, TS)]
+pub struct ReadingAnchored {
+    /// The text with an anchor before each line; none where it is to stay as it is.
+    pub text: Option<String>,
 }
 
 /// A picture beside a result.
@@ -87,10 +107,11 @@ impl From<Result<ToolAnswer, String>> for ToolDone {
             changed,
             called,
         } = answer.receipt;
-        let change = |file: FileReplaced| ToolChange {
+        let hash = |state: &FileState| state.sha256().map(str::to_string);
+        let change = |file: FileChanged| ToolChange {
+            before: hash(&file.before),
+            after: file.after.as_ref().and_then(hash),
             path: file.path,
-            before: file.before,
-            after: file.after,
         };
         let pictures = answer.pictures.into_iter().map(|picture| ToolPicture {
             media_type: picture.media_type,

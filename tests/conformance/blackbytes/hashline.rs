@@ -6,9 +6,9 @@ use super::{object, only, optional, text, texts};
 use crate::json::Json;
 use crate::vectors::{Answer, Case};
 use impresario_policies::anchored_edit::{
-    Anchor, Edit, EditLines, EditOp, GivenEdit, Snapshot, Window, anchored_text, bounded_error,
-    change_preview, find_text, first_difference, line_id, lines_around, named_lines, peer_line_id,
-    replace_overlap, text_overlap,
+    Anchor, Edit, EditLines, EditOp, GivenEdit, Snapshot, Window, anchored_reading, anchored_text,
+    bounded_error, change_preview, find_text, first_difference, line_id, lines_around, named_lines,
+    peer_line_id, replace_overlap, text_overlap,
 };
 use impresario_policies::compat::units;
 use serde_json::{Value, json};
@@ -62,20 +62,29 @@ pub fn annotate(case: &Case) -> Answer {
 /// What reaches a session: only what `read` read and no error.
 pub fn read_event(case: &Case) -> Answer {
     let event = case.get("event");
-    let is_read = text(event, "toolName") == "read" && event.get("isError") != Some(&Json::Bool(true));
+    let (tool, failed) = (
+        text(event, "toolName"),
+        event.get("isError") == Some(&Json::Bool(true)),
+    );
     let blocks = event.get("content").and_then(Json::as_array).unwrap_or_default();
     let offset = event
         .get("input")
         .and_then(|input| input.get("offset"))
         .and_then(Json::as_number);
-    let anchored = blocks.iter().map(|block| match block.get("text").and_then(Json::as_str) {
-        Some(text) => json!({ "type": "text", "text": peers_block(&anchored_text(text, offset.unwrap_or(1.0) as u64)) }),
-        None => serde_json::from_str(&block.to_text()).expect("JSON"),
-    });
-    let anchored: Vec<Value> = anchored.collect();
-    let has_text = blocks.iter().any(|block| block.get("text").is_some());
-    match case.flag("enabled") && is_read && has_text {
-        true => Answer::value(json!({ "rewritten": true, "content": anchored })),
+    let mut rewritten = false;
+    let mut shown = |block: &Json| {
+        let text = block.get("text").and_then(Json::as_str)?;
+        let anchored = anchored_reading(&tool, failed, offset, text).filter(|_| case.flag("enabled"))?;
+        rewritten = true;
+        Some(json!({ "type": "text", "text": peers_block(&anchored) }))
+    };
+    let as_it_is = |block: &Json| serde_json::from_str(&block.to_text()).expect("JSON");
+    let content: Vec<Value> = blocks
+        .iter()
+        .map(|block| shown(block).unwrap_or_else(|| as_it_is(block)))
+        .collect();
+    match rewritten {
+        true => Answer::value(json!({ "rewritten": true, "content": content })),
         false => Answer::value(json!({ "rewritten": false })),
     }
 }

@@ -13,3 +13,4 @@ pub mod processes;
 pub mod programs;
 pub mod terminal;
 pub mod waiting;
+pub mod web;

@@ -102,6 +102,15 @@ fn everything() -> Vec<Step> {
             evidence: Some(Box::new(CallEvidence {
                 exit_code: Some(101),
                 after: None,
+                changed: vec![FileChanged {
+                    path: "src/a.rs".into(),
+                    before: FileState::Absent,
+                    after: Some(FileState::Hashed {
+                        sha256: "cd".into(),
+                        bytes: 3,
+                    }),
+                }],
+                changed_besides: 1,
                 named: vec!["src/a.rs".into()],
                 names_more: true,
             })),

@@ -187,6 +187,7 @@ pub fn tool_indeterminate(attempt: u32, call: &str) -> Step {
         attempt: AttemptNumber(attempt),
         call: call.into(),
         tool: "read".into(),
+        after: None,
     }
 }
 

@@ -129,7 +129,12 @@ impl ToolGate for RecordingGate {
             .map_err(|error| error.to_string())
     }
 
-    async fn use_tool(&self, tool: AddedTool, arguments: &Value) -> Result<ToolAnswer, String> {
+    async fn use_tool(
+        &self,
+        _: Option<&str>,
+        tool: AddedTool,
+        arguments: &Value,
+    ) -> Result<ToolAnswer, String> {
         let place = ToolPlace {
             workspace: self.workspace.clone(),
             reach: Reach::Workspace,

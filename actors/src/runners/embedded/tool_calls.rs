@@ -66,7 +66,7 @@ impl ToolCalls {
         };
         // Nobody who listens any more is no loss: the attempt is over.
         let _ = self.events.send(started).await;
-        let outcome = unless_cancelled(&self.cancel, self.toolbox.run(&call)).await?;
+        let outcome = unless_cancelled(&self.cancel, self.toolbox.run(&name, &call)).await?;
         let (bytes, is_error) = (outcome.text.len() as u64, outcome.is_error);
         let preview: String = outcome.text.chars().take(PREVIEW_CHARACTERS_MAX).collect();
         let (text, overflow) = self.review(&name, &call, outcome).await?;

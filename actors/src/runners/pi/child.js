@@ -90,7 +90,8 @@ export default function impresarioChild(api) {
   api.on("tool_result", async (event, ctx) => {
     const text = textOf(event.content);
     if (text === "") return undefined;
-    const asked = JSON.stringify({ call: event.toolCallId, tool: event.toolName, failed: event.isError === true, compacted });
+    const offset = event.toolName === "read" && Number.isFinite(event.input?.offset) ? event.input.offset : undefined;
+    const asked = JSON.stringify({ call: event.toolCallId, tool: event.toolName, failed: event.isError === true, compacted, offset });
     compacted = false;
     const instead = await ctx.ui.editor(`impresario:tool_result ${asked}`, text);
     if (typeof instead !== "string") return undefined;
@@ -104,8 +105,8 @@ export default function impresarioChild(api) {
       label: tool.name,
       description: tool.description,
       parameters: tool.parameters,
-      async execute(_id, parameters, signal, _onUpdate, ctx) {
-        const asked = JSON.stringify({ tool: tool.name, arguments: parameters });
+      async execute(call, parameters, signal, _onUpdate, ctx) {
+        const asked = JSON.stringify({ call, tool: tool.name, arguments: parameters });
         const answered = await ctx.ui.input("impresario:tool", asked, { signal });
         const answer = JSON.parse(answered ?? '{"error":"the runtime did not answer"}');
         if (typeof answer.error === "string") throw new Error(answer.error);

@@ -84,6 +84,8 @@ pub(super) struct Assignment {
     pub events: RunnerEvents,
     pub orders: mpsc::UnboundedReceiver<Order>,
     pub gate: Rc<dyn ToolGate>,
+    /// What it reads has anchors, by which it edits.
+    pub anchored: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -147,6 +149,7 @@ struct Driver {
     events: RunnerEvents,
     orders: mpsc::UnboundedReceiver<Order>,
     gate: Rc<dyn ToolGate>,
+    anchored: bool,
     grace: Duration,
     phase: Phase,
     reader: EventReader,
@@ -201,6 +204,7 @@ impl Driver {
             events: assignment.events,
             orders: assignment.orders,
             gate: assignment.gate,
+            anchored: assignment.anchored,
             grace: assignment.grace,
             phase: Phase::Working,
             reader: EventReader::default(),
@@ -548,16 +552,24 @@ impl Driver {
         match &mut question {
             Question::Start(Some(asked)) => asked.call = self.calls.ask(&asked.call),
             Question::Result(Some(asked)) => asked.call = self.calls.shown(&asked.call),
+            Question::OwnTool(Some(asked)) => asked.call = self.calls.shown(&asked.call),
             Question::Start(None)
             | Question::Result(None)
             | Question::WhyNot(_)
             | Question::Call(_)
-            | Question::OwnTool
+            | Question::OwnTool(None)
             | Question::Foreign
             | Question::Notice => {}
         }
         let stopping = self.stop_ordered || self.calls_too_many.is_some();
-        let answer = gate::answer(dialog, question, stopping, self.marked.clone(), self.gate.clone());
+        let answer = gate::answer(
+            dialog,
+            question,
+            stopping,
+            self.marked.clone(),
+            self.anchored,
+            self.gate.clone(),
+        );
         self.questions.push(Box::pin(answer));
     }
 

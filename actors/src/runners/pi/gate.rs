@@ -12,6 +12,7 @@ use crate::gateways::{CallAsked, ToolAnswer, ToolGate, ToolVerdict, Tools};
 use crate::runners::overflow_tools::OverflowTool;
 use crate::runners::retrieval_tool;
 use impresario_policies::added_tools::AddedTool;
+use impresario_policies::anchored_edit::anchored_reading;
 use impresario_policies::sub_agent_prompt::RETRIEVAL_TOOL;
 use serde_json::value::RawValue;
 use std::collections::BTreeMap;
@@ -51,7 +52,7 @@ pub(super) enum Question {
     /// May this call of the model be made?
     Call(Option<ModelCallAsked>),
     /// A call of one of the runtime's own tools.
-    OwnTool,
+    OwnTool(Option<OwnToolAsked>),
     /// A dialog of somebody else's, for which Pi waits.
     Foreign,
     /// Nothing that wants an answer.
@@ -67,7 +68,7 @@ pub(super) fn read(dialog: &Dialog) -> Question {
             Question::Result(serde_json::from_str(asked).ok())
         }
         ("input", MODEL_CALL) => Question::Call(serde_json::from_str(&dialog.prefill).ok()),
-        ("input", OWN_TOOL) => Question::OwnTool,
+        ("input", OWN_TOOL) => Question::OwnTool(serde_json::from_str(&dialog.prefill).ok()),
         ("input", WHY_NOT) => Question::WhyNot(serde_json::from_str(&dialog.prefill).ok()),
         ("confirm" | "input" | "editor" | "select", _) => Question::Foreign,
         _ => Question::Notice,
@@ -75,12 +76,13 @@ pub(super) fn read(dialog: &Dialog) -> Question {
 }
 
 /// Answers one dialog. `stopping` refuses whatever would begin; `environment` is what a call of the model gives to
-/// everything that is started from then on.
+/// everything that is started from then on. Where the sub-agent edits by anchors, `anchored`, what it reads has them.
 pub(super) async fn answer(
     dialog: Dialog,
     question: Question,
     stopping: bool,
     environment: Rc<BTreeMap<String, String>>,
+    anchored: bool,
     gate: Rc<dyn ToolGate>,
 ) -> Answered {
     match question {
@@ -102,12 +104,12 @@ pub(super) async fn answer(
         }
         Question::Call(Some(asked)) if !stopping => may_call(&dialog, asked, &environment, gate).await,
         Question::Call(_) => value(&dialog, CALL_REFUSED),
-        Question::Result(Some(asked)) => review(&dialog, asked, gate).await,
-        Question::OwnTool if !stopping => {
-            let answer = own_tool(&dialog.prefill, gate).await;
+        Question::Result(Some(asked)) => review(&dialog, asked, anchored, gate).await,
+        Question::OwnTool(asked) if !stopping => {
+            let answer = own_tool(asked, gate).await;
             value(&dialog, &serde_json::to_string(&answer).unwrap_or_default())
         }
-        Question::Result(None) | Question::OwnTool | Question::Foreign => line(cancelled(&dialog.id)),
+        Question::Result(None) | Question::OwnTool(_) | Question::Foreign => line(cancelled(&dialog.id)),
         Question::Notice => Answered::default(),
     }
 }
@@ -175,7 +177,7 @@ async fn may_start(asked: ToolStartAsked, gate: Rc<dyn ToolGate>) -> bool {
         .is_ok()
 }
 
-async fn review(dialog: &Dialog, asked: ToolResultAsked, gate: Rc<dyn ToolGate>) -> Answered {
+async fn review(dialog: &Dialog, asked: ToolResultAsked, anchored: bool, gate: Rc<dyn ToolGate>) -> Answered {
     // What is read from aside is not kept aside again.
     if OverflowTool::named(&asked.tool).is_some() {
         return line(cancelled(&dialog.id));
@@ -186,30 +188,31 @@ async fn review(dialog: &Dialog, asked: ToolResultAsked, gate: Rc<dyn ToolGate>)
     if asked.failed {
         gate.failed(&asked.call);
     }
-    match gate.review(&asked.call, &asked.tool, &dialog.prefill).await {
-        ToolVerdict::Pass => line(cancelled(&dialog.id)),
-        ToolVerdict::Replace { text, overflow } => {
-            let instead = Command::ExtensionUiResponse {
-                id: &dialog.id,
-                confirmed: None,
-                value: Some(&text),
-                cancelled: None,
-            };
-            Answered {
-                line: instead.to_line(),
-                kept: overflow.map(|handle| (asked.call, handle)),
-                ..Answered::default()
-            }
-        }
+    let text = &dialog.prefill;
+    let with_anchors = match anchored {
+        true => anchored_reading(&asked.tool, asked.failed, asked.offset, text),
+        false => None,
+    };
+    let shown = with_anchors.as_ref().unwrap_or(text);
+    match (gate.review(&asked.call, &asked.tool, shown).await, &with_anchors) {
+        (ToolVerdict::Pass, None) => line(cancelled(&dialog.id)),
+        (ToolVerdict::Pass, Some(text)) => value(dialog, text),
+        (ToolVerdict::Replace { text, overflow }, _) => Answered {
+            kept: overflow.map(|handle| (asked.call, handle)),
+            ..value(dialog, &text)
+        },
     }
 }
 
-async fn own_tool(asked: &str, gate: Rc<dyn ToolGate>) -> OwnToolAnswer {
-    let Ok(asked) = serde_json::from_str::<OwnToolAsked>(asked) else {
+async fn own_tool(asked: Option<OwnToolAsked>, gate: Rc<dyn ToolGate>) -> OwnToolAnswer {
+    let Some(asked) = asked else {
         return Err("the call could not be read".to_string()).into();
     };
     if let Some(tool) = AddedTool::named(&asked.tool) {
-        return gate.use_tool(tool, &asked.arguments).await.into();
+        return gate
+            .use_tool(Some(&asked.call), tool, &asked.arguments)
+            .await
+            .into();
     }
     let answer = match OverflowTool::named(&asked.tool) {
         Some(tool) => gate.overflow(tool.asked_as(), &asked.arguments).await,

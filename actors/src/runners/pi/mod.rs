@@ -31,6 +31,7 @@ use async_trait::async_trait;
 use command::{AttemptFiles, PiVersion};
 use driver::{Assignment, Employment, Order};
 pub use environment::INSIDE_MARK;
+use impresario_policies::added_tools::AddedTool;
 use impresario_policies::child_environment::ChildEnvironmentSettings;
 use impresario_policies::domain::{Containment, PromptMode, Proof, Reason, ReasonCode, RunId, RunMessage};
 use impresario_policies::worker_pool::PoolSettings;
@@ -410,6 +411,7 @@ impl SubAgentRunner for PiRunner {
             history,
             run: request.run.clone(),
         });
+        let anchored = (request.tools.iter()).any(|tool| tool == AddedTool::HashlineEdit.name());
         let (orders, ordered) = mpsc::unbounded_channel();
         let driving = tokio::task::spawn_local(driver::drive(Assignment {
             process,
@@ -421,6 +423,7 @@ impl SubAgentRunner for PiRunner {
             events,
             orders: ordered,
             gate,
+            anchored,
         }));
         Ok(Box::new(PiAttempt {
             orders,

@@ -293,11 +293,16 @@ pub struct ToolResultAsked {
     /// What was said so far was replaced by a summary since the last result.
     #[serde(default)]
     pub compacted: bool,
+    /// Of a `read`: the first line that it was to show.
+    #[serde(default)]
+    pub offset: Option<f64>,
 }
 
 /// A call of one of the runtime's own tools.
 #[derive(Debug, Deserialize)]
 pub struct OwnToolAsked {
+    /// The id that the model gave the call; the driver puts the name of the call in its place.
+    pub call: String,
     pub tool: String,
     /// As the model gave them.
     #[serde(default)]

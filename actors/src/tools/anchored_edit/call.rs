@@ -3,7 +3,7 @@
 use super::{EditCall, Edited, FromDisk, Grounds, SETTINGS, edit_file};
 use crate::context::local::HeavyWork;
 use crate::gateways::{Reach, ToolAnswer, ToolPlace};
-use impresario_policies::added_tools::{FileReplaced, ToolReceipt};
+use impresario_policies::added_tools::ToolReceipt;
 use impresario_policies::anchored_edit::{GivenEdit, reply_words};
 use serde::Deserialize;
 
@@ -57,7 +57,7 @@ pub(in crate::tools) async fn run(
         grounds.and_then(|grounds| edit_file(&call, &grounds, &SETTINGS, &FromDisk, &place.cancelled))
     });
     match made.await {
-        Ok(Ok(edited)) => Ok(answer(&edited)),
+        Ok(Ok(edited)) => Ok(answer(edited)),
         Ok(Err(fault)) => Err(fault.words()),
         Err(why) => Err(format!("The tool failed: {why}")),
     }
@@ -87,16 +87,11 @@ fn call_of(arguments: HashlineEditArguments) -> EditCall {
     }
 }
 
-fn answer(edited: &Edited) -> ToolAnswer {
-    let changed = edited.changed.iter().map(|change| FileReplaced {
-        path: change.path.clone(),
-        before: change.before.clone(),
-        after: change.after.clone(),
-    });
+fn answer(edited: Edited) -> ToolAnswer {
     ToolAnswer {
         text: reply_words(&edited.outcome, edited.preview.as_ref()),
         receipt: ToolReceipt {
-            changed: changed.collect(),
+            changed: edited.changed,
             ..ToolReceipt::default()
         },
         ..ToolAnswer::default()
@@ -109,6 +104,7 @@ mod tests {
     use crate::tools::LocalTools;
     use impresario_policies::added_tools::AddedTool;
     use impresario_policies::anchored_edit::Anchor;
+    use impresario_policies::domain::FileState;
     use serde_json::{Value, json};
     use std::fs;
     use tempfile::TempDir;
@@ -168,7 +164,9 @@ mod tests {
         );
         let changed = &answer.receipt.changed[0];
         assert_eq!(changed.path, "f");
-        assert!(changed.before.is_some() && changed.after.is_some() && changed.before != changed.after);
+        let hashes =
+            [Some(&changed.before), changed.after.as_ref()].map(|state| state.and_then(FileState::sha256));
+        assert!(hashes[0].is_some() && hashes[1].is_some() && hashes[0] != hashes[1]);
     }
 
     #[tokio::test]

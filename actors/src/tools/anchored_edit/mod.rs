@@ -25,9 +25,9 @@ use crate::whole_file::sync_directory_of;
 use impresario_policies::anchored_edit::{
     EditSettings, EditedText, GivenEdit, Outcome, Preview, Snapshot, edited_text,
 };
+use impresario_policies::domain::{FileChanged, FileState, NotHashed};
 use read::{FileRead, read_file, refuse_what_is_no_file};
 use rename::{Destination, destination, rename};
-use sha2::{Digest, Sha256};
 use tokio_util::sync::CancellationToken;
 
 /// More edits are not made in one call.
@@ -60,18 +60,7 @@ pub struct Edited {
     /// What changed in it; none where nothing did.
     pub preview: Option<Preview>,
     /// Files that are others now.
-    pub changed: Vec<Change>,
-}
-
-/// A file that is another one now.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Change {
-    /// Relative to the workspace where it lies in it.
-    pub path: String,
-    /// SHA-256 of what was there, in hexadecimal; none where there was nothing.
-    pub before: Option<String>,
-    /// SHA-256 of what is there now; none where nothing is.
-    pub after: Option<String>,
+    pub changed: Vec<FileChanged>,
 }
 
 /// Does it, on a thread that may block. Nothing is written once `cancelled` is.
@@ -162,23 +151,23 @@ fn done(
 ) -> Edited {
     let line_count = edited.line_count();
     let is_changed = edited.bytes != read.bytes;
-    let (old, new) = (digest(&read.bytes), digest(&edited.bytes));
-    let change = |path: &std::path::Path, before: Option<&String>, after: Option<&String>| Change {
+    let (old, new) = (FileState::of(&read.bytes), FileState::of(&edited.bytes));
+    let change = |path: &std::path::Path, before: &FileState, after: &FileState| FileChanged {
         path: grounds.show(path),
-        before: before.cloned(),
-        after: after.cloned(),
+        before: before.clone(),
+        after: Some(after.clone()),
     };
     let (outcome, changed) = match (to, &call.rename) {
         (Destination::Free(place) | Destination::OtherCapitals(place), Some(asked)) => (
             Outcome::Renamed { to: asked.clone() },
             vec![
-                change(&read.path, Some(&old), None),
-                change(place, None, Some(&new)),
+                change(&read.path, &old, &FileState::Absent),
+                change(place, &FileState::Absent, &new),
             ],
         ),
         _ if is_changed => (
             Outcome::Updated { line_count },
-            vec![change(&read.path, Some(&old), Some(&new))],
+            vec![change(&read.path, &old, &new)],
         ),
         _ => (Outcome::Unchanged { line_count }, Vec::new()),
     };
@@ -210,13 +199,18 @@ fn delete(call: &EditCall, grounds: &Grounds, cancelled: &CancellationToken) -> 
     queue::alone_at(&place, || {
         let kind = place.symlink_metadata().map_err(broken)?.file_type();
         let before = match kind.is_symlink() {
-            true => None,
+            true => FileState::NotHashed {
+                why: NotHashed::NoFile,
+            },
             false => {
                 refuse_what_is_no_file(kind, &call.path)?;
-                // A file that cannot be read may be removed all the same.
-                read_file(place.clone(), &call.path)
-                    .ok()
-                    .map(|read| digest(&read.bytes))
+                match read_file(place.clone(), &call.path) {
+                    Ok(read) => FileState::of(&read.bytes),
+                    // A file that cannot be read may be removed all the same.
+                    Err(_) => FileState::NotHashed {
+                        why: NotHashed::Unreadable,
+                    },
+                }
             }
         };
         if cancelled.is_cancelled() {
@@ -229,18 +223,11 @@ fn delete(call: &EditCall, grounds: &Grounds, cancelled: &CancellationToken) -> 
                 path: call.path.clone(),
             },
             preview: None,
-            changed: vec![Change {
+            changed: vec![FileChanged {
                 path: grounds.show(&place),
                 before,
-                after: None,
+                after: Some(FileState::Absent),
             }],
         })
     })
-}
-
-fn digest(bytes: &[u8]) -> String {
-    Sha256::digest(bytes)
-        .iter()
-        .map(|byte| format!("{byte:02x}"))
-        .collect()
 }

@@ -4,27 +4,26 @@ use super::files::{Pace, at};
 use super::records::{RecordDirectory, Records};
 use super::replace::Change;
 use crate::tools::place::Workspace;
-use impresario_policies::added_tools::FileReplaced;
+use crate::whole_file::{Unfinished, open_itself};
+use impresario_policies::domain::{FileChanged, FileState};
 use impresario_policies::structural::records::{Restoring, decide_restoring};
 use sha2::{Digest, Sha256};
 use std::fmt::Write as _;
-use std::fs::{self, File, Metadata, OpenOptions};
-use std::io::{Read, Write};
-use std::os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt, fchown};
+use std::fs::{self, File, Metadata};
+use std::io::Read;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 /// A replacement that is made, or taken back.
 pub(super) struct Applied {
     pub(super) number: u64,
     pub(super) patch: PathBuf,
-    pub(super) files: Vec<FileReplaced>,
+    pub(super) files: Vec<FileChanged>,
 }
 
 /// One file that becomes another one.
 pub(super) struct Step {
     pub(super) path: PathBuf,
-    /// Where the new one is written before it takes the place of the old one.
-    pub(super) beside: PathBuf,
     /// SHA-256 of what is there now.
     pub(super) from: String,
     pub(super) to: Vec<u8>,
@@ -36,10 +35,8 @@ pub(super) fn apply(records: &Records, changes: &[Change], pace: &Pace) -> Resul
     let record = records.begin(changes)?;
     let steps: Vec<Step> = changes
         .iter()
-        .enumerate()
-        .map(|(place, change)| Step {
+        .map(|change| Step {
             path: change.path.clone(),
-            beside: record.beside(place, &change.path),
             from: sha256(change.old.as_bytes()),
             to: change.new.clone().into_bytes(),
         })
@@ -53,10 +50,10 @@ pub(super) fn apply(records: &Records, changes: &[Change], pace: &Pace) -> Resul
     if let Err(why) = step_by_step(&steps, pace).and_then(|()| record.mark_applied()) {
         return Err(given_up(&why, &steps, &back, &record));
     }
-    let files = changes.iter().zip(&steps).map(|(change, step)| FileReplaced {
+    let files = changes.iter().zip(&steps).map(|(change, step)| FileChanged {
         path: change.shown.clone(),
-        before: Some(step.from.clone()),
-        after: Some(sha256(&step.to)),
+        before: FileState::of(change.old.as_bytes()),
+        after: Some(FileState::of(&step.to)),
     });
     Ok(Applied {
         number: record.number,
@@ -104,16 +101,16 @@ pub(super) fn undo(
             Restoring::Write => {
                 steps.push(Step {
                     path: file.path.clone(),
-                    beside: record.beside(place, &file.path),
                     from: file.new.clone(),
                     to: record.old(place, file)?,
                 });
-                made.push(now.unwrap_or_default());
-                files.push(FileReplaced {
+                let now = now.unwrap_or_default();
+                files.push(FileChanged {
                     path: shown,
-                    before: Some(file.new.clone()),
-                    after: Some(file.old.clone()),
+                    before: FileState::of(&now),
+                    after: steps.last().map(|step| FileState::of(&step.to)),
                 });
+                made.push(now);
             }
         }
     }
@@ -165,7 +162,6 @@ fn go_back(steps: &[Step], back: &dyn Fn(usize) -> Vec<u8>) -> Vec<String> {
         }
         let again = Step {
             path: step.path.clone(),
-            beside: step.beside.clone(),
             from: done,
             to: back(place),
         };
@@ -176,10 +172,10 @@ fn go_back(steps: &[Step], back: &dyn Fn(usize) -> Vec<u8>) -> Vec<String> {
     left
 }
 
-/// A file becomes another one at once, with its mode and owner, if it is what it is taken for.
+/// A file becomes another one at once, with its mode, owner and attributes, if it is what it is taken for.
 pub(super) fn replace_file(step: &Step) -> Result<(), String> {
     let said = |error: std::io::Error| at(&step.path, &error);
-    let (metadata, now) = read_plain(&step.path)?;
+    let (old, metadata, now) = read_plain(&step.path)?;
     if sha256(&now) != step.from {
         return Err(format!("{} was changed meanwhile", step.path.display()));
     }
@@ -189,62 +185,39 @@ pub(super) fn replace_file(step: &Step) -> Result<(), String> {
             step.path.display()
         ));
     }
-    let written = write_beside(step, &metadata).map_err(said).and_then(|()| {
-        let (again, _) = read_plain(&step.path)?;
-        let same = |of: &Metadata| {
-            (
-                of.dev(),
-                of.ino(),
-                of.len(),
-                of.mtime(),
-                of.mtime_nsec(),
-                of.ctime_nsec(),
-            )
-        };
-        match same(&again) == same(&metadata) {
-            true => fs::rename(&step.beside, &step.path).map_err(said),
-            false => Err(format!("{} was changed meanwhile", step.path.display())),
-        }
-    });
-    if written.is_err() {
-        // What cannot be removed now is removed with the next recovery.
-        let _ = fs::remove_file(&step.beside);
-        return written;
-    }
     let directory = step.path.parent().unwrap_or(Path::new("/"));
-    File::open(directory)
-        .and_then(|directory| directory.sync_all())
-        .map_err(said)
+    let mut new = Unfinished::within(directory).map_err(said)?;
+    new.make_like(&old, &metadata).map_err(said)?;
+    new.write(&step.to).map_err(said)?;
+    let (_, again, _) = read_plain(&step.path)?;
+    let same = |of: &Metadata| {
+        (
+            of.dev(),
+            of.ino(),
+            of.len(),
+            of.mtime(),
+            of.mtime_nsec(),
+            of.ctime_nsec(),
+        )
+    };
+    match same(&again) == same(&metadata) {
+        true => new.put(&step.path).map_err(said),
+        false => Err(format!("{} was changed meanwhile", step.path.display())),
+    }
 }
 
 /// What lies there, if it is a file and no link to one.
-fn read_plain(path: &Path) -> Result<(Metadata, Vec<u8>), String> {
+fn read_plain(path: &Path) -> Result<(File, Metadata, Vec<u8>), String> {
     let said = |error: std::io::Error| at(path, &error);
     let seen = fs::symlink_metadata(path).map_err(said)?;
     if !seen.is_file() {
         return Err(format!("{} is no file any more", path.display()));
     }
-    let mut file = File::open(path).map_err(said)?;
+    let mut file = open_itself(path).map_err(said)?;
     let metadata = file.metadata().map_err(said)?;
     let mut bytes = Vec::new();
     file.read_to_end(&mut bytes).map_err(said)?;
-    Ok((metadata, bytes))
-}
-
-fn write_beside(step: &Step, like: &Metadata) -> std::io::Result<()> {
-    let mut file = OpenOptions::new()
-        .create_new(true)
-        .write(true)
-        .mode(0o600)
-        .open(&step.beside)?;
-    file.write_all(&step.to)?;
-    let own = file.metadata()?;
-    if (own.uid(), own.gid()) != (like.uid(), like.gid()) {
-        fchown(&file, Some(like.uid()), Some(like.gid()))?;
-    }
-    // After the owner: changing that takes the bits that run a program as somebody else.
-    file.set_permissions(fs::Permissions::from_mode(like.mode() & 0o7777))?;
-    file.sync_all()
+    Ok((file, metadata, bytes))
 }
 
 /// In hexadecimal.

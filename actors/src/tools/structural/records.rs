@@ -8,9 +8,10 @@ use super::apply::{Step, replace_file, sha256};
 use super::files::at;
 use super::replace::Change;
 use super::wire::{Manifest, ManifestFile, read_manifest, write_manifest};
+use crate::whole_file::sweep;
 use impresario_policies::structural::records::{Record, Restoring, choose_forgotten, decide_restoring};
 use std::fs::{self, DirBuilder, File, OpenOptions, TryLockError};
-use std::io::{self, ErrorKind, Write};
+use std::io::{self, Write};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -269,20 +270,13 @@ impl RecordDirectory {
         removed.map_err(|error| at(&self.directory, &error))
     }
 
-    /// What is written beside a file before it takes its place.
-    pub(super) fn beside(&self, place: usize, path: &Path) -> PathBuf {
-        path.with_file_name(format!(".impresario-replaces-{}-{place}", self.number))
-    }
-
     /// Makes every file what it was, unless somebody made something else of it.
     fn take_back(&self) -> Result<Vec<String>, String> {
         let manifest = self.manifest()?;
         let mut told = Vec::new();
         for (place, file) in manifest.files.iter().enumerate() {
-            let beside = self.beside(place, &file.path);
-            match fs::remove_file(&beside) {
-                Err(error) if error.kind() != ErrorKind::NotFound => return Err(at(&beside, &error)),
-                Ok(()) | Err(_) => {}
+            if let Some(directory) = file.path.parent() {
+                sweep(directory);
             }
             let now = match fs::read(&file.path) {
                 Ok(bytes) => Some(sha256(&bytes)),
@@ -298,7 +292,6 @@ impl RecordDirectory {
                 Restoring::Write => {
                     let step = Step {
                         path: file.path.clone(),
-                        beside,
                         from: file.new.clone(),
                         to: self.old(place, file)?,
                     };

@@ -3,6 +3,7 @@ use super::{recover, replace, search};
 use crate::gateways::{Reach, ToolAnswer, ToolPlace};
 use crate::tools::place::Workspace;
 use crate::tools::wire::arguments;
+use impresario_policies::domain::FileState;
 use proptest::prelude::*;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
@@ -280,10 +281,7 @@ fn what_is_replaced_is_in_the_receipt_and_can_be_taken_back() {
         .map(|file| {
             (
                 file.path.as_str(),
-                file.after
-                    == Some(super::apply::sha256(
-                        &fs::read(world.root().join(&file.path)).unwrap(),
-                    )),
+                file.after == Some(FileState::of(&fs::read(world.root().join(&file.path)).unwrap())),
             )
         })
         .collect();
@@ -532,7 +530,7 @@ fn what_was_cut_off_is_taken_back_but_for_what_somebody_changed() {
     world.replace(to_question_marks(false)).expect("applied");
     let record = world.records().join("1");
     fs::remove_file(record.join("applied")).expect("as if it had been killed before its end");
-    fs::write(world.root().join(".impresario-replaces-1-0"), "half").expect("what it was writing");
+    fs::write(world.root().join(".impresario-unfinished-0"), "half").expect("what it was writing");
     world.write("src/b.rs", "mine\n");
     let told = world
         .replace(to_question_marks(true))

@@ -193,8 +193,8 @@ impl Toolbox {
     }
 
     /// Runs a call; whatever goes wrong in it is a result the model can read.
-    pub(super) async fn run(&self, call: &ToolCall) -> ToolOutcome {
-        let (text, is_error) = match self.run_tool(call).await {
+    pub(super) async fn run(&self, name: &str, call: &ToolCall) -> ToolOutcome {
+        let (text, is_error) = match self.run_tool(name, call).await {
             Ok(text) => (text, false),
             Err(why) => (why, true),
         };
@@ -206,7 +206,7 @@ impl Toolbox {
         ToolOutcome { text, is_error }
     }
 
-    async fn run_tool(&self, call: &ToolCall) -> Result<String, String> {
+    async fn run_tool(&self, name: &str, call: &ToolCall) -> Result<String, String> {
         let Some(tool) = self.tool(&call.tool) else {
             return Err(format!("There is no tool {:?}.", call.tool));
         };
@@ -237,7 +237,7 @@ impl Toolbox {
             Tool::Retrieve => retrieval_tool::retrieve(self.gate.as_ref(), &call.arguments).await,
             Tool::Overflow(tool) => self.gate.overflow(tool.asked_as(), &call.arguments).await,
             Tool::Added(tool) => {
-                let answer = self.gate.use_tool(*tool, &call.arguments).await?;
+                let answer = self.gate.use_tool(Some(name), *tool, &call.arguments).await?;
                 // Results that our clients send hold text only.
                 match answer.pictures.is_empty() {
                     true => Ok(answer.text),

@@ -1,5 +1,9 @@
 //! The tools that Impresario adds, in real Pi: in a person's own session where settings wish for them, and in nested Pi.
 
+mod alike;
+mod anchored;
+mod refactor;
+
 use crate::agents::delegating;
 use crate::host::{PATIENCE, Stage, talk};
 use impresario_model_server::{Call, Rule, Script, Turn};
