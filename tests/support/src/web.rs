@@ -91,9 +91,12 @@ fn answer(path: &str, body: &str) -> String {
         .nth(1)
         .and_then(|rest| rest.split(',').next());
     match path {
-        "/search" => r#"{"results":[{"title":"Otters","url":"https://otters.org/","text":"They hold hands."}]}"#.into(),
+        "/search" => {
+            r#"{"results":[{"title":"Otters","url":"https://otters.org/","text":"They hold hands."}]}"#.into()
+        }
         "/contents" => {
-            r#"{"results":[{"title":"Otters","url":"https://otters.org/","text":"They hold hands asleep."}]}"#.into()
+            r#"{"results":[{"title":"Otters","url":"https://otters.org/","text":"They hold hands asleep."}]}"#
+                .into()
         }
         path if path.starts_with("/api/v1/search") => {
             r#"{"results":[{"id":"/otters/holt","name":"holt","description":"Where otters live."}]}"#.into()
