@@ -182,7 +182,7 @@ fn every_tool_answers_alike_wherever_it_is_called_from() {
         );
         let own = turns()
             .into_iter()
-            .fold(Rule::new("own tools").last_user_contains("Yourself"), Rule::turn);
+            .fold(Rule::new("main agent by itself").last_user_contains("Yourself"), Rule::turn);
         let embedded = turns()
             .into_iter()
             .fold(Rule::new("embedded").user_contains("in this program"), Rule::turn);
@@ -194,7 +194,7 @@ fn every_tool_answers_alike_wherever_it_is_called_from() {
         prepare(&stage, &web, &json!(["all"]), &[]);
         let mut pi = stage.ready_rpc();
         talk(&mut pi, "Yourself, use them all.");
-        let own = answers(&stage, "own tools");
+        let own = answers(&stage, "main agent by itself");
         for ((tool, _, part), answer) in one_of_each().iter().zip(&own) {
             assert!(answer.contains(part), "{}: {answer}", tool.name());
         }
