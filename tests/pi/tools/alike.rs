@@ -180,9 +180,10 @@ fn every_tool_answers_alike_wherever_it_is_called_from() {
             Turn::tool("delegate_scout", json!({"prompt": "use them all"})),
             turns(),
         );
-        let own = turns()
-            .into_iter()
-            .fold(Rule::new("main agent by itself").last_user_contains("Yourself"), Rule::turn);
+        let own = turns().into_iter().fold(
+            Rule::new("main agent by itself").last_user_contains("Yourself"),
+            Rule::turn,
+        );
         let embedded = turns()
             .into_iter()
             .fold(Rule::new("embedded").user_contains("in this program"), Rule::turn);

@@ -3,14 +3,16 @@
 
 use super::{calls, main_agent};
 use crate::host::{PATIENCE, Stage, prompt, session_file};
-use impresario_model_server::Turn;
+use impresario_model_server::{Rule, Script, Turn};
 use impresario_policies::anchored_edit::Anchor;
 use impresario_policies::domain::FileState;
+use impresario_test_support::limited::End;
 use impresario_test_support::waiting::until;
 use rustix::process::{Signal, kill_process};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::fs;
+use std::process::{Child, Stdio};
 
 const FILES: usize = 40;
 /// So many of them are edited as well, all in one turn of the model.
@@ -163,5 +165,97 @@ fn a_refactor_over_forty_files_survives_two_deaths_of_the_runtime() {
         let src = fs::read_dir(stage.sandbox.work().join("src")).expect("the directory");
         assert_eq!(src.count(), FILES, "nothing is left beside the files");
         stage.end(pi);
+    }
+}
+
+impl Stage {
+    /// The program on the command line, with a nested Pi.
+    fn begin(&self, arguments: &[&str]) -> Child {
+        let mut command = self.sandbox.command(&self.binary);
+        command
+            .args(arguments)
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(Stdio::null());
+        command.spawn().expect("it starts")
+    }
+
+    fn newest(&self) -> String {
+        self.runs()[0]["run"].as_str().expect("a run").to_string()
+    }
+
+    /// What a run changed, as its receipt says: the hash of each file.
+    fn receipt(&self, run: &str) -> BTreeMap<String, Option<String>> {
+        let shown = self.impresario(&["runs", "show", run, "--json"]).records();
+        let changed = shown[0]["receipt"]["work"]["changed"].as_array().cloned();
+        let changed = changed.unwrap_or_else(|| panic!("{shown:#?}"));
+        let after = |file: &Value| file["after"]["sha256"].as_str().map(str::to_string);
+        let path = |file: &Value| file["path"].as_str().expect("a path").to_string();
+        changed.iter().map(|file| (path(file), after(file))).collect()
+    }
+}
+
+fn hashes(tree: &BTreeMap<String, String>) -> BTreeMap<String, Option<String>> {
+    let hash = |text: &String| FileState::of(text.as_bytes()).sha256().map(str::to_string);
+    tree.iter()
+        .map(|(path, text)| (path.clone(), hash(text)))
+        .collect()
+}
+
+/// The program is killed with all that it does, and a person goes on with the run. Of an edit that nobody heard the end
+/// of the receipt says what it left, too.
+#[test]
+fn a_sub_agents_refactor_is_killed_twice_and_its_receipts_are_the_tree() {
+    let script = || {
+        let agent = Rule::new("agent").user_contains("User Goal: ");
+        let turns = turns().into_iter().skip(1);
+        Script::new().rule(turns.fold(agent, Rule::turn))
+    };
+    for stage in Stage::both_with("a sub-agent's refactor", script) {
+        for file in 0..FILES {
+            stage.sandbox.write_work_file(&path(file), &old(file));
+        }
+        let scribe =
+            "---\nname: scribe\ndescription: Writes.\ntools: read, ast_replace, hashline_edit\n---\nWrite.\n";
+        stage.sandbox.write_work_file(".pi/agents/scribe.md", scribe);
+        let has = |what: &str| stage.tree().values().any(|text| text.contains(what));
+
+        let first = [
+            "run",
+            "--trust",
+            "--runner",
+            "pi",
+            "--model",
+            "mock/mock-1",
+            "scribe",
+            "make it new",
+        ];
+        let mut program = stage.begin(&first);
+        until(|| has("new_name"), || "nothing is replaced".to_string());
+        program.kill().expect("it was there");
+        program.wait().expect("it ended");
+        let killed = stage.newest();
+
+        let mut program = stage.begin(&["runs", "resume", &killed]);
+        until(|| has("how new"), || "nothing is edited".to_string());
+        program.kill().expect("it was there");
+        program.wait().expect("it ended");
+        let (killed, left) = (stage.newest(), stage.tree());
+
+        let ended = stage.impresario(&["runs", "resume", &killed]);
+        assert_eq!(ended.end, End::Exited(0), "{}", ended.stderr);
+        assert_eq!(stage.receipt(&killed), hashes(&left), "what the killed run left");
+        let tree = stage.tree();
+        for file in 0..FILES {
+            let new = text(file, &first_line(file), "new_name");
+            assert!(
+                tree[&path(file)] == new,
+                "{}: {}",
+                path(file),
+                &tree[&path(file)][..80]
+            );
+        }
+        assert_eq!(stage.receipt(&stage.newest()), hashes(&tree), "what is there now");
+        stage.nothing_is_left();
     }
 }
