@@ -19,6 +19,7 @@ mod retrieval;
 mod settings;
 mod spawning;
 mod tools;
+mod tools_killed;
 mod tools_server;
 mod traces;
 mod trust;
