@@ -277,6 +277,12 @@ impl HostEvents for Nobody {
         wire::ContextTaken::default()
     }
 
+    async fn wishes(&self, _: wire::WishesAsk) -> wire::Wishes {
+        wire::Wishes::default()
+    }
+
+    async fn prompt_seen(&self, _: wire::SystemPromptSeen) {}
+
     async fn call_context(&self, _: wire::ContextAsk) -> wire::ContextDone {
         unreachable!("nothing is called here")
     }
@@ -288,7 +294,7 @@ impl HostEvents for Nobody {
         wire::PromptPlan::default()
     }
     async fn tool_used(&self, _: wire::ToolUsed) {}
-    async fn delegation(&self, _: &SessionId) -> Delegation {
+    async fn delegation(&self, _: wire::DelegationAsk) -> Delegation {
         Delegation::default()
     }
 

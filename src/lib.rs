@@ -58,6 +58,7 @@ pub mod memory;
 mod models;
 mod pi_capabilities;
 mod pi_context;
+mod pi_prompts;
 mod pi_results;
 pub mod pi_sessions;
 mod pi_setup;

@@ -4,12 +4,7 @@ use crate::agents::AgentFiles;
 use crate::bridge::wire::{
     CapabilitiesOffer, CapabilitiesTaken, CapabilityCall, CapabilityDone, ChainMember, ChainRun,
     ChainRunAccepted, ChainText, ChainTextAsk, ContextAsk, ContextCuts, ContextDone, ContextOffer,
-    ContextSaid, ContextStanding, ContextTaken, CutsAsk, Delegation, GuidanceAsk, GuidanceGiven,
-    InputReading, MarkerPlan, MarkerSkeleton, ModelStanding, ObservedEvent, PromptAsk, PromptPlan,
-    ReadingAnchored, ReadingShown, ResumableRun, RunMessageAsk, RunMessageTold, RunResume, RunResumed,
-    RunTell, RunTold, SessionEnd, SessionStart, SetupAsk, SetupNext, SkillCancel, SkillRun, SkillSummary,
-    ToldByAgent, ToolAsk, ToolDone, ToolUsed, ToolsOffer, ToolsTaken, TraceName, TranscriptAsk,
-    TranscriptPage, TypedInput,
+    ContextSaid, ContextStanding, ContextTaken, CutsAsk, Delegation, DelegationAsk, GuidanceAsk, GuidanceGiven, InputReading, MarkerPlan, MarkerSkeleton, ModelStanding, ObservedEvent, PromptAsk, PromptPlan, ReadingAnchored, ReadingShown, ResumableRun, RunMessageAsk, RunMessageTold, RunResume, RunResumed, RunTell, RunTold, SessionEnd, SessionStart, SetupAsk, SetupNext, SkillCancel, SkillRun, SkillSummary, SystemPromptSeen, ToldByAgent, ToolAsk, ToolDone, ToolUsed, ToolsOffer, ToolsTaken, TraceName, TranscriptAsk, TranscriptPage, TypedInput, Wishes, WishesAsk,
 };
 use crate::bridge::{Bridge, BridgeError, BridgeSettings, HostEvents, PiHost, Refused, log_to_file};
 use crate::capabilities::servers::ServerLists;
@@ -17,6 +12,7 @@ use crate::chain_files::{ChainAsked, ordered_chain};
 use crate::models::OfflineOr;
 use crate::pi_capabilities::PiCapabilities;
 use crate::pi_context::{call_context, offer_context};
+use crate::pi_prompts::PiPrompts;
 use crate::pi_results::LeftResults;
 use crate::pi_setup::next_of_setup;
 use crate::pi_sights::show_sights;
@@ -34,11 +30,14 @@ use impresario_actors::gateways::Host;
 use impresario_actors::journal::{RunFilter, RunSummary};
 use impresario_actors::messages::session::{GuideResult, ListedSkill, SkillOrder};
 use impresario_policies::anchored_edit::anchored_reading;
+use impresario_policies::added_tools::AddedTool;
+use impresario_policies::agents::AgentDefinition;
 use impresario_policies::context_status::status_line;
 use impresario_policies::domain::{
-    CacheTerms, GroupId, Isolation, MessageKind, Reason, ReasonCode, RunId, RunState, SessionId,
+    CacheTerms, GroupId, Isolation, MessageKind, ModelFamily, Reason, ReasonCode, RunId, RunState, SessionId,
 };
 use impresario_policies::guidance::{RuleMark, touched_by};
+use impresario_policies::overlay::{OverlayFacts, overlay_family};
 use impresario_policies::receipt::Named;
 use impresario_policies::run_messages::{Addressed, address, named};
 use impresario_policies::run_request::RunMeans;
@@ -114,7 +113,11 @@ pub async fn serve_stdio(options: BridgeOptions) -> Result<(), ServeError> {
     let network = configured
         .network
         .with_environment(|name| std::env::var(name).ok());
-    let mut builder = Runtime::builder().own_process().pool(configured.pool);
+    let prompts = PiPrompts::new(configured.prompt_log.clone());
+    let mut builder = Runtime::builder()
+        .own_process()
+        .pool(configured.pool)
+        .prompt_log(configured.prompt_log);
     if let Some(pi) = options.pi {
         builder = builder.pi(pi);
     }
@@ -151,6 +154,7 @@ pub async fn serve_stdio(options: BridgeOptions) -> Result<(), ServeError> {
     let sessions = PiSessions {
         capabilities: Arc::new(PiCapabilities::new(runtime.clone(), skills.clone(), servers)),
         tools: PiTools::new(tools),
+        prompts: Arc::new(prompts),
         runtime,
         host,
         session,
@@ -173,11 +177,45 @@ struct PiSessions {
     left_results: LeftResults,
     capabilities: Arc<PiCapabilities>,
     tools: PiTools,
+    prompts: Arc<PiPrompts>,
     skills: SpawnSettings,
     known: Mutex<BTreeMap<SessionId, SessionStart>>,
     /// What is configured for each session.
     terms: Arc<Mutex<BTreeMap<SessionId, SessionTerms>>>,
     requested: Mutex<BTreeMap<String, RunId>>,
+}
+
+/// What the main agent has besides agents and skills, where it is told of all of it.
+struct Told {
+    tools: Vec<AddedTool>,
+    context: bool,
+    capabilities: bool,
+}
+
+impl Told {
+    fn of(configured: &Configured) -> Option<Self> {
+        configured.overlay.then(|| Self {
+            tools: configured.session_tools.clone(),
+            context: configured.context_enabled,
+            capabilities: configured.capabilities.enabled,
+        })
+    }
+
+    fn facts<'a>(
+        &'a self,
+        family: ModelFamily,
+        skills: bool,
+        agents: &'a [AgentDefinition],
+    ) -> OverlayFacts<'a> {
+        OverlayFacts {
+            family,
+            skills,
+            agents,
+            tools: &self.tools,
+            context: self.context,
+            capabilities: self.capabilities,
+        }
+    }
 }
 
 /// What is configured for a session: no request waits for a file.
@@ -636,6 +674,17 @@ impl HostEvents for PiSessions {
         call_context(&self.runtime, self.skills.pis_directory(), &here, ask).await
     }
 
+    async fn wishes(&self, asked: WishesAsk) -> Wishes {
+        self.prompts.wishes(self.places(&asked.session)).await
+    }
+
+    /// Logging it waits for a disk, and the next line does not.
+    async fn prompt_seen(&self, seen: SystemPromptSeen) {
+        let order = self.order(&seen.session, String::new(), String::new());
+        let (prompts, runtime, host) = (self.prompts.clone(), self.runtime.clone(), self.host.clone());
+        tokio::spawn(async move { prompts.log(&runtime, &host, order, seen).await });
+    }
+
     /// Counting it waits for a disk, and the next line does not.
     async fn tool_used(&self, used: ToolUsed) {
         let capabilities = self.capabilities.clone();
@@ -647,18 +696,24 @@ impl HostEvents for PiSessions {
         tokio::spawn(acknowledge(self.runtime.clone(), run));
     }
 
-    async fn delegation(&self, session: &SessionId) -> Delegation {
-        let order = self.order(session, String::new(), String::new());
+    async fn delegation(&self, asked: DelegationAsk) -> Delegation {
+        let order = self.order(&asked.session, String::new(), String::new());
+        let family = overlay_family(asked.model.as_deref(), order.model.as_deref());
         let places = SettingsPlaces::of(&order.workspace, order.workspace_trusted);
         let mut spawn = self.skills.clone();
         let read = tokio::task::spawn_blocking(move || {
             let configured = Settings::read(&places).configured();
             let (offered, teaches) = (configured.agents_offered, configured.teach_delegation);
+            let told = Told::of(&configured);
             spawn.set(configured);
             let files = AgentFiles::where_trusted(order.workspace_trusted);
             let places = spawn.agent_places(&order.workspace, files);
             let agents = if offered { places.definitions() } else { Vec::new() };
-            Delegation::of(teaches, &agents)
+            let delegation = Delegation::of(teaches, &agents);
+            match told {
+                None => delegation,
+                Some(told) => delegation.with_overlay(&told.facts(family, teaches, &agents)),
+            }
         });
         read.await.unwrap_or_default()
     }

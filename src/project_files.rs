@@ -4,7 +4,8 @@
 use crate::contained_file::{Bounds, NotRead, read_contained};
 use crate::rule_files::repository_of;
 use impresario_policies::project_instructions::{
-    PROJECT_FILE_BYTES_MAX, PROJECT_FILE_NAMES, ProjectFile, project_directories, render_project_instructions,
+    PROJECT_FILE_BYTES_READ, PROJECT_FILE_NAMES, ProjectFile, project_directories,
+    render_project_instructions,
 };
 use std::path::{Path, PathBuf};
 
@@ -50,7 +51,7 @@ fn file_of(directory: &Path, within: Vec<PathBuf>) -> Option<ProjectFile> {
     };
     for name in PROJECT_FILE_NAMES {
         let path = directory.join(name);
-        match read_contained(&path, &bounds, PROJECT_FILE_BYTES_MAX) {
+        match read_contained(&path, &bounds, PROJECT_FILE_BYTES_READ) {
             Ok(file) => {
                 return Some(ProjectFile {
                     path,

@@ -7,6 +7,7 @@ use crate::settings::{Settings, SettingsPlaces};
 use crate::skill_files::find_skill;
 pub use crate::skill_files::{SkillEntry, list_skills};
 use futures_util::FutureExt;
+use impresario_actors::gateways::{SystemWallClock, WallClock};
 use impresario_actors::messages::session::SkillOrder;
 use impresario_actors::router::Resolve;
 use impresario_policies::agents::AgentDefinition;
@@ -14,6 +15,7 @@ use impresario_policies::delegation_block::{context_label, task_with_context};
 use impresario_policies::domain::{GuidanceTerms, Origin, Reason, ReasonCode, RunRequest};
 use impresario_policies::run_request::{PI_RUNNER, RunAsk, RunMeans, refuse_isolation, run_request};
 use impresario_policies::settings::{AgentSettings, Configured, RunSettings};
+use impresario_policies::utc_date::{DAY_MS, utc_day};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
@@ -121,6 +123,11 @@ impl SpawnSettings {
     }
 }
 
+/// The day as it stands in prompts.
+pub(crate) fn today() -> String {
+    utc_day(SystemWallClock.now().0 / DAY_MS)
+}
+
 pub(crate) fn resolver(settings: SpawnSettings, host: String) -> Resolve {
     Rc::new(move |order| {
         let (settings, host) = (settings.clone(), host.clone());
@@ -171,6 +178,7 @@ pub fn resolve(settings: &SpawnSettings, host: &str, order: SkillOrder) -> Resul
         },
         project_instructions: settings.project_instructions(&order.workspace, order.workspace_trusted),
         guidance: settings.guidance(order.workspace_trusted),
+        today: today(),
         workspace: order.workspace,
         session_model: order.model,
         session_file: order.session_file,

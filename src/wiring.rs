@@ -7,6 +7,7 @@
 //! ├── cool downs
 //! ├── capability index
 //! ├── session index
+//! ├── prompt log
 //! ├── session (one_for_one)
 //! │   ├── conversation (rest_for_one): host, judge, router
 //! │   ├── cache markers
@@ -46,6 +47,7 @@ use impresario_actors::messages::journal::{
     ReadRun, ReadRuns,
 };
 use impresario_actors::messages::ledger::ReserveCall;
+use impresario_actors::messages::prompts::LogPrompt;
 use impresario_actors::messages::run::{
     AdoptDue, AskForRoom, AwaitRun, CancelRun, ParkRuns, RunClosed, StartGroup, StartRun, TellRun,
 };
@@ -54,6 +56,7 @@ use impresario_actors::messages::session::{
     PlanNotApplied, ShowGlimpse, ShowNotice, ShowProgress, StartSkill,
 };
 use impresario_actors::overflow::{Overflow, OverflowPorts};
+use impresario_actors::prompt_log::{PromptFile, PromptLog};
 use impresario_actors::purse::Purse;
 use impresario_actors::router::{Resolve, Router, RouterPorts};
 use impresario_actors::run::{
@@ -74,6 +77,7 @@ use impresario_policies::domain::{
 use impresario_policies::output_sanitizer::SanitizerSettings;
 use impresario_policies::overflow_review::ResultLimits;
 use impresario_policies::parallel::worker_prompt;
+use impresario_policies::prompt_log::PromptSource;
 use impresario_policies::prompts::refuse_task;
 use impresario_policies::render_brief::render_brief;
 use impresario_policies::sub_agent_prompt::system_prompt_of;
@@ -130,7 +134,9 @@ pub struct Outside {
     pub capabilities: CapabilityStore,
     /// The indexes of the anchors of sessions.
     pub sessions: SessionStore,
-    /// Where long looks at them are made.
+    /// Where system prompts are logged.
+    pub prompts: PromptFile,
+    /// Where long looks at files are made.
     pub heavy_work: HeavyWork,
     /// How many bytes of memory may still be taken; none where nobody can tell.
     pub free_memory: Rc<dyn Fn() -> Option<u64>>,
@@ -206,6 +212,8 @@ pub struct Ports {
     pub read_uses: Port<ReadUses>,
     /// Looks for anchors of sessions.
     pub recall_anchors: Port<RecallAnchors>,
+    /// Logs a system prompt.
+    pub log_prompt: Port<LogPrompt>,
     /// Rules of directories behind a result.
     pub guide: Port<GuideResult>,
     /// A plan of them that a host could not apply.
@@ -287,6 +295,7 @@ pub fn grow(journal: JournalAccess, outside: Outside, settings: TreeSettings) ->
     let (runtime, admission) = (settings.runtime.clone(), settings.admission);
     let (capabilities, heavy_work) = (outside.capabilities.clone(), outside.heavy_work);
     let sessions = outside.sessions.clone();
+    let (prompts, prompts_clock) = (outside.prompts.clone(), outside.clock.clone());
     let conversation = vec![
         places.host.child(move |_| HostPort::new(host.clone())).spec(),
         places
@@ -338,6 +347,10 @@ pub fn grow(journal: JournalAccess, outside: Outside, settings: TreeSettings) ->
             .sessions
             .child(move |_| SessionIndex::new(sessions.clone(), heavy_work))
             .spec(),
+        places
+            .prompt_log
+            .child(move |_| PromptLog::new(prompts.clone(), heavy_work, prompts_clock.clone()))
+            .spec(),
         supervisor("session", with(Strategy::OneForOne), session).spec(),
         supervisor("sub-agents", with(Strategy::OneForAll), sub_agents).spec(),
     ];
@@ -356,6 +369,7 @@ struct Places {
     cool_downs: Registration<CoolDowns>,
     capabilities: Registration<CapabilityIndex>,
     sessions: Registration<SessionIndex>,
+    prompt_log: Registration<PromptLog>,
     host: Registration<HostPort>,
     judge: Registration<Judge>,
     router: Registration<Router>,
@@ -373,6 +387,7 @@ impl Places {
             cool_downs: Registration::new("cool downs"),
             capabilities: Registration::new("capability index"),
             sessions: Registration::new("session index"),
+            prompt_log: Registration::new("prompt log"),
             host: Registration::new("host"),
             judge: Registration::new("judge"),
             router: Registration::new("router"),
@@ -406,6 +421,7 @@ impl Places {
             capability_used: self.capabilities.port(),
             read_uses: self.capabilities.port(),
             recall_anchors: self.sessions.port(),
+            log_prompt: self.prompt_log.port(),
             guide: self.guidance.port(),
             plan_cuts: self.truncation.port(),
             count_cuts: self.truncation.port(),
@@ -424,6 +440,7 @@ struct RunGrower {
     heard: Port<ModelHeard>,
     turn: Port<AskForTurn>,
     plan_markers: Port<PlanMarkers>,
+    log_prompt: Port<LogPrompt>,
     login_key: RandomState,
     judge: Port<JudgeTask>,
     ask_user: Port<AskUser>,
@@ -470,6 +487,7 @@ impl RunGrower {
             heard: places.cool_downs.port(),
             turn: places.markers.port(),
             plan_markers: places.markers.port(),
+            log_prompt: places.prompt_log.port(),
             login_key: RandomState::new(),
             judge: places.judge.port(),
             ask_user: places.host.port(),
@@ -620,6 +638,7 @@ impl RunGrower {
             turn: self.turn.clone(),
             plan_markers: self.plan_markers.clone(),
         };
+        let (prompts, log_prompt) = (self.outside.prompts.clone(), self.log_prompt.clone());
         let (runners, settings) = (self.outside.runners.clone(), self.settings.clone());
         let open_context = self.outside.open_context.clone();
         let (ledger, files) = (self.ledger.clone(), self.outside.files.clone());
@@ -641,6 +660,10 @@ impl RunGrower {
                 shelf: answers.clone(),
             };
             let allowance = seed.allowance.clone();
+            let logged = prompts
+                .wants(PromptSource::SubAgent)
+                .then(|| logged_prompt(&seed));
+            let logged = logged.map(|prompt| (log_prompt.clone(), Box::new(prompt)));
             let request = attempt_request(seed, &settings);
             let (ports, ledger, files) = (ports.clone(), ledger.clone(), files.clone());
             let (rules, tools) = (rules.clone(), tools.clone());
@@ -666,6 +689,7 @@ impl RunGrower {
                     .isolated(isolation)
                     .guided(guidance.clone(), rules.clone())
                     .cached(cache)
+                    .logged(logged.clone())
                 })
                 .restart(Restart::Temporary);
             GrownAttempt {
@@ -674,6 +698,21 @@ impl RunGrower {
                 tell,
             }
         })
+    }
+}
+
+/// The system prompt of an attempt, for the log.
+fn logged_prompt(seed: &AttemptSeed) -> LogPrompt {
+    let request = &seed.request;
+    LogPrompt {
+        source: PromptSource::SubAgent,
+        session: request.origin.session.clone(),
+        session_file: request.terms.session_file.clone(),
+        workspace: request.workspace.clone(),
+        model: Some(seed.model.clone()),
+        nested_depth: request.terms.tree.as_ref().map_or(0, |tree| tree.depth) + 1,
+        shape: None,
+        prompt: system_prompt_of(request, &seed.model),
     }
 }
 

@@ -181,6 +181,12 @@ impl HostEvents for RecordingEvents {
         wire::ContextTaken::default()
     }
 
+    async fn wishes(&self, _: wire::WishesAsk) -> wire::Wishes {
+        wire::Wishes::default()
+    }
+
+    async fn prompt_seen(&self, _: wire::SystemPromptSeen) {}
+
     async fn call_context(&self, _: wire::ContextAsk) -> wire::ContextDone {
         unreachable!("nothing is called here")
     }
@@ -201,8 +207,8 @@ impl HostEvents for RecordingEvents {
         self.note(format!("acknowledged {run}"));
     }
 
-    async fn delegation(&self, session: &SessionId) -> Delegation {
-        Delegation::of(session.0 == "taught", &[])
+    async fn delegation(&self, asked: wire::DelegationAsk) -> Delegation {
+        Delegation::of(asked.session.0 == "taught", &[])
     }
 
     async fn skills(&self, _session: &SessionId, _listed: Vec<ListedSkill>) -> Vec<SkillSummary> {
@@ -491,7 +497,7 @@ fn hello_agrees_on_a_version_and_everything_else_waits_for_it() {
         let not_taught = host.call(5, "delegation", json!({"session": "s"}));
         assert_eq!(
             not_taught["result"],
-            json!({"section": "delegation", "block": "", "tools": []})
+            json!({"section": "delegation", "block": "", "per_model": false, "tools": []})
         );
     });
     assert_eq!(told, ["host gone"]);

@@ -33,6 +33,7 @@ pub mod models;
 pub mod overflow;
 pub mod processes;
 pub mod program;
+pub mod prompt_log;
 pub mod purse;
 pub mod router;
 pub mod run;

@@ -33,10 +33,8 @@ pub const DELEGATE_ISOLATION: &str = "worktree: it works in a git worktree of it
 /// The name of the section, where a host's system prompt has sections.
 pub const DELEGATION_SECTION: &str = "delegation";
 
-/// The block, to be added to the system prompt of the main agent.
-pub const DELEGATION_BLOCK: &str = "\
-## Delegating to skills
-
+/// What the main agent is told of skills.
+const SKILLS_RULES: &str = "\
 A skill is a prepared way of doing one kind of work. It can run as a sub-agent: with a context of its own, looking up \
 what it needs in the workspace by itself, handing back a finished answer.
 
@@ -57,9 +55,7 @@ holds the result, not the way to it.
 the retrieval engine, `/skill:trace-report <name>`. Never try again silently, and never do the work yourself or \
 with another skill without saying so.";
 
-const AGENTS_BLOCK: &str = "\
-## Delegating to agents
-
+const AGENTS_OPENING: &str = "\
 An agent works in a context of its own on one task and hands back a finished answer; it sees none of this conversation. \
 Each has a tool of its own:
 
@@ -74,19 +70,39 @@ else, and do not do that work meanwhile.
 - An agent does not see what you see: give it paths, names, the outcome that is wanted and what it must not do.
 - Check what an agent claims before you build on it, in proportion to what depends on it.";
 
-/// The section of the system prompt, as long as nothing is known of the session but its settings and its agents.
-pub fn delegation_block(teaches_skills: bool, agents: &[AgentDefinition]) -> String {
-    let skills = teaches_skills.then(|| DELEGATION_BLOCK.to_string());
+/// A part of what the main agent is told: what it is about, and the text.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Lesson {
+    pub heading: &'static str,
+    pub text: String,
+}
+
+/// What the main agent is told of skills, and of agents with who is asked when.
+pub fn delegation_lessons(teaches_skills: bool, agents: &[AgentDefinition]) -> Vec<Lesson> {
+    let skills = teaches_skills.then(|| Lesson {
+        heading: "Delegating to skills",
+        text: SKILLS_RULES.to_string(),
+    });
     let agents = (!agents.is_empty()).then(|| {
         let lines = routing_matrix(agents)
             .into_iter()
             .map(|line| format!("- {}", line.replacen('`', "`delegate_", 1)));
-        format!(
-            "{AGENTS_BLOCK}{}\n\n{AGENTS_RULES}",
-            lines.collect::<Vec<_>>().join("\n")
-        )
+        Lesson {
+            heading: "Delegating to agents",
+            text: format!(
+                "{AGENTS_OPENING}{}\n\n{AGENTS_RULES}",
+                lines.collect::<Vec<_>>().join("\n")
+            ),
+        }
     });
-    skills.into_iter().chain(agents).collect::<Vec<_>>().join("\n\n")
+    skills.into_iter().chain(agents).collect()
+}
+
+/// The section of the system prompt, as long as nothing is known of the session but its settings and its agents.
+pub fn delegation_block(teaches_skills: bool, agents: &[AgentDefinition]) -> String {
+    let lessons = delegation_lessons(teaches_skills, agents).into_iter();
+    let blocks = lessons.map(|lesson| format!("## {}\n\n{}", lesson.heading, lesson.text));
+    blocks.collect::<Vec<_>>().join("\n\n")
 }
 
 /// An argument of a tool that delegates.
@@ -218,7 +234,11 @@ mod tests {
             let tool = delegate_tool_name(agent.name());
             assert!(block.contains(&format!("- `{tool}` — ")), "{tool}: {block}");
         }
-        assert_eq!(delegation_block(true, &[]), DELEGATION_BLOCK);
+        let skills = delegation_block(true, &[]);
+        assert!(
+            skills.starts_with("## Delegating to skills\n\nA skill is a prepared way"),
+            "{skills}"
+        );
         assert_eq!(delegation_block(false, &[]), "");
     }
 
@@ -241,7 +261,7 @@ mod tests {
 
     #[test]
     fn the_block_says_how_to_delegate_and_names_no_peer() {
-        assert!(DELEGATION_BLOCK.contains(&format!("the tool `{DELEGATE_TOOL}`")));
-        assert!(!DELEGATION_BLOCK.to_lowercase().contains("auggie"));
+        assert!(SKILLS_RULES.contains(&format!("the tool `{DELEGATE_TOOL}`")));
+        assert!(!SKILLS_RULES.to_lowercase().contains("auggie"));
     }
 }

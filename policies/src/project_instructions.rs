@@ -2,6 +2,7 @@
 //!
 //! The files and their order are those of Pi (0.87), so that a sub-agent reads what the main agent reads.
 
+use crate::redact::redact;
 use std::path::{Path, PathBuf};
 
 /// The first of these that is there is a directory's.
@@ -14,6 +15,8 @@ pub const PROJECT_FILE_NAMES: [&str; 5] = [
 ];
 /// Of one file so much is shown; what is cut is said.
 pub const PROJECT_FILE_BYTES_MAX: usize = 128 * 1024;
+/// So much is read: a secret is known for one only where all of it is seen, and the cut may go through one.
+pub const PROJECT_FILE_BYTES_READ: usize = PROJECT_FILE_BYTES_MAX + 16 * 1024;
 
 /// The directories whose files hold for a workspace, the outermost first.
 pub fn project_directories(workspace: &Path) -> Vec<PathBuf> {
@@ -44,10 +47,11 @@ pub fn render_project_instructions(files: &[ProjectFile]) -> String {
     text
 }
 
+/// Without its secrets: a sub-agent may run on a model of another provider than the one that the person talks to.
 fn shown_of(text: &str) -> String {
-    let text = text.strip_prefix('\u{FEFF}').unwrap_or(text);
+    let text = redact(text.strip_prefix('\u{FEFF}').unwrap_or(text));
     if text.len() <= PROJECT_FILE_BYTES_MAX {
-        return text.to_string();
+        return text.into_owned();
     }
     let end = text.floor_char_boundary(PROJECT_FILE_BYTES_MAX);
     format!("{}\n[cut here: the file is longer]", &text[..end])
@@ -81,6 +85,19 @@ mod tests {
             .unwrap();
         assert!(one < two && text.ends_with("</project_context>"), "{text}");
         assert_eq!(render_project_instructions(&[]), "");
+    }
+
+    #[test]
+    fn no_secret_of_a_project_is_handed_on_whole_or_halved() {
+        let secret = "hunter2hunter2hunter2";
+        let text = render_project_instructions(&[file("/a", &format!("TOKEN={secret} is for the tests"))]);
+        assert!(
+            !text.contains(secret) && text.contains("is for the tests"),
+            "{text}"
+        );
+        let before = "x".repeat(PROJECT_FILE_BYTES_MAX - 16);
+        let text = render_project_instructions(&[file("/a", &format!("{before}\nAPI_KEY={secret}\n"))]);
+        assert!(!text.contains("hunter"), "half of it is left");
     }
 
     #[test]

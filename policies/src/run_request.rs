@@ -2,6 +2,7 @@
 //!
 //! The one way to a request: built-in agents, skills and the agents of a program differ in their definition only.
 
+use crate::added_tools::{AddedTool, Reaches};
 use crate::agents::AgentDefinition;
 use crate::domain::{
     Briefing, GuidanceTerms, Isolation, ModelNaming, Origin, Reason, ReasonCode, RoutingTerms, RunRequest,
@@ -46,6 +47,8 @@ pub struct RunAsk {
     pub project_instructions: String,
     /// What it is given of the rules of directories.
     pub guidance: GuidanceTerms,
+    /// The day (UTC), as `2026-11-21`.
+    pub today: String,
 }
 
 /// What a run can be made with where it is asked for.
@@ -102,6 +105,11 @@ pub fn run_request(
         definition.mutability,
     )
     .tools;
+    // Who asks the web has to know what is new. Nobody else is told: a day in a prompt empties the provider's cache at its end.
+    let asks_the_web = tools
+        .iter()
+        .filter_map(|tool| AddedTool::named(tool))
+        .any(|tool| tool.reaches() == Reaches::Network);
     let request = RunRequest {
         what: definition.what,
         task: ask.task,
@@ -139,6 +147,7 @@ pub fn run_request(
                 skill_directory: definition.directory,
                 project_instructions: ask.project_instructions,
                 guidance: ask.guidance,
+                day: asks_the_web.then_some(ask.today),
             },
             session_file: ask.session_file,
             styles: definition.styles,
@@ -242,6 +251,7 @@ mod tests {
             session_file: None,
             project_instructions: "Answer in French.".into(),
             guidance: GuidanceTerms::default(),
+            today: "2026-11-21".into(),
         }
     }
 

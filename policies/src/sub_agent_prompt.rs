@@ -46,10 +46,14 @@ pub fn system_prompt_of(request: &RunRequest, model: &str) -> String {
     let surroundings = surroundings_prompt(&request.terms.surroundings);
     let isolated = (!request.terms.isolation.is_none()).then(|| IN_A_WORKTREE.to_string());
     let form = request.terms.answer_schema.as_deref().map(form_prompt);
+    // At the very end: what stands before it is the same tomorrow.
+    let day = request.terms.surroundings.day.as_ref();
+    let day = day.map(|day| format!("Today is {day} (UTC)."));
     let parts = surroundings
         .into_iter()
         .chain(isolated)
         .chain(form)
+        .chain(day)
         .collect::<Vec<_>>();
     let surroundings = (!parts.is_empty()).then(|| parts.join("\n\n"));
     match (retrieves(request), surroundings) {
@@ -93,7 +97,7 @@ pub fn fingerprint(prompt: &str) -> PromptFingerprint {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::agents::built_in_agents;
+    use crate::agents::{AgentDefinition, built_in_agents};
     use crate::domain::GuidanceTerms;
     use crate::domain::Origin;
     use crate::run_request::{RunAsk, RunMeans, run_request};
@@ -114,6 +118,7 @@ mod tests {
             session_file: None,
             project_instructions: String::new(),
             guidance: GuidanceTerms::default(),
+            today: "2026-11-21".into(),
         };
         let request = run_request(agent, ask, RunMeans::default(), RunSettings::default()).unwrap();
         let told = |model: &str| system_prompt_of(&request, model);
@@ -121,6 +126,39 @@ mod tests {
         assert_eq!(told("anthropic/claude"), told("house/model"));
         assert!(told("openai/gpt-5").len() > told("anthropic/claude").len());
         assert!(told("openai/gpt-5").starts_with(&request.instructions));
+    }
+
+    #[test]
+    fn who_asks_the_web_knows_the_day_and_everybody_else_has_the_same_prompt_every_day() {
+        let scout = AgentDefinition::new("scout", "Look around.").tools(["read", "web_search"]);
+        for agent in built_in_agents().into_iter().chain([scout]) {
+            let name = agent.name().to_string();
+            let on = |today: &str| {
+                let ask = RunAsk {
+                    task: "look".into(),
+                    origin: Origin {
+                        host: "cli".into(),
+                        session: None,
+                        resumes: None,
+                    },
+                    workspace: "/w".into(),
+                    session_model: None,
+                    session_file: None,
+                    project_instructions: "Use tabs.".into(),
+                    guidance: GuidanceTerms::default(),
+                    today: today.into(),
+                };
+                let request = run_request(agent.clone(), ask, RunMeans::default(), RunSettings::default());
+                system_prompt_of(&request.unwrap(), "anthropic/claude")
+            };
+            let (one, other) = (on("2026-11-21"), on("2026-11-22"));
+            if name == "scout" {
+                let same = one.strip_suffix("\n\nToday is 2026-11-21 (UTC).").unwrap();
+                assert!(other.starts_with(same), "{name}");
+            } else {
+                assert_eq!(one, other, "{name}");
+            }
+        }
     }
 
     #[test]

@@ -26,6 +26,19 @@ pub fn utc_day(days: u64) -> String {
     format!("{year:04}-{month:02}-{day:02}")
 }
 
+/// `2026-11-21T09:12:00.250Z`.
+pub fn utc_moment(unix_ms: u64) -> String {
+    let of_day = unix_ms % DAY_MS;
+    format!(
+        "{}T{:02}:{:02}:{:02}.{:03}Z",
+        utc_day(unix_ms / DAY_MS),
+        of_day / 3_600_000,
+        of_day / 60_000 % 60,
+        of_day / 1_000 % 60,
+        of_day % 1_000
+    )
+}
+
 /// The Gregorian date of a day counted from 1970-01-01, by eras of 400 years that begin in March.
 fn civil(days: i64) -> (i64, i64, i64) {
     let shifted = days + 719_468;
@@ -114,6 +127,13 @@ fn days_of(year: i64, month: i64, day: i64) -> i64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_moment_is_read_as_it_is_written() {
+        let moment = 1_794_302_640_250;
+        assert_eq!(read_moment(&utc_moment(moment)), Some(moment as i64));
+        assert_eq!(utc_moment(0), "1970-01-01T00:00:00.000Z");
+    }
 
     #[test]
     fn moments_are_read_as_they_are_written() {

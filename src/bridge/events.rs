@@ -3,11 +3,7 @@
 use super::wire::{
     CapabilitiesOffer, CapabilitiesTaken, CapabilityCall, CapabilityDone, ChainRun, ChainRunAccepted,
     ChainText, ChainTextAsk, ContextAsk, ContextCuts, ContextDone, ContextOffer, ContextSaid,
-    ContextStanding, ContextTaken, CutsAsk, Delegation, GuidanceAsk, GuidanceGiven, InputReading, MarkerPlan,
-    MarkerSkeleton, ObservedEvent, PromptAsk, PromptPlan, ReadingAnchored, ReadingShown, ResumableRun,
-    RunMessageAsk, RunMessageTold, RunResume, RunResumed, RunTell, RunTold, SessionEnd, SessionStart,
-    SetupAsk, SetupNext, SkillCancel, SkillRun, SkillSummary, ToolAsk, ToolDone, ToolUsed, ToolsOffer,
-    ToolsTaken, TraceName, TranscriptAsk, TranscriptPage, TypedInput,
+    ContextStanding, ContextTaken, CutsAsk, Delegation, DelegationAsk, GuidanceAsk, GuidanceGiven, InputReading, MarkerPlan, MarkerSkeleton, ObservedEvent, PromptAsk, PromptPlan, ReadingAnchored, ReadingShown, ResumableRun, RunMessageAsk, RunMessageTold, RunResume, RunResumed, RunTell, RunTold, SessionEnd, SessionStart, SetupAsk, SetupNext, SkillCancel, SkillRun, SkillSummary, SystemPromptSeen, ToolAsk, ToolDone, ToolUsed, ToolsOffer, ToolsTaken, TraceName, TranscriptAsk, TranscriptPage, TypedInput, Wishes, WishesAsk,
 };
 use async_trait::async_trait;
 use impresario_actors::messages::session::ListedSkill;
@@ -82,12 +78,16 @@ pub trait HostEvents: Send + Sync {
     async fn call_tool(&self, ask: ToolAsk) -> ToolDone;
     /// A tool of the host's read something, and the main agent edits by anchors.
     async fn anchor_reading(&self, shown: ReadingShown) -> ReadingAnchored;
+    /// A session is about to be used; what settings wish of it.
+    async fn wishes(&self, asked: WishesAsk) -> Wishes;
+    /// A system prompt was seen that was wished for.
+    async fn prompt_seen(&self, seen: SystemPromptSeen);
     /// A tool of the host was used.
     async fn tool_used(&self, used: ToolUsed);
     /// A result that was only shown stands in the session now.
     async fn delivery_acknowledged(&self, run: RunId);
     /// Whether the main agent of this session is taught to delegate, and how.
-    async fn delegation(&self, session: &SessionId) -> Delegation;
+    async fn delegation(&self, asked: DelegationAsk) -> Delegation;
     /// The skills a person can choose from; the host lists some itself.
     async fn skills(&self, session: &SessionId, listed: Vec<ListedSkill>) -> Vec<SkillSummary>;
     /// What the traces of a skill say together, for the person. What went wrong stands in the text too.

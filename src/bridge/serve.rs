@@ -12,10 +12,7 @@ use super::wire::{
     ContextStanding, CutsAsk, DelegationAsk, DeliveryAcknowledged, Envelope, ErrorCode, ErrorObject,
     GuidanceAsk, Hello, KNOWN_EVENTS, LINE_BYTES_MAX, MarkerSkeleton, MessageId, Notification,
     ObservedEvents, PROTOCOL_VERSION, PROTOCOL_VERSION_OLDEST, Ping, PromptAsk, QuestionAnswer,
-    QuestionAnswered, ReadingShown, Request, RequestCancel, ResumableRuns, RunMessageAsk, RunResume, RunTell,
-    RunsRecent, RunsResumable, SessionEnd, SessionStart, SetupAsk, SkillCancel, SkillCancelled, SkillNames,
-    SkillRun, SkillRunAccepted, StatusAsk, StatusText, ToolAsk, ToolUsed, ToolsOffer, TraceList, TraceNames,
-    TraceReport, TraceText, TraceView, TranscriptAsk, TypedInput, Welcome, read_envelope,
+    QuestionAnswered, ReadingShown, Request, RequestCancel, ResumableRuns, RunMessageAsk, RunResume, RunTell, RunsRecent, RunsResumable, SessionEnd, SessionStart, SetupAsk, SkillCancel, SkillCancelled, SkillNames, SkillRun, SkillRunAccepted, StatusAsk, StatusText, SystemPromptSeen, ToolAsk, ToolUsed, ToolsOffer, TraceList, TraceNames, TraceReport, TraceText, TraceView, TranscriptAsk, TypedInput, Welcome, WishesAsk, read_envelope,
 };
 use futures_util::FutureExt;
 use futures_util::future::{AbortHandle, Abortable, BoxFuture};
@@ -404,6 +401,8 @@ impl Service {
                 .await;
         } else if method == <ToolUsed as Notification>::METHOD.name {
             self.events.tool_used(parse(params)?).await;
+        } else if method == <SystemPromptSeen as Notification>::METHOD.name {
+            self.events.prompt_seen(parse(params)?).await;
         } else if method == <ObservedEvents as Notification>::METHOD.name {
             self.observe(parse(params)?).await;
         } else {
@@ -544,11 +543,13 @@ async fn answer_call(
             id,
             &events.anchor_reading(parse(&params)?).await,
         ))
+    } else if method == <WishesAsk as Request>::METHOD.name {
+        Ok(AnswerLine::done(id, &events.wishes(parse(&params)?).await))
     } else if method == <PromptAsk as Request>::METHOD.name {
         Ok(AnswerLine::done(id, &events.shape_prompt(parse(&params)?).await))
     } else if method == <DelegationAsk as Request>::METHOD.name {
-        let DelegationAsk { session } = parse(&params)?;
-        Ok(AnswerLine::done(id, &events.delegation(&session).await))
+        let asked: DelegationAsk = parse(&params)?;
+        Ok(AnswerLine::done(id, &events.delegation(asked).await))
     } else {
         Err(unknown_method(&method))
     }

@@ -38,6 +38,7 @@ use impresario_actors::journal::{JournalAccess, OpenError, RuntimeId, RuntimeIde
 use impresario_actors::models::ProviderModels;
 use impresario_actors::processes::{ContainmentSetting, RUN_MARKER, contain, find_keeper};
 use impresario_actors::program::ProgramThreads;
+use impresario_actors::prompt_log::PromptFile;
 use impresario_actors::runners::embedded::{EmbeddedParts, EmbeddedRunner, EmbeddedTool, RegisteredTool};
 use impresario_actors::runners::pi::{PROMPTS_DIRECTORY, PiRunner, PiSettings};
 use impresario_actors::session_index::SessionStore;
@@ -50,6 +51,7 @@ use impresario_policies::admission::AdmissionSettings;
 use impresario_policies::agents::AgentDefinition;
 use impresario_policies::domain::{RunId, SessionId};
 use impresario_policies::network::services::NetworkSettings;
+use impresario_policies::prompt_log::PromptLogSettings;
 use impresario_policies::providers::has_any_key;
 use impresario_policies::settings::Configured;
 use impresario_policies::worker_pool::PoolSettings;
@@ -111,6 +113,7 @@ pub struct RuntimeBuilder {
     keeper: Option<PathBuf>,
     containment: ContainmentSetting,
     pool: PoolSettings,
+    prompt_log: PromptLogSettings,
     admission: AdmissionSettings,
     restarts: SupervisorSettings,
     session: Arc<Mutex<Option<SessionId>>>,
@@ -141,6 +144,7 @@ impl Default for RuntimeBuilder {
             keeper: None,
             containment: ContainmentSetting::default(),
             pool: Configured::default().pool,
+            prompt_log: PromptLogSettings::default(),
             admission: AdmissionSettings::default(),
             restarts: SupervisorSettings {
                 without_progress_max: Some(RESTARTS_WITHOUT_PROGRESS_MAX),
@@ -249,6 +253,12 @@ impl RuntimeBuilder {
     /// How many nested Pis are kept warm for later runs, and for how long; [`PoolSettings::NONE`] keeps none.
     pub fn pool(mut self, pool: PoolSettings) -> Self {
         self.pool = pool;
+        self
+    }
+
+    /// Which system prompts are logged, and where; by default none.
+    pub(crate) fn prompt_log(mut self, prompt_log: PromptLogSettings) -> Self {
+        self.prompt_log = prompt_log;
         self
     }
 
@@ -541,6 +551,7 @@ impl RuntimeBuilder {
             within: enclosing_run(),
             capabilities: CapabilityStore::new(capabilities),
             sessions: SessionStore::new(sessions),
+            prompts: PromptFile::new(self.prompt_log),
             heavy_work: HeavyWork::default(),
             free_memory: Rc::new(free_memory_now),
         }

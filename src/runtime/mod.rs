@@ -88,6 +88,7 @@ use impresario_actors::messages::capabilities::{
     CapabilityUsed, FindCapability, IndexCapabilities, ReadUses, SearchCapabilities,
 };
 use impresario_actors::messages::journal::{Prune, ReadClaimable, ReadRun, ReadRuns};
+use impresario_actors::messages::prompts::LogPrompt;
 use impresario_actors::messages::run::{AdoptDue, CancelReply, CancelRun, ParkRuns, StartRun};
 use impresario_actors::messages::session::{
     CountCuts, CountPlans, CutsCounted, GuideResult, GuidedResult, PlanCuts, PlanMarkers, PlanNotApplied,
@@ -409,6 +410,12 @@ impl Runtime {
     /// The anchors of all sessions that fit.
     pub(crate) async fn recall_anchors(&self, recall: RecallAnchors) -> Result<Recalled, String> {
         self.look_up(move |inside| inside.ports.recall_anchors.ask_again(recall, ASK))
+            .await
+    }
+
+    /// Logs a system prompt, if anybody wishes for it.
+    pub(crate) async fn log_prompt(&self, seen: LogPrompt) -> Result<(), String> {
+        self.look_up(move |inside| inside.ports.log_prompt.ask_again(seen, ASK))
             .await
     }
 

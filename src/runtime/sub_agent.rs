@@ -1,7 +1,7 @@
 //! What a program says to spawn a sub-agent.
 
 use crate::agents::{AgentFiles, AgentPlaces};
-use crate::skills::SpawnSettings;
+use crate::skills::{SpawnSettings, today};
 use impresario_actors::journal::RuntimeId;
 use impresario_policies::agents::AgentDefinition;
 use impresario_policies::answer_schema::AnswerSchema;
@@ -392,6 +392,7 @@ impl SubAgent {
             session_file: None,
             project_instructions: self.project_instructions,
             guidance: self.guidance,
+            today: today(),
         };
         let mut run = self.spawn.run;
         if let Some(schema) = &run.terms.answer_schema {

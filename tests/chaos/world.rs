@@ -14,6 +14,7 @@ use impresario_actors::file_looks::DiskLooks;
 use impresario_actors::gateways::*;
 use impresario_actors::journal::{JournalAccess, Row, RunFilter, RuntimeId, RuntimeIdentity, Store};
 use impresario_actors::messages::session::SkillOrder;
+use impresario_actors::prompt_log::PromptFile;
 use impresario_actors::session_index::SessionStore;
 use impresario_actors::supervision::{Event, Root, RootSettings, SupervisorSettings};
 use impresario_actors::tools::LocalTools;
@@ -911,6 +912,7 @@ async fn perform_play(scenario: &Scenario, plan: Plan, seed: u64) -> Outcome {
         within: None,
         capabilities: CapabilityStore::new(None),
         sessions: SessionStore::new(None),
+        prompts: PromptFile::default(),
         heavy_work: HeavyWork::Inline,
         free_memory: Rc::new(|| None),
     };

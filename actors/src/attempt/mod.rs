@@ -28,6 +28,7 @@ use crate::gateways::{
     AttemptHandle, AttemptRequest, ContextEngine, FileLooks, Glimpse, ModelUsage, RuleFiles, RunnerEvent,
     SubAgentRunner, Tools,
 };
+use crate::messages::prompts::LogPrompt;
 use crate::messages::run::{
     AttemptOver, ClockDue, ReadOverflow, RecordSteps, ReviewToolResult, RunnerSaid, StartDue, StopAttempt,
     TellAttempt,
@@ -124,6 +125,8 @@ pub struct Attempt {
     witness: Rc<Witness>,
     isolation: Isolation,
     guidance: Option<(GuidanceTerms, Rc<dyn RuleFiles>)>,
+    /// Its system prompt for the log, and who logs it; none where nobody wishes for it.
+    logged: Option<(Port<LogPrompt>, Box<LogPrompt>)>,
 }
 
 /// What results began with, by call, until the runner says that the call ended.
@@ -227,6 +230,15 @@ impl Attempt {
             witness,
             isolation: Isolation::None,
             guidance: None,
+            logged: None,
+        }
+    }
+
+    /// Its system prompt is logged when it begins.
+    pub fn logged(self, prompt: Option<(Port<LogPrompt>, Box<LogPrompt>)>) -> Self {
+        Self {
+            logged: prompt,
+            ..self
         }
     }
 
@@ -291,6 +303,10 @@ impl Handles<StartDue> for Attempt {
         };
         self.events = Some(receiver);
         self.arm_clock(ctx);
+        if let Some((port, prompt)) = self.logged.take() {
+            // A prompt that is not logged costs the run nothing.
+            let _ = port.tell(*prompt);
+        }
         ctx.spawn_then(
             async move { runner.start(request, sender, gate).await },
             |attempt, started, ctx| match started {

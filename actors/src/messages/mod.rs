@@ -5,5 +5,6 @@ pub mod capabilities;
 pub mod cool_downs;
 pub mod journal;
 pub mod ledger;
+pub mod prompts;
 pub mod run;
 pub mod session;

@@ -1,6 +1,16 @@
 // Generated from the Rust types of the bridge. Do not edit: change src/bridge/wire and run
 // UPDATE=1 cargo test --test bridge artefacts
 
+/** How a call of `bash` is drawn. */
+export type BashDrawing = {
+  /** So many lines of what it said, folded. */
+  preview_lines: number,
+  /** So many, opened. */
+  expanded_lines: number,
+  /** In a fainter colour. */
+  dim: boolean,
+};
+
 /** What became of a tool call. */
 export type CallFate = "running" | "ok" | "failed" | "unknown";
 
@@ -305,6 +315,8 @@ export type Delegation = {
   section: string,
   /** The text of the section; empty when nothing is taught. */
   block: string,
+  /** The text is another one for other models. */
+  per_model: boolean,
   /** The tools that go with it. */
   tools: Array<DelegateTool>,
 };
@@ -313,6 +325,8 @@ export type Delegation = {
 export type DelegationAsk = {
   /** Which session. */
   session: SessionId,
+  /** The model that is called, as `provider/id`. */
+  model: string | null,
 };
 
 /** What the runtime saw of a run's work, in words. */
@@ -817,6 +831,10 @@ export type ReadingShown = {
   offset: number | null,
   /** What it gave. */
   text: string,
+/** How a call of `read` is drawn. */
+export type ReadDrawing = {
+  /** With the first lines of the file, folded too. */
+  preview: boolean,
 };
 
 /** Why a run did not succeed: a code for programs, a sentence for a tired person. */
@@ -1181,6 +1199,20 @@ export type StatusText = {
   text: string,
 };
 
+/** A system prompt of the main agent, where it was wished for. */
+export type SystemPromptSeen = {
+  /** In which session. */
+  session: SessionId,
+  /** The model that is called, as `provider/id`. */
+  model: string | null,
+  /** What the host made for a turn; null where this is about a request. */
+  prompt: string | null,
+  /** The fields of a request that may hold a system prompt, as the provider has them. */
+  payload: unknown,
+  /** So many that were too long to be told were left out before. */
+  left_out: number,
+};
+
 /** The four ways a run can end. */
 export type TerminalState = "succeeded" | "failed" | "cancelled" | "parked";
 
@@ -1404,6 +1436,24 @@ export type Welcome = {
   line_bytes_max: number,
 };
 
+/** The answer to [`WishesAsk`]. Silence is no wish. */
+export type Wishes = {
+  /** The system prompt of each turn is told. */
+  turn_prompts: boolean,
+  /** What stands in requests to the provider as a system prompt is told. */
+  request_prompts: boolean,
+  /** How the host's `bash` is drawn; null: as the host does. */
+  bash: BashDrawing | null,
+  /** How its `read` is drawn; null: as the host does. */
+  read: ReadDrawing | null,
+};
+
+/** A session is about to be used: what is wished of it? */
+export type WishesAsk = {
+  /** Which session. */
+  session: SessionId,
+};
+
 export const PROTOCOL_VERSION = 1;
 export const PROTOCOL_VERSION_OLDEST = 1;
 export const LINE_BYTES_MAX = 4194304;
@@ -1466,6 +1516,7 @@ export const METHODS = {
   "tools.offer": { deadlineMs: 1000, unanswered: "open" },
   "tool.anchors": { deadlineMs: 1000, unanswered: "open" },
   "tool.call": { deadlineMs: 140000, unanswered: "told" },
+  "session.wishes": { deadlineMs: 1000, unanswered: "open" },
   "question.ask": { deadlineMs: 5000, unanswered: "fails" },
   "model.complete": { deadlineMs: 180000, unanswered: "fails" },
   "models.check": { deadlineMs: 5000, unanswered: "fails" },
@@ -1509,6 +1560,7 @@ export interface HostRequests {
   "tools.offer": { params: ToolsOffer; result: ToolsTaken };
   "tool.anchors": { params: ReadingShown; result: ReadingAnchored };
   "tool.call": { params: ToolAsk; result: ToolDone };
+  "session.wishes": { params: WishesAsk; result: Wishes };
 }
 
 /** What the runtime may ask. */
@@ -1530,6 +1582,7 @@ export interface HostNotifications {
   "event": ObservedEvents;
   "delivery.acknowledged": DeliveryAcknowledged;
   "capability.used": ToolUsed;
+  "prompt.seen": SystemPromptSeen;
 }
 
 /** What the runtime may say. */

@@ -87,6 +87,9 @@ pub struct Surroundings {
     /// What it is given of the rules of directories as it comes to them.
     #[serde(skip_serializing_if = "GuidanceTerms::is_off")]
     pub guidance: GuidanceTerms,
+    /// The day on which it was asked for (UTC), where its work depends on it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub day: Option<String>,
 }
 
 /// What an agent is given of the rules of nested directories.

@@ -2,6 +2,7 @@
 
 use crate::added_tools::SessionTools;
 use crate::capability::slim::PolicyForm;
+use crate::display::ReadDisplay;
 use crate::domain::{ExecutionMode, PromptMode, ReasoningEffort};
 use crate::network::services::SearchProvider;
 
@@ -66,6 +67,8 @@ pub enum Trust {
     Limit,
     /// Nothing: it names something outside, or spends.
     Outside,
+    /// Nothing, and a trusted one neither: it is the user's own to say.
+    User,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -150,7 +153,7 @@ const CEILING: Kind = Kind::TierInts {
 };
 
 /// The sections, each an object.
-pub const SECTIONS: [&str; 22] = [
+pub const SECTIONS: [&str; 24] = [
     "admission",
     "agents",
     "budget",
@@ -173,17 +176,19 @@ pub const SECTIONS: [&str; 22] = [
     "truncation",
     "tools",
     "web",
+    "promptLog",
+    "drawing",
 ];
 
 use Kind::{
     Flag, PathInside, Program, Secret, Servers, ServiceUrl, Text, Texts, TextsOnce, TierTexts, ToolInts,
     Word, Words,
 };
-use Trust::{Free, Limit, Outside};
+use Trust::{Free, Limit, Outside, User};
 
 /// Every key, in order. Up to `promptInjection.enabled` they are the peer's too.
 #[rustfmt::skip]
-pub const KEYS: [Key; 118] = [
+pub const KEYS: [Key; 132] = [
     key("defaultProvider", Text, r#""openrouter""#, Outside, "whose models bare names are")
         .note("until it is set, models are called as Pi calls them, provider/id"),
     key("routingModel", Text, r#""anthropic/claude-3-5-haiku""#, Outside, "the model that writes and judges briefs")
@@ -342,6 +347,34 @@ pub const KEYS: [Key; 118] = [
     key("web.tavilyUrl", ServiceUrl, r#""https://api.tavily.com""#, Outside, "where Tavily is, or what stands in for it"),
     key("web.context7Url", ServiceUrl, r#""https://context7.com""#, Outside, "where documentation of libraries is asked for"),
     key("web.codeSearchUrl", ServiceUrl, r#""https://mcp.grep.app""#, Outside, "the MCP server that looks for code on GitHub"),
+    key("promptLog.enabled", Flag, "false", User, "write system prompts to a file, without their secrets")
+        .note("in Pi, from its start"),
+    key("promptLog.path", Text, r#"".pi/prompts/system-prompts.jsonl""#, User, "that file; from the workspace on, unless it is absolute")
+        .note("as promptLog.enabled"),
+    key("promptLog.agentStart", Flag, "true", User, "the prompt that Pi made for a turn")
+        .note("as promptLog.enabled"),
+    key("promptLog.providerSystem", Flag, "false", User, "what stands in requests to the provider as a system prompt")
+        .note("as promptLog.enabled"),
+    key("promptLog.nested", Flag, "false", User, "the prompts of sub-agents too")
+        .note("as promptLog.enabled"),
+    key("promptLog.dedupe", Flag, "true", User, "the same prompt of a session only once")
+        .note("as promptLog.enabled"),
+    key("promptLog.maxFileBytes", int(10_000, 1_000_000_000), "10000000", User, "a larger file gives way to a new one, as it does each day (UTC)")
+        .note("as promptLog.enabled"),
+    key("promptLog.keptFiles", int(0, 100), "5", User, "so many of the files before it are kept")
+        .note("as promptLog.enabled"),
+    key("drawing.bash", Flag, "false", Outside, "draw Pi's bash as a line and the end of what it said")
+        .note("on the terminal of Pi, from the start of a session"),
+    key("drawing.bashPreviewLines", int(0, 1_000), "5", Free, "so many lines of it, folded")
+        .note("as drawing.bash"),
+    key("drawing.bashExpandedLines", int(0, 5_000), "200", Free, "so many, opened")
+        .note("as drawing.bash"),
+    key("drawing.bashDim", Flag, "false", Free, "in a fainter colour")
+        .note("as drawing.bash"),
+    key("drawing.read", Word(&ReadDisplay::WORDS), r#""host""#, Outside, "draw Pi's read as Pi does, as one line (compact), or with the first lines of the file (preview)")
+        .note("on the terminal of Pi, from the start of a session"),
+    key("promptInjection.overlay", Flag, "false", Outside, "tell the main agent how to work here, in the form that its model follows best, with when to delegate in it")
+        .note("in Pi, from the start of a session; some 1500 tokens in each request"),
 ];
 
 /// The fields of `agents.<name>`, in order; most of them are the peer's too. Nothing is their default: what the agent
@@ -366,11 +399,26 @@ pub const AGENT_KEYS: [Key; 12] = [
 ];
 
 /// What pi-blackbytes writes in objects of its section: the object, its key, and ours.
-pub const PEER_KEYS: [(&str, &str, &str); 4] = [
+pub const PEER_KEYS: [(&str, &str, &str); 15] = [
     ("websearch", "provider", "web.searchProvider"),
     ("websearch", "exa_api_key", "web.exaKey"),
     ("websearch", "tavily_api_key", "web.tavilyKey"),
     ("context7", "api_key", "web.context7Key"),
+    ("ui", "bash_wrapper_enabled", "drawing.bash"),
+    ("ui", "bash_max_preview_lines", "drawing.bashPreviewLines"),
+    ("ui", "bash_max_expanded_lines", "drawing.bashExpandedLines"),
+    ("ui", "bash_dim_output", "drawing.bashDim"),
+    ("ui", "read_tool_display", "drawing.read"),
+    ("system_prompt_log", "enabled", "promptLog.enabled"),
+    ("system_prompt_log", "path", "promptLog.path"),
+    ("system_prompt_log", "capture_agent_start", "promptLog.agentStart"),
+    (
+        "system_prompt_log",
+        "capture_provider_system",
+        "promptLog.providerSystem",
+    ),
+    ("system_prompt_log", "include_nested", "promptLog.nested"),
+    ("system_prompt_log", "dedupe", "promptLog.dedupe"),
 ];
 
 /// A key of pi-blackbytes that is understood and checked, and that nothing here acts on yet.
@@ -389,25 +437,14 @@ const fn later(section: &'static str, name: &'static str, kind: Kind) -> LaterKe
 }
 
 /// The objects of `blackbytes` that belong to what is not here yet.
-pub const LATER_SECTIONS: [&str; 3] = ["hashline_edit", "ui", "system_prompt_log"];
+pub const LATER_SECTIONS: [&str; 1] = ["hashline_edit"];
 
 /// What may stand in them.
 #[rustfmt::skip]
-pub const LATER_KEYS: [LaterKey; 14] = [
+pub const LATER_KEYS: [LaterKey; 3] = [
     later("hashline_edit", "enabled", Flag),
     later("hashline_edit", "strict_patch", Flag),
-    later("ui", "bash_wrapper_enabled", Flag),
-    later("ui", "bash_max_preview_lines", int(0, 1_000)),
-    later("ui", "bash_max_expanded_lines", int(0, 5_000)),
-    later("ui", "bash_dim_output", Flag),
-    later("ui", "read_tool_display", Word(&["compact", "preview"])),
     later("ui", "sub_agent_display", Word(&["compact", "full", "minimal"])),
-    later("system_prompt_log", "enabled", Flag),
-    later("system_prompt_log", "path", Text),
-    later("system_prompt_log", "capture_agent_start", Flag),
-    later("system_prompt_log", "capture_provider_system", Flag),
-    later("system_prompt_log", "include_nested", Flag),
-    later("system_prompt_log", "dedupe", Flag),
 ];
 
 /// The field of `sub_agents.<name>` that nothing here acts on yet.

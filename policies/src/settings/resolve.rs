@@ -3,7 +3,8 @@
 use super::agents::AgentSettings;
 use super::check::{check_value, kind_of};
 use super::keys::{
-    AGENT_KEYS, KEYS, Key, Kind, LATER_AGENT_KEY, LATER_KEYS, LATER_SECTIONS, PEER_KEYS, SECTIONS, Trust,
+    AGENT_KEYS, KEYS, Key, Kind, LATER_AGENT_KEY, LATER_KEYS, LATER_SECTIONS, LaterKey, PEER_KEYS, SECTIONS,
+    Trust,
 };
 use super::nearest::{nearest_key, nearest_of_peer};
 use super::{BLACKBYTES_SECTION, OUR_SECTION, PEER_SECTION};
@@ -322,6 +323,8 @@ impl Section<'_, '_> {
             "sub_agents",
             "websearch",
             "context7",
+            "system_prompt_log",
+            "ui",
         ];
         for name in values.as_object().into_iter().flat_map(|values| values.keys()) {
             let known = known.iter().chain(&LATER_SECTIONS).any(|known| known == name);
@@ -335,7 +338,7 @@ impl Section<'_, '_> {
         }
     }
 
-    /// What the peer says of services on the web.
+    /// What the peer says in objects of its section, and acted on here.
     fn apply_peer_objects(&mut self, values: &Value) {
         let mut complained: Vec<&str> = Vec::new();
         for (section, name, path) in PEER_KEYS {
@@ -368,15 +371,16 @@ impl Section<'_, '_> {
                 continue;
             }
             self.not_yet(section.to_string());
-            for later in LATER_KEYS.iter().filter(|later| later.section == section) {
-                if let Some(value) = value.get(later.key.path) {
-                    let prefix = format!("{section}.{}", later.key.path);
-                    self.complain(
-                        &later.key,
-                        &prefix,
-                        check_value(&later.key, value, &Value::Null).complaints,
-                    );
-                }
+        }
+        for LaterKey { section, key } in LATER_KEYS {
+            let Some(value) = values.get(section).and_then(|holder| holder.get(key.path)) else {
+                continue;
+            };
+            let place = format!("{section}.{}", key.path);
+            let complaints = check_value(&key, value, &Value::Null).complaints;
+            self.complain(&key, &place, complaints);
+            if !LATER_SECTIONS.contains(&section) {
+                self.not_yet(place);
             }
         }
     }
@@ -422,18 +426,24 @@ impl Section<'_, '_> {
             (None, Kind::Texts) => Value::Array(Vec::new()),
             (None, _) => Value::from(0),
         };
-        if !self.file.trusted
-            && let Some(why) = refused(key, &below, &value)
-        {
-            self.notice(NoticeKind::Untrusted {
-                key: place.to_string(),
-                why,
-            });
+        if let Some(refusal) = self.refusal(key, place, &below, &value) {
+            self.notice(refusal);
             return;
         }
         let origin = Origin::File(self.file.place, self.section);
         let agent = self.resolved.agents.entry(name.to_string()).or_default();
         agent.set(key, value, origin);
+    }
+
+    /// Why this file may not set this, which is written so here.
+    fn refusal(&self, key: &Key, written: &str, below: &Value, value: &Value) -> Option<NoticeKind> {
+        let written = written.to_string();
+        if key.trust == Trust::User && self.file.place != Place::Home {
+            let why = "only your own settings can say it".to_string();
+            return (value != below).then_some(NoticeKind::Invalid { key: written, why });
+        }
+        let why = refused(key, below, value).filter(|_| !self.file.trusted)?;
+        Some(NoticeKind::Untrusted { key: written, why })
     }
 
     /// Complaints about a key that is written otherwise here.
@@ -469,13 +479,8 @@ impl Section<'_, '_> {
         let checked = check_value(key, value, &below);
         self.complain(key, written, checked.complaints);
         let Some(value) = checked.value else { return };
-        if !self.file.trusted
-            && let Some(why) = refused(key, &below, &value)
-        {
-            self.notice(NoticeKind::Untrusted {
-                key: written.to_string(),
-                why,
-            });
+        if let Some(refusal) = self.refusal(key, written, &below, &value) {
+            self.notice(refusal);
             return;
         }
         let origin = Origin::File(self.file.place, self.section);
@@ -539,7 +544,7 @@ fn refused(key: &Key, below: &Value, value: &Value) -> Option<&'static str> {
         return None;
     }
     match key.trust {
-        Trust::Free => None,
+        Trust::Free | Trust::User => None,
         Trust::Outside => Some("it names a program, a path, a provider or a model, or spends more"),
         Trust::Limit => raises(key.kind, below, value).then_some("it raises a limit"),
     }

@@ -1,6 +1,7 @@
 //! Layers, trust, unknown keys.
 
 use super::*;
+use crate::display::{BashDisplay, DisplaySettings, ReadDisplay};
 use crate::network::services::{SearchProvider, Service};
 use serde_json::json;
 use std::time::Duration;
@@ -68,6 +69,9 @@ fn condition(path: &str) -> &'static str {
         "auggieBinPath" => r#""retrieval":{"engine":"auggie"}"#,
         "retrieval.command" | "retrieval.environment" => r#""retrieval":{"engine":"mcp"}"#,
         "contextBudgets.overflowCeilingBytes" => r#""contextBudgets":{"enabled":true}"#,
+        "drawing.bashPreviewLines" | "drawing.bashExpandedLines" | "drawing.bashDim" => {
+            r#""drawing":{"bash":true}"#
+        }
         _ => r#""historyWindow":20"#,
     }
 }
@@ -78,7 +82,11 @@ fn every_key_changes_what_the_runtime_takes() {
         let condition = format!("{{\"auggieRouter\":{{{}}}}}", condition(key.path));
         let text = format!("{{\"impresario\":{}}}", nested(key.path, &another(key)));
         let before = resolve_settings(&[home(&condition)]);
-        let after = resolve_settings(&[home(&condition), workspace(&text, true)]);
+        let said = match key.trust {
+            Trust::User => home(&text),
+            Trust::Free | Trust::Limit | Trust::Outside => workspace(&text, true),
+        };
+        let after = resolve_settings(&[home(&condition), said]);
         assert_eq!(after.notices, [], "{text}");
         assert_ne!(Configured::from(&before), Configured::from(&after), "{text}");
     }
@@ -233,6 +241,64 @@ fn a_key_of_a_service_is_taken_and_shown_nowhere() {
     let everything = format!("{resolved:?} {network:?} {:?}", lines(&resolved));
     assert!(!everything.contains("mine"), "{everything}");
     assert_eq!(resolved.not_yet, []);
+}
+
+#[test]
+fn prompts_are_logged_where_the_user_says_so_and_no_workspace_can() {
+    let log = |files: &[SettingsFile<'_>]| Configured::from(&resolve_settings(files)).prompt_log;
+    assert_eq!(log(&[]).path, ".pi/prompts/system-prompts.jsonl");
+    assert!(!log(&[]).enabled);
+    let peers = r#"{"blackbytes":{"system_prompt_log":{"enabled":true,"path":"p.jsonl","capture_agent_start":false,
+        "capture_provider_system":true,"include_nested":true,"dedupe":false}}}"#;
+    let wished = log(&[home(peers)]);
+    assert_eq!(
+        (
+            wished.enabled,
+            wished.agent_start,
+            wished.provider_system,
+            wished.nested,
+            wished.dedupe
+        ),
+        (true, false, true, true, false)
+    );
+    assert_eq!(wished.path, "p.jsonl");
+    for trusted in [false, true] {
+        let resolved = resolve_settings(&[workspace(peers, trusted)]);
+        assert_eq!(
+            Configured::from(&resolved).prompt_log,
+            log(&[]),
+            "trusted: {trusted}"
+        );
+        assert_eq!(resolved.notices.len(), 6, "{:?}", lines(&resolved));
+        assert!(
+            lines(&resolved)[0].ends_with("system_prompt_log.enabled: only your own settings can say it")
+        );
+    }
+}
+
+#[test]
+fn what_the_peer_says_of_the_screen_holds_here() {
+    let peers = r#"{"blackbytes":{"ui":{"bash_wrapper_enabled":true,"bash_max_preview_lines":3,"bash_max_expanded_lines":0,
+        "bash_dim_output":true,"read_tool_display":"preview","sub_agent_display":"full"}}}"#;
+    let resolved = resolve_settings(&[home(peers)]);
+    let display = Configured::from(&resolved).display;
+    let bash = BashDisplay {
+        preview_lines: 3,
+        expanded_lines: 0,
+        dim: true,
+    };
+    assert_eq!((display.bash, display.read), (Some(bash), ReadDisplay::Preview));
+    assert_eq!(Configured::default().display, DisplaySettings::default());
+    let not_yet = resolved.not_yet.iter().map(Notice::line).collect::<Vec<_>>();
+    let expected = "home settings: blackbytes.ui.sub_agent_display is understood, and not acted on yet";
+    assert_eq!(not_yet, [expected]);
+    let theirs = resolve_settings(&[workspace(peers, false)]);
+    assert_eq!(
+        Configured::from(&theirs).display,
+        DisplaySettings::default(),
+        "{:?}",
+        lines(&theirs)
+    );
 }
 
 #[test]

@@ -12,10 +12,12 @@ use crate::domain::{
 
 use crate::capability::servers::McpServer;
 use crate::capability::slim::PolicyForm;
+use crate::display::{BashDisplay, DisplaySettings, ReadDisplay};
 use crate::model_mapping::map_model;
 use crate::network::services::{NetworkSettings, SearchProvider, Service};
 use crate::network::urls::OpenedHosts;
 use crate::parallel::ParallelSettings;
+use crate::prompt_log::PromptLogSettings;
 use crate::trace_report::ReportSettings;
 use crate::truncation::TruncationTerms;
 use crate::worker_pool::PoolSettings;
@@ -66,6 +68,8 @@ pub struct Configured {
     pub report: ReportSettings,
     /// Teach the main agent when to delegate.
     pub teach_delegation: bool,
+    /// Tell the main agent how to work here.
+    pub overlay: bool,
     /// The main agent has a tool for each agent.
     pub agents_offered: bool,
     /// The agents that nobody may ask.
@@ -74,6 +78,10 @@ pub struct Configured {
     pub agents: BTreeMap<String, AgentSettings>,
     /// Services on the web. Keys of the environment are not among it.
     pub network: NetworkSettings,
+    /// Which system prompts are logged, and where.
+    pub prompt_log: PromptLogSettings,
+    /// How Pi's own tools are drawn.
+    pub display: DisplaySettings,
 }
 
 /// What a run is made with, whoever is asked for it: a built-in agent, a skill, an agent of the program.
@@ -259,10 +267,29 @@ impl Reader<'_> {
                 regression_window: self.count("traceObservability.regressionWindowSize"),
             },
             teach_delegation: self.flag("promptInjection.enabled"),
+            overlay: self.flag("promptInjection.overlay"),
             agents_offered: self.flag("agents.enabled"),
             agents_disabled: self.texts("agents.disabled"),
             agents: self.0.agents.clone(),
             network: self.network(),
+            prompt_log: PromptLogSettings {
+                enabled: self.flag("promptLog.enabled"),
+                path: self.text("promptLog.path"),
+                agent_start: self.flag("promptLog.agentStart"),
+                provider_system: self.flag("promptLog.providerSystem"),
+                nested: self.flag("promptLog.nested"),
+                dedupe: self.flag("promptLog.dedupe"),
+                file_bytes_max: self.number("promptLog.maxFileBytes") as u64,
+                files_kept: self.count("promptLog.keptFiles") as u32,
+            },
+            display: DisplaySettings {
+                bash: self.flag("drawing.bash").then(|| BashDisplay {
+                    preview_lines: self.count("drawing.bashPreviewLines") as u32,
+                    expanded_lines: self.count("drawing.bashExpandedLines") as u32,
+                    dim: self.flag("drawing.bashDim"),
+                }),
+                read: ReadDisplay::of(&self.text("drawing.read")),
+            },
         }
     }
 

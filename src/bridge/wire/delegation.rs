@@ -10,6 +10,7 @@ use impresario_policies::delegation_block::{
     delegate_tool_name, delegation_block,
 };
 use impresario_policies::domain::{ExecutionMode, SessionId};
+use impresario_policies::overlay::{OverlayFacts, overlay};
 use impresario_policies::run_messages::MESSAGE_CHARACTERS_MAX;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -21,6 +22,9 @@ use ts_rs::TS;
 pub struct DelegationAsk {
     /// Which session.
     pub session: SessionId,
+    /// The model that is called, as `provider/id`.
+    #[serde(default)]
+    pub model: Option<String>,
 }
 
 /// The answer to [`DelegationAsk`]: the same in every turn, so that the provider's cache holds.
@@ -30,6 +34,9 @@ pub struct Delegation {
     pub section: String,
     /// The text of the section; empty when nothing is taught.
     pub block: String,
+    /// The text is another one for other models.
+    #[serde(default)]
+    pub per_model: bool,
     /// The tools that go with it.
     pub tools: Vec<DelegateTool>,
 }
@@ -52,12 +59,22 @@ pub struct DelegateTool {
 }
 
 impl Delegation {
+    /// The same tools with all of this told.
+    pub fn with_overlay(self, facts: &OverlayFacts<'_>) -> Self {
+        Self {
+            block: overlay(facts),
+            per_model: true,
+            ..self
+        }
+    }
+
     /// What is taught of skills and of these agents.
     pub fn of(teaches_skills: bool, agents: &[AgentDefinition]) -> Self {
         let skills = teaches_skills.then(skill_tool);
         Self {
             section: DELEGATION_SECTION.into(),
             block: delegation_block(teaches_skills, agents),
+            per_model: false,
             tools: skills
                 .into_iter()
                 .chain(agents.iter().map(agent_tool))

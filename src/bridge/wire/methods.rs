@@ -175,6 +175,8 @@ messages! {
     ToolsOffer => ToolsTaken, "tools.offer" from Host, 1_000 ms, Open;
     ReadingShown => ReadingAnchored, "tool.anchors" from Host, 1_000 ms, Open;
     ToolAsk => ToolDone, "tool.call" from Host, 140_000 ms, Told;
+    WishesAsk => Wishes, "session.wishes" from Host, 1_000 ms, Open;
+    SystemPromptSeen, "prompt.seen" from Host;
     UiProgress, "ui.progress" from Runtime;
     UiSight, "ui.sight" from Runtime;
     UiNotice, "ui.notice" from Runtime;

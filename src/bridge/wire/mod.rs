@@ -21,6 +21,7 @@ mod tools;
 mod traces;
 mod truncation;
 mod ui;
+mod wishes;
 
 pub(crate) use anchors::context_tool;
 pub use anchors::{
@@ -62,6 +63,7 @@ pub use truncation::{
     EntryKind,
 };
 pub use ui::{Hello, NoticeLevel, Ping, Pong, RequestCancel, UiNotice, UiProgress, UiSight, Welcome};
+pub use wishes::{BashDrawing, ReadDrawing, SystemPromptSeen, Wishes, WishesAsk};
 
 /// The version of the protocol this runtime speaks.
 pub const PROTOCOL_VERSION: u32 = 1;

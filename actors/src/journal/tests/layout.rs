@@ -374,6 +374,7 @@ fn terms() -> RunTerms {
                 file_bytes_max: 32_768,
                 read_bytes_max: 131_072,
             },
+            day: Some("2026-11-21".into()),
         },
         session_file: Some("/s/session.jsonl".into()),
         must_look: true,
