@@ -45,7 +45,7 @@ function takeLine(text: string, width: number): [string, string] {
 }
 
 /** As much of a text as fits. What is not plainly narrow counts twice: no terminal draws it wider. */
-function fitting(text: string, width: number): string {
+export function fitting(text: string, width: number): string {
   let fits = "";
   let cells = 0;
   for (const character of text) {

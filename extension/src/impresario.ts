@@ -19,6 +19,7 @@ import { LeftBehind } from "./left-behind.ts";
 import { Markers } from "./markers.ts";
 import { checkModels, completeModel } from "./models.ts";
 import { Observer } from "./observe.ts";
+import { PromptLog } from "./prompt-log.ts";
 import { ProgressView, sentence } from "./progress.ts";
 import type { ShownRun } from "./progress.ts";
 import { Questions } from "./questions.ts";
@@ -27,6 +28,7 @@ import type { RuntimeSettings } from "./runtime-process.ts";
 import { AddedTools } from "./tools.ts";
 import { TranscriptView } from "./transcript.ts";
 import { Truncation } from "./truncation.ts";
+import { Wishes } from "./wishes.ts";
 
 const READY_MS = 10_000;
 /** So long a tool call of the main agent waits for what becomes of its message; a sub-agent may be in a long tool. */
@@ -73,6 +75,8 @@ export class Impresario {
   readonly capabilities = new Capabilities(this);
   readonly anchors = new Anchors(this);
   readonly addedTools = new AddedTools(this);
+  readonly wishes = new Wishes(this);
+  readonly promptLog = new PromptLog(this);
   readonly #leftBehind = new LeftBehind(() => this.progress.runs);
   #session: HostSession | undefined;
   /** Something of ours is over the screen, and the keys are its. */
@@ -516,6 +520,7 @@ export class Impresario {
   #introduce(connection: Connection, session: HostSession, reason: string): void {
     connection.notify("session.start", session.describe(reason));
     void this.skills();
+    void this.wishes.prepare(session);
     void this.#offerTools(session, reason === "reconnect");
   }
 

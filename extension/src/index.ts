@@ -41,6 +41,7 @@ export default function impresario(pi: Pi): void {
   runtime.observer.register(pi, (name, ctx) => {
     if (!runtime.isCurrent(session)) return false;
     session.enter(ctx as Context);
+    if (name === "agent_start") runtime.promptLog.turnBegins(session);
     if (name === "agent_end") runtime.guidance.settled();
     if (name === "agent_end" || name === "agent_settled") runtime.anchors.settled(session, name);
     if (name === "session_compact") runtime.guidance.moved(session, "compacted");
@@ -86,6 +87,7 @@ function registerHooks(pi: Pi, runtime: Impresario, session: HostSession): void 
       if (!runtime.isCurrent(session)) return undefined;
       session.enter(ctx);
       const taught = await runtime.delegation.teach(session, event);
+      await runtime.wishes.prepare(session, { holds: true });
       await runtime.anchors.prepare(session, { holds: true, last: true });
       await runtime.addedTools.prepare(session, { holds: true, last: true });
       return taught;
@@ -158,6 +160,7 @@ function registerHooks(pi: Pi, runtime: Impresario, session: HostSession): void 
     try {
       if (!runtime.isCurrent(session) || !runtime.runtime.connection) return undefined;
       session.enter(ctx);
+      guarded(() => runtime.promptLog.requestGoes(session, event.payload), undefined);
       return await runtime.placeMarkers(session, event.payload);
     } catch {
       return undefined;
