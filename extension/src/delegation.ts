@@ -28,7 +28,7 @@ export interface DelegatedDetails {
 }
 
 /** What a session without a runtime is taught. */
-const NOTHING: Lesson = { section: "", block: "", tools: [] };
+const NOTHING: Lesson = { section: "", block: "", per_model: false, tools: [] };
 
 interface PromptEvent {
   systemPrompt?: unknown;
@@ -38,6 +38,8 @@ interface PromptEvent {
 export class Delegation {
   readonly #impresario: Impresario;
   readonly #decided = new WeakMap<HostSession, Lesson>();
+  /** For which model the text is, where it is another one for each. */
+  readonly #models = new WeakMap<HostSession, string | null>();
 
   constructor(impresario: Impresario) {
     this.#impresario = impresario;
@@ -50,8 +52,11 @@ export class Delegation {
   /** Asks the runtime as soon as there is one, so that the first turn need not wait. */
   async prepare(session: HostSession, options: { holds?: boolean } = {}): Promise<void> {
     if (this.#decided.has(session)) return;
-    const outcome = await this.#impresario.runtime.connection?.ask("delegation", { session: session.id }, options);
-    if (outcome?.ok) this.#decide(session, outcome.result);
+    const model = modelOf(session);
+    const outcome = await this.#impresario.runtime.connection?.ask("delegation", { session: session.id, model }, options);
+    if (!outcome?.ok) return;
+    this.#decide(session, outcome.result);
+    if (!this.#models.has(session)) this.#models.set(session, model);
   }
 
   /** The turn's system prompt. What was decided before the first one holds for the whole session. */
@@ -61,12 +66,24 @@ export class Delegation {
       await this.prepare(session, { holds: true });
       this.#decide(session, NOTHING);
     }
-    const lesson = this.#decided.get(session);
+    const lesson = await this.#forModel(session, this.#decided.get(session));
     if (!lesson?.block) return undefined;
     // A person may have left the tools out; then there is nothing to teach.
     const active = session.pi.getActiveTools();
-    if (!lesson.tools.some(({ tool }) => active.includes(tool.name))) return undefined;
+    if (lesson.tools.length > 0 && !lesson.tools.some(({ tool }) => active.includes(tool.name))) return undefined;
     return withSection(event, lesson);
+  }
+
+  /** The tools stay, and the text is that for the model that is called now. Without an answer it is the one before. */
+  async #forModel(session: HostSession, lesson: Lesson | undefined): Promise<Lesson | undefined> {
+    const model = modelOf(session);
+    if (!lesson?.per_model || this.#models.get(session) === model) return lesson;
+    const outcome = await this.#impresario.runtime.connection?.ask("delegation", { session: session.id, model }, { holds: true });
+    if (!outcome?.ok || !outcome.result.block) return lesson;
+    const changed = { ...lesson, block: outcome.result.block };
+    this.#decided.set(session, changed);
+    this.#models.set(session, model);
+    return changed;
   }
 
   #decide(session: HostSession, lesson: Lesson): void {
@@ -252,5 +269,20 @@ export function withSection(event: PromptEvent, lesson: Pick<Lesson, "section" |
     (options.sections as Record<string, string>)[lesson.section] = lesson.block;
     return undefined;
   }
-  return typeof event.systemPrompt === "string" ? { systemPrompt: `${event.systemPrompt}\n\n${lesson.block}` } : undefined;
+  return typeof event.systemPrompt === "string" ? { systemPrompt: placed(event.systemPrompt, lesson.block) } : undefined;
+}
+
+/** A prompt with the text in it: in place of what stands there between its first line and its last, where those are marks. */
+export function placed(prompt: string, block: string): string {
+  const lines = block.split("\n");
+  const [begin = "", end = ""] = [lines[0], lines.at(-1)];
+  const areMarks = lines.length > 1 && [begin, end].every((line) => line.startsWith("<!-- ") && line.endsWith(" -->"));
+  const from = areMarks ? prompt.indexOf(begin) : -1;
+  const to = from < 0 ? -1 : prompt.indexOf(end, from + begin.length);
+  if (to < 0) return prompt === "" ? block : `${prompt}\n\n${block}`;
+  return prompt.slice(0, from) + block + prompt.slice(to + end.length);
+}
+
+function modelOf(session: HostSession): string | null {
+  return session.read((ctx) => (ctx.model ? `${ctx.model.provider}/${ctx.model.id}` : null), null);
 }
