@@ -27,6 +27,7 @@ mod guidance;
 mod left_results;
 mod many;
 mod misbehaving;
+mod prompts;
 mod receipts;
 mod resume;
 mod siblings;

@@ -393,6 +393,7 @@ pub fn agent_snapshot(case: &Case) -> Answer {
         session_file: None,
         project_instructions: String::new(),
         guidance: GuidanceTerms::default(),
+        today: "2026-11-21".into(),
     };
     let means = RunMeans {
         runner: EMBEDDED_RUNNER.into(),

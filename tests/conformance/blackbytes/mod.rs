@@ -15,6 +15,7 @@ mod hashline_stage;
 mod looks;
 mod network;
 pub mod not_covered;
+mod prompts;
 mod receipts;
 mod runner;
 mod settings;
@@ -98,6 +99,27 @@ pub fn functions() -> Vec<Function> {
             "persona_variant",
             agents::persona_variant,
             agents::variant_covered,
+        ),
+        (
+            "general_overlay_props",
+            prompts::general_overlay,
+            prompts::general_covered,
+        ),
+        (
+            "prompt_family_resolution",
+            prompts::family_resolution,
+            Json::clone,
+        ),
+        (
+            "prompt_injection_props",
+            prompts::injection,
+            prompts::injection_covered,
+        ),
+        ("prompt_log_path", prompts::log_path, Json::clone),
+        (
+            "provider_prompt_extract",
+            prompts::provider_prompt_extract,
+            Json::clone,
         ),
         ("reasoning_effort", texts::reasoning_effort, Json::clone),
         ("roi_summary", figures::roi_summary, figures::summary_covered),

@@ -1,7 +1,7 @@
 //! Functions of the peer around delegation that have no counterpart here, and why.
 
 /// The function, and what is there instead.
-pub const LIST: [(&str, &str); 22] = [
+pub const LIST: [(&str, &str); 27] = [
     (
         "allowed_tools_summary",
         "the tools of an agent are listed one by one, however many",
@@ -27,9 +27,10 @@ pub const LIST: [(&str, &str); 22] = [
         "a chain is runs in a journal: tests/command/chain_command.rs, tests/embedding",
     ),
     (
-        "clamp_line",
-        "Pi draws its own tools: no output of bash is drawn here",
+        "bash_render",
+        "drawn by the extension, which replays it: extension/test/tool-drawing.test.ts",
     ),
+    ("clamp_line", "the same"),
     (
         "compact_text",
         "large results are kept aside with a preview: overflow_preview",
@@ -52,12 +53,20 @@ pub const LIST: [(&str, &str); 22] = [
         "what a person sees is made anew from the run's steps: policies/src/sight.rs",
     ),
     (
-        "prompt_family_resolution",
-        "what the main agent is taught is the same for every model",
+        "read_render",
+        "drawn by the extension, which replays it: extension/test/tool-drawing.test.ts",
     ),
     (
         "redact_struct",
         "headers, addresses and JSON are redacted as the texts they are: redact_text",
+    ),
+    (
+        "runtime_overlay_props",
+        "a sub-agent knows its tools by their definitions and its place from its runner; who asks the web is told the day",
+    ),
+    (
+        "shell_tokens",
+        "drawn by the extension, which replays it: extension/test/tool-drawing.test.ts",
     ),
     (
         "spinner_frame",
@@ -73,7 +82,18 @@ pub const LIST: [(&str, &str); 22] = [
     ),
     ("sub_agent_render", "the same"),
     ("tool_call_line", "the same"),
-    ("tool_output_text", "Pi draws its own tools"),
+    (
+        "tool_output_text",
+        "drawn by the extension, which replays it: extension/test/tool-drawing.test.ts",
+    ),
+    (
+        "tool_render",
+        "Pi draws the results of the tools that are added to its own",
+    ),
+    (
+        "tool_strategy",
+        "what the file of an agent allows and denies is one list when it is read: yaml_agents, nested_tools",
+    ),
     (
         "unique_names",
         "a name that stands twice is told with file and line: yaml_agents",
