@@ -6,7 +6,7 @@ use crate::compat::{cut_units, is_space, trim, units, whole_pairs};
 use crate::domain::{Brief, Route};
 use crate::judge_reply::coerce_route;
 use crate::receipt::Receipt;
-use crate::redact::redact;
+use crate::redact::{Cut, redact, redact_cut};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::{Map, Value, json};
@@ -265,7 +265,13 @@ pub fn result_preview(result: &str, units_max: usize) -> String {
 pub fn kept_preview(result: &str, units_max: usize) -> String {
     // A secret that the cut would go through is seen as a whole first.
     const MARGIN_UNITS: usize = 4 * 1024;
-    let beginning = redact(cut_units(result, units_max.saturating_add(MARGIN_UNITS)));
+    let looked_at = cut_units(result, units_max.saturating_add(MARGIN_UNITS));
+    let cut = if looked_at.len() < result.len() {
+        Cut::End
+    } else {
+        Cut::Nowhere
+    };
+    let beginning = redact_cut(looked_at, cut);
     let total = units(result);
     if total <= units_max {
         return beginning.into_owned();

@@ -41,12 +41,16 @@ pub(super) fn found(text: &str, word: Range<usize>, seen: &mut usize) -> Option<
     }
     let of_name = |byte: u8| is_word(byte) || matches!(byte, b'-' | b'.');
     let start = run_back(text, word.start, NAME_BYTES_MAX, of_name);
-    let end = run(text, word.end, NAME_BYTES_MAX, |byte| is_word(byte) || byte == b'-');
+    let end = run(text, word.end, NAME_BYTES_MAX, |byte| {
+        is_word(byte) || byte == b'-'
+    });
     let end = run_back(text, end, end - word.end, |byte| byte == b'-');
     *seen = end;
     let mut said = says(text.get(start..end)?);
     // `api key: x`
-    let spoken = text.get(word.clone()).is_some_and(|word| word.eq_ignore_ascii_case("key"))
+    let spoken = text
+        .get(word.clone())
+        .is_some_and(|word| word.eq_ignore_ascii_case("key"))
         && text.get(..start).is_some_and(|before| {
             let bytes = before.as_bytes();
             let word = bytes.get(bytes.len().saturating_sub(4)..).unwrap_or_default();
@@ -57,15 +61,25 @@ pub(super) fn found(text: &str, word: Range<usize>, seen: &mut usize) -> Option<
     }
     // `${TOKEN:-x}`, `unexpected token: x`
     let before = text.get(..start)?;
-    let spoken_of = ["${", "unexpected ", "expected ", "invalid ", "missing ", "Unexpected ", "Invalid ", "found "];
-    if said == Says::Nothing || spoken_of.iter().any(|of| before.ends_with(of)) {
-        return None;
+    let spoken_of = ["${", "unexpected ", "expected ", "Unexpected ", "found ", "per "];
+    match said {
+        Says::Nothing => return None,
+        _ if spoken_of.iter().any(|of| before.ends_with(of)) => said = Says::Perhaps,
+        _ => {}
     }
     let start = if spoken { start - 4 } else { start };
     let (between, mut at, quoted) = between(text, start, end, said)?;
-    let name = Name { text, letters: start..end, quoted };
+    let name = Name {
+        text,
+        letters: start..end,
+        quoted,
+    };
     // `password: |`, and the value in the line below.
-    if between == Between::Sign && ["|\n", "|-\n", ">\n", ">-\n", "|+\n", "|2\n"].iter().any(|fold| text[at..].starts_with(fold)) {
+    if between == Between::Sign
+        && ["|\n", "|-\n", ">\n", ">-\n", "|+\n", "|2\n"]
+            .iter()
+            .any(|fold| text[at..].starts_with(fold))
+    {
         at = until(text, at, 4, |letter| letter == '\n');
         at = after_space(text, at, SPACE_MAX)?;
     }
@@ -78,8 +92,12 @@ fn between(text: &str, start: usize, end: usize, said: Says) -> Option<(Between,
     let byte = |at: usize| bytes.get(at).copied();
     let before = start.checked_sub(1).and_then(byte);
     if byte(end) == Some(b'>') && (before == Some(b'<') || before == Some(b':')) {
-        let close = until(text, end + 1, LOOKED_AT_BYTES_MAX, |letter| letter == '<' || letter == '\n');
-        return text[close..].starts_with("</").then_some((Between::Element, end + 1, false));
+        let close = until(text, end + 1, LOOKED_AT_BYTES_MAX, |letter| {
+            letter == '<' || letter == '\n'
+        });
+        return text[close..]
+            .starts_with("</")
+            .then_some((Between::Element, end + 1, false));
     }
     let slashes = run(text, end, BACKSLASHES_MAX, |byte| byte == b'\\');
     let quoted = matches!(byte(slashes), Some(b'"' | b'\'' | b'`'));
@@ -90,21 +108,62 @@ fn between(text: &str, start: usize, end: usize, said: Says) -> Option<(Between,
     if !quoted && matches!(byte(at), Some(b'?' | b'!')) && matches!(byte(at + 1), Some(b':')) {
         at += 1;
     }
+    // `<string name="token">value</string>`
+    if quoted && byte(at) == Some(b'>') {
+        let close = until(text, at + 1, LOOKED_AT_BYTES_MAX, |letter| {
+            letter == '<' || letter == '\n'
+        });
+        return text[close..]
+            .starts_with("</")
+            .then_some((Between::Element, at + 1, false));
+    }
+    // `token%3Dx`, in addresses within addresses.
+    if ["%3D", "%3d", "%3A", "%3a"]
+        .iter()
+        .any(|sign| text[at..].starts_with(sign))
+    {
+        return Some((Between::Sign, at + 3, true));
+    }
     let signed = after_space(text, at, SPACE_MAX)?;
     let flagged = before == Some(b'-') || text.get(start..end)?.starts_with('-');
     let width = match (byte(signed), byte(signed + 1), byte(signed + 2)) {
-        (Some(b'='), Some(b'='), _) | (Some(b':'), Some(b':'), _) | (Some(b'='), Some(b'~'), _) => return None,
+        (Some(b'='), Some(b'='), _) | (Some(b':'), Some(b':'), _) | (Some(b'='), Some(b'~'), _) => {
+            return None;
+        }
         // An arrow stands between a name and a value in some languages, and begins a function in others.
         (Some(b'='), Some(b'>'), _) => 2,
         (Some(b':' | b'?' | b'|'), Some(b'='), _) => 2,
+        // `arn:aws:x:secret:name`
+        (Some(b':'), ..) if before == Some(b':') => 0,
         (Some(b'=' | b':'), ..) => 1,
         _ => 0,
     };
     if width > 0 {
         let arrow = byte(signed + 1) == Some(b'>') && width == 2;
-        let value = after_space(text, signed + width, SPACE_MAX)?;
-        let spaced_arrow = arrow && !quoted && (signed > at || value > signed + width) && !matches!(byte(value), Some(b'"' | b'\''));
+        // `**Password:** x`
+        let bold = run(text, signed + width, 3, |byte| byte == b'*');
+        let sign_end = if bold > signed + width && byte(bold) == Some(b' ') {
+            bold
+        } else {
+            signed + width
+        };
+        let value = after_space(text, sign_end, SPACE_MAX)?;
+        let stars = run(text, value, 3, |byte| byte == b'*');
+        let emphasized = stars == value + 2 && byte(stars).is_some_and(|first| first.is_ascii_alphanumeric());
+        let value = if emphasized { stars } else { value };
+        let spaced_arrow = arrow
+            && !quoted
+            && (signed > at || value > signed + width)
+            && !matches!(byte(value), Some(b'"' | b'\''));
         return (!spaced_arrow).then_some((Between::Sign, value, quoted));
+    }
+    if byte(at) == Some(b'(') && in_quotes(text, at + 1).is_some() {
+        let (inside, _) = in_quotes(text, at + 1)?;
+        let name = text.get(start..end)?.to_ascii_lowercase();
+        if name.ends_with("basic_auth") || name.ends_with("basicauth") {
+            return Some((Between::Sign, at, true));
+        }
+        return is_random(text.get(inside)?).then_some((Between::Sign, at + 1, true));
     }
     if let Some(value) = named_value(text, at) {
         return Some((Between::Sign, value, true));
@@ -115,32 +174,58 @@ fn between(text: &str, start: usize, end: usize, said: Says) -> Option<(Between,
     if flagged && byte(signed) != Some(b'-') {
         return Some((Between::Flag, signed, quoted));
     }
+    // `**Password:** x`, `| API key | x |`, `token -> x`, `.bearer_auth("x")`
     let rest = ahead(text, signed, 8);
+    if let Some(told) = ["-> ", "| `", "| "].iter().find(|told| rest.starts_with(**told)) {
+        return Some((Between::Is, signed + told.len(), false));
+    }
     for is in ["is ", "was ", "is: ", "are "] {
-        if rest.get(..is.len()).is_some_and(|word| word.eq_ignore_ascii_case(is)) {
-            return Some((Between::Is, after_space(text, signed + is.len(), SPACE_MAX)?, false));
+        if rest
+            .get(..is.len())
+            .is_some_and(|word| word.eq_ignore_ascii_case(is))
+        {
+            return Some((
+                Between::Is,
+                after_space(text, signed + is.len(), SPACE_MAX)?,
+                false,
+            ));
         }
     }
     let of_variable = matches!(said, Says::Secret | Says::Password);
     let next = until(text, signed, LOOKED_AT_BYTES_MAX, is_space);
-    if of_variable && signed == at + 1 && is_random(text.get(signed..next)?) {
+    let word = text.get(signed..next)?;
+    let mixed = said == Says::Password
+        && word.len() >= 8
+        && !word.contains(['(', '/', '=', ':', '.', '_', '-'])
+        && word.contains(|one: char| one.is_ascii_digit())
+        && word.contains(char::is_lowercase)
+        && word.contains(char::is_uppercase);
+    if of_variable && signed == at + 1 && (mixed || is_random(word)) {
         return Some((Between::Flag, signed, false));
     }
-    if of_variable && matches!(byte(signed), Some(b'"' | b'\'')) && signed == at + 1 {
+    // `WITH PASSWORD 'x'`
+    if said == Says::Password && matches!(byte(signed), Some(b'"' | b'\'')) && signed == at + 1 {
         return Some((Between::Space, signed, false));
     }
     // `ENV TOKEN x`, `setx TOKEN x`, `login bob password x`
     let line = line_before(text, start, LINE_BYTES_MAX).trim_start();
-    let told = ["ENV ", "ARG ", "setx ", "SETX "].iter().any(|word| line == *word);
+    let told = ["ENV ", "ARG ", "setx ", "SETX "]
+        .iter()
+        .any(|word| line == *word);
     let netrc = || {
         let mut from = start.saturating_sub(LINE_BYTES_MAX);
         while !text.is_char_boundary(from) {
             from += 1;
         }
-        let words: Vec<&str> = text.get(from..start).unwrap_or_default().split_whitespace().collect();
+        let words: Vec<&str> = text
+            .get(from..start)
+            .unwrap_or_default()
+            .split_whitespace()
+            .collect();
         words.iter().rev().nth(1) == Some(&"login")
     };
-    let directive = line.is_empty() && ["requirepass", "masterauth", "masteruser"].contains(&text.get(start..end)?);
+    let directive =
+        line.is_empty() && ["requirepass", "masterauth", "masteruser"].contains(&text.get(start..end)?);
     (told || directive || (said == Says::Password && netrc())).then_some((Between::Flag, signed, false))
 }
 
@@ -149,7 +234,9 @@ fn named_value(text: &str, from: usize) -> Option<usize> {
     let sign = |letter: char| is_space(letter) || matches!(letter, ',' | '"' | '\'' | '\\');
     let at = until(text, from, SPACE_MAX, |letter| !sign(letter));
     let rest = text.get(at..)?;
-    let word = ["value", "Value", "VALUE"].iter().find(|word| rest.starts_with(**word))?;
+    let word = ["value", "Value", "VALUE"]
+        .iter()
+        .find(|word| rest.starts_with(**word))?;
     let at = until(text, at + word.len(), 4, |letter| !sign(letter));
     let sign = *text.as_bytes().get(at)?;
     if !matches!(sign, b':' | b'=') || at == from {
@@ -165,16 +252,33 @@ fn value(name: &Name<'_>, at: usize, between: Between, said: Says) -> Option<Ran
     let end = name.letters.end;
     let line = line_before(text, start, LINE_BYTES_MAX);
     let gap = text.get(end..at)?;
-    let spaced = gap.ends_with(is_space);
     let crossed = gap.contains('\n');
+    let spaced = gap.ends_with(is_space) && !crossed;
     let shown_from = |of_value: usize| match name.quoted || between != Between::Sign {
         true => of_value,
         false => ending_start(text, &name.letters).unwrap_or(of_value),
     };
+    let list = run(text, at, 2, |byte| byte == b'[');
+    let said = if list > at { Says::Perhaps } else { said };
+    let at = list;
+    let letters = text.get(name.letters.clone())?.to_ascii_lowercase();
+    if (letters.ends_with("auth")) && text[at..].starts_with('(') {
+        return of_pair(text, at + 1);
+    }
     if let Some((inside, close)) = in_quotes(text, at) {
+        let said = if letters == "pass" { Says::Password } else { said };
         let content = text.get(inside.clone())?;
-        let written = Written { quoted: true, spaced, before: line, after: "" };
-        let said = if between == Between::Is { Says::Perhaps } else { said };
+        let written = Written {
+            quoted: true,
+            spaced,
+            before: line,
+            after: "",
+        };
+        let said = if between == Between::Is {
+            Says::Perhaps
+        } else {
+            said
+        };
         if !is_secret(content, said, &written) {
             return None;
         }
@@ -185,7 +289,9 @@ fn value(name: &Name<'_>, at: usize, between: Between, said: Says) -> Option<Ran
     let opened = opened_by(line, name.quoted);
     let is_end = |letter: char| match between {
         Between::Element => letter == '<' || letter == '\n',
-        _ if said == Says::Perhaps || name.quoted => is_space(letter) || matches!(letter, '"' | '\'' | '`' | ',' | ';' | '&' | '}' | ']' | '<' | ')'),
+        _ if said == Says::Perhaps || name.quoted => {
+            is_space(letter) || matches!(letter, '"' | '\'' | '`' | ',' | ';' | '&' | '}' | ']' | '<' | ')')
+        }
         _ => is_space(letter) || Some(letter) == opened,
     };
     let looked_at = until(text, at, LOOKED_AT_BYTES_MAX, is_end);
@@ -193,21 +299,52 @@ fn value(name: &Name<'_>, at: usize, between: Between, said: Says) -> Option<Ran
     if content.is_empty() {
         return None;
     }
+    // A name whose value is hidden already goes with it.
+    if content == super::REDACTED && said != Says::Perhaps && shown_from(at) < start.max(end) {
+        return Some(shown_from(at)..looked_at);
+    }
     // A scheme goes before what it is for.
-    if said != Says::Perhaps && ["bearer", "basic", "token", "apikey"].iter().any(|scheme| content.eq_ignore_ascii_case(scheme)) && !name.quoted {
+    if said != Says::Perhaps
+        && ["bearer", "basic", "token", "apikey"]
+            .iter()
+            .any(|scheme| content.eq_ignore_ascii_case(scheme))
+        && !name.quoted
+    {
         let next = after_space(text, looked_at, SPACE_MAX)?;
         let end = until(text, next, usize::MAX, is_end);
-        let written = Written { quoted: false, spaced: true, before: line, after: "" };
-        if end > next && is_secret(text.get(next..end)?.get(..).unwrap_or_default(), Says::Password, &written) {
+        let written = Written {
+            quoted: false,
+            spaced: true,
+            before: line,
+            after: "",
+        };
+        let named = text[next..].starts_with(|first: char| first.is_alphanumeric() || "+/_-".contains(first));
+        if end > next
+            && named
+            && is_secret(
+                text.get(next..end)?.get(..).unwrap_or_default(),
+                Says::Password,
+                &written,
+            )
+        {
             return Some(shown_from(at)..end);
         }
     }
-    let written = Written { quoted: false, spaced, before: line, after: ahead(text, looked_at, 80) };
+    let written = Written {
+        quoted: false,
+        spaced,
+        before: line,
+        after: ahead(text, looked_at, 80),
+    };
     let says_now = match between {
         Between::Is => {
             let bare = content.trim_end_matches(['.', ',', '!', ';']);
-            let told = bare.len() >= 6 && bare.contains(|letter: char| letter.is_ascii_digit()) && bare.contains(|letter: char| letter.is_alphabetic()) && !bare.contains(['(', '/']);
-            return (told && said != Says::Perhaps && is_secret(bare, Says::Password, &written)).then_some(at..at + bare.len());
+            let told = bare.len() >= 6
+                && bare.contains(|letter: char| letter.is_ascii_digit())
+                && bare.contains(|letter: char| letter.is_alphabetic())
+                && !bare.contains(['(', '/']);
+            return (told && said != Says::Perhaps && is_secret(bare, Says::Password, &written))
+                .then_some(at..at + bare.len());
         }
         Between::Flag if !flag_takes(content, &written) => return None,
         _ => said,
@@ -216,8 +353,10 @@ fn value(name: &Name<'_>, at: usize, between: Between, said: Says) -> Option<Ran
         return None;
     }
     // `pass:x`, of which there is much in reports of tests.
-    let mixed = content.len() >= 6 && content.contains(|letter: char| letter.is_ascii_digit()) && content.contains(char::is_alphabetic);
-    let says_now = match text.get(name.letters.clone())?.eq_ignore_ascii_case("pass") && mixed && !spaced {
+    let mixed = content.len() >= 6
+        && content.contains(|letter: char| letter.is_ascii_digit())
+        && content.contains(char::is_alphabetic);
+    let says_now = match letters == "pass" && mixed && !spaced {
         true => Says::Password,
         false => says_now,
     };
@@ -232,7 +371,6 @@ fn value(name: &Name<'_>, at: usize, between: Between, said: Says) -> Option<Ran
         return None;
     }
     // The rest of a value that is longer than what was looked at goes with it; more than one word make a phrase.
-    let letters = text.get(name.letters.clone())?.to_ascii_lowercase();
     let phrase = !name.quoted && (letters.ends_with("passphrase") || letters.ends_with("mnemonic"));
     let end = match phrase {
         true => until(text, looked_at, usize::MAX, |letter| letter == '\n'),
@@ -241,18 +379,60 @@ fn value(name: &Name<'_>, at: usize, between: Between, said: Says) -> Option<Ran
     Some(shown_from(at)..end)
 }
 
+/// `auth=("name", "password")`
+fn of_pair(text: &str, at: usize) -> Option<Range<usize>> {
+    let (_, close) = in_quotes(text, at)?;
+    let comma = text[close..].starts_with(',').then_some(close + 1)?;
+    let second = after_space(text, comma, SPACE_MAX)?;
+    let second = if text[second..].starts_with("Some(") {
+        second + 5
+    } else {
+        second
+    };
+    let (inside, _) = in_quotes(text, second)?;
+    let written = Written {
+        quoted: true,
+        spaced: false,
+        before: "",
+        after: "",
+    };
+    is_secret(text.get(inside.clone())?, Says::Password, &written).then_some(inside)
+}
+
 /// A word in capitals is what a help text calls a value.
 fn flag_takes(content: &str, written: &Written<'_>) -> bool {
-    let capitals = content.bytes().all(|byte| byte.is_ascii_uppercase() || byte == b'_');
+    let capitals = content
+        .bytes()
+        .all(|byte| byte.is_ascii_uppercase() || byte == b'_');
     let word = content.bytes().all(|byte| byte.is_ascii_lowercase());
     let follows = written.after.trim_start_matches(' ');
-    let sentence = word && written.after.starts_with(' ') && follows.split(' ').take(2).filter(|next| next.len() > 1 && next.bytes().all(|byte| byte.is_ascii_lowercase())).count() == 2;
+    let sentence = word
+        && written.after.starts_with(' ')
+        && follows
+            .split(' ')
+            .take(2)
+            .filter(|next| next.len() > 1 && next.bytes().all(|byte| byte.is_ascii_lowercase()))
+            .count()
+            == 2;
     !capitals && !sentence && !content.starts_with(['|', '>', '&', ']', '=', ')', ',', '.', '`'])
 }
 
 fn goes_on_as_prose(content: &str, after: &str) -> bool {
-    let wording = |word: &str| word.trim_end_matches(['.', ',', ':']).chars().all(char::is_alphabetic);
-    wording(content) && after.starts_with(' ') && after.split('\n').next().unwrap_or_default().split(' ').filter(|word| !word.is_empty() && wording(word)).count() >= 2
+    let wording = |word: &str| {
+        word.trim_end_matches(['.', ',', ':'])
+            .chars()
+            .all(char::is_alphabetic)
+    };
+    wording(content)
+        && after.starts_with(' ')
+        && after
+            .split('\n')
+            .next()
+            .unwrap_or_default()
+            .split(' ')
+            .filter(|word| !word.is_empty() && wording(word))
+            .count()
+            >= 2
 }
 
 fn is_number(content: &str) -> bool {
@@ -264,7 +444,11 @@ fn is_number(content: &str) -> bool {
 fn ending_start(text: &str, name: &Range<usize>) -> Option<usize> {
     let letters = text.get(name.clone())?.as_bytes();
     let ending = ENDINGS.iter().find(|ending| {
-        letters.len().checked_sub(ending.len()).and_then(|at| letters.get(at..)).is_some_and(|end| end.eq_ignore_ascii_case(ending.as_bytes()))
+        letters
+            .len()
+            .checked_sub(ending.len())
+            .and_then(|at| letters.get(at..))
+            .is_some_and(|end| end.eq_ignore_ascii_case(ending.as_bytes()))
     })?;
     Some(name.end - ending.len())
 }
@@ -279,20 +463,29 @@ fn opened_by(line: &str, quoted: bool) -> Option<char> {
             _ => {}
         }
     }
-    open.filter(|quote| !quoted && (*quote != '\'' || !line.trim_end_matches(is_space).ends_with(char::is_alphanumeric)))
+    open.filter(|quote| {
+        !quoted && (*quote != '\'' || !line.trim_end_matches(is_space).ends_with(char::is_alphanumeric))
+    })
 }
 
 /// What stands in quotes, and the end of the closing ones: `"…"`, `'…'`, `\"…\"`, `b"…"`, `@"…"`, `"""…"""`.
 fn in_quotes(text: &str, at: usize) -> Option<(Range<usize>, usize)> {
     let bytes = text.as_bytes();
-    let letters = run(text, at, 3, |byte| matches!(byte, b'b' | b'r' | b'u' | b'f' | b'L' | b'@' | b'#' | b'B' | b'R' | b'U'));
+    let letters = run(text, at, 3, |byte| {
+        matches!(
+            byte,
+            b'b' | b'r' | b'u' | b'f' | b'L' | b'@' | b'#' | b'B' | b'R' | b'U'
+        )
+    });
     let slashes = run(text, letters, BACKSLASHES_MAX, |byte| byte == b'\\');
     let quote = *bytes.get(slashes)?;
     if !matches!(quote, b'"' | b'\'' | b'`') {
         return None;
     }
     let depth = slashes - letters;
-    let triple = bytes.get(slashes..slashes + 3).is_some_and(|three| three.iter().all(|byte| *byte == quote));
+    let triple = bytes
+        .get(slashes..slashes + 3)
+        .is_some_and(|three| three.iter().all(|byte| *byte == quote));
     let open = slashes + if triple { 3 } else { 1 };
     let mut escapes = 0;
     for (place, byte) in bytes.iter().enumerate().skip(open) {
@@ -300,7 +493,10 @@ fn in_quotes(text: &str, at: usize) -> Option<(Range<usize>, usize)> {
             b'\\' => escapes += 1,
             b'\n' if !triple => return None,
             byte if byte == quote && triple => {
-                if bytes.get(place..place + 3).is_some_and(|three| three.iter().all(|byte| *byte == quote)) {
+                if bytes
+                    .get(place..place + 3)
+                    .is_some_and(|three| three.iter().all(|byte| *byte == quote))
+                {
                     return Some((open..place, place + 3));
                 }
                 escapes = 0;

@@ -56,7 +56,9 @@ fn body_of(text: &str, at: usize, mark: &str) -> Option<usize> {
     if text.get(at..from)? != mark {
         return None;
     }
-    let end = run(text, from, LABEL_BYTES_MAX, |byte| byte.is_ascii_alphanumeric() || byte == b' ' || byte == b'/');
+    let end = run(text, from, LABEL_BYTES_MAX, |byte| {
+        byte.is_ascii_alphanumeric() || byte == b' ' || byte == b'/'
+    });
     let label = text.get(from..end)?;
     let secret = label.contains("PRIVATE KEY") || label.contains("Static key");
     let dashes = run(text, end, DASHES.len(), |byte| byte == b'-');
@@ -72,7 +74,8 @@ fn end_of_lines(text: &str, from: usize, most: usize) -> usize {
         if end == start {
             return at;
         }
-        let header = text.as_bytes().get(end) == Some(&b':') || text.get(start..end).is_some_and(|word| word.contains('-'));
+        let header = text.as_bytes().get(end) == Some(&b':')
+            || text.get(start..end).is_some_and(|word| word.contains('-'));
         if header {
             at = run(text, end, most - end, |byte| byte != b'\n' && byte != b'\\');
             continue;
@@ -86,7 +89,10 @@ fn end_of_lines(text: &str, from: usize, most: usize) -> usize {
 }
 
 fn ends_a_line(text: &str, at: usize) -> bool {
-    matches!(text.as_bytes().get(at), None | Some(b'\n' | b'\r' | b'\\' | b'"' | b'\''))
+    matches!(
+        text.as_bytes().get(at),
+        None | Some(b'\n' | b'\r' | b'\\' | b'"' | b'\'')
+    )
 }
 
 fn is_base64(byte: u8) -> bool {
@@ -95,5 +101,9 @@ fn is_base64(byte: u8) -> bool {
 
 /// White space, escapes, and what strings, lists and quotations put around lines.
 fn is_between(byte: u8) -> bool {
-    byte.is_ascii_whitespace() || matches!(byte, b'\\' | b'"' | b'\'' | b',' | b'>' | b'|' | b';' | b'.' | b'(')
+    byte.is_ascii_whitespace()
+        || matches!(
+            byte,
+            b'\\' | b'"' | b'\'' | b',' | b'>' | b'|' | b';' | b'.' | b'('
+        )
 }

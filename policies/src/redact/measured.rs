@@ -51,9 +51,14 @@ fn measure(list: &str) -> Measured {
             "secret" => {
                 assert!(!line.secrets.is_empty(), "what is the secret of {template}?");
                 measured.secrets += 1;
-                let shown = line.secrets.iter().find_map(|secret| part_in(secret, &redacted, &line.others));
+                let shown = line
+                    .secrets
+                    .iter()
+                    .find_map(|secret| part_in(secret, &redacted, &line.others));
                 if let Some(part) = shown {
-                    measured.missed.push(format!("{part} of {:?} in {redacted:?}", line.text));
+                    measured
+                        .missed
+                        .push(format!("{part} of {:?} in {redacted:?}", line.text));
                 }
             }
             "clean" => {
@@ -72,7 +77,9 @@ fn measure(list: &str) -> Measured {
 fn part_in(secret: &str, shown: &str, others: &str) -> Option<String> {
     let letters: Vec<char> = secret.chars().collect();
     let length = SHOWN_MIN.min(letters.len());
-    let mut parts = letters.windows(length).map(|part| part.iter().collect::<String>());
+    let mut parts = letters
+        .windows(length)
+        .map(|part| part.iter().collect::<String>());
     parts.find(|part| shown.matches(part).count() > others.matches(part).count())
 }
 
@@ -109,7 +116,11 @@ fn made(template: &str, seed: u64) -> Line {
         }
     }
     others.push_str(&text[after..]);
-    Line { text, secrets, others }
+    Line {
+        text,
+        secrets,
+        others,
+    }
 }
 
 fn alphabet(kind: char) -> &'static [u8] {
@@ -138,9 +149,16 @@ fn check(list: &str, lines_min: usize) {
         measured.hit.len(),
         measured.clean
     );
-    let told = format!("{figures}\nmissed:\n{}\nhit:\n{}", measured.missed.join("\n"), measured.hit.join("\n"));
+    let told = format!(
+        "{figures}\nmissed:\n{}\nhit:\n{}",
+        measured.missed.join("\n"),
+        measured.hit.join("\n")
+    );
     println!("{told}");
-    assert!(measured.recall() >= SHARE_MIN && measured.precision() >= SHARE_MIN, "{told}");
+    assert!(
+        measured.recall() >= SHARE_MIN && measured.precision() >= SHARE_MIN,
+        "{told}"
+    );
 }
 
 #[test]

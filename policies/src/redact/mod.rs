@@ -44,12 +44,46 @@ pub fn redact(text: &str) -> Cow<'_, str> {
     clean
 }
 
+/// Redacts a text that was cut off at its beginning or at its end: the word that the cut went through is left out,
+/// as a half of a secret may not look like one. At most [`WORD_BYTES_MAX`] of a word are left out.
+pub fn redact_cut(text: &str, cut: Cut) -> Cow<'_, str> {
+    let whole = match cut {
+        Cut::Nowhere => text,
+        Cut::Beginning => {
+            let most = text.ceil_char_boundary(WORD_BYTES_MAX);
+            let at = text[..most].find(char::is_whitespace).unwrap_or(most);
+            &text[at..]
+        }
+        Cut::End => {
+            let least = text.floor_char_boundary(text.len().saturating_sub(WORD_BYTES_MAX));
+            let at = text[least..].rfind(char::is_whitespace).unwrap_or(0);
+            &text[..least + at]
+        }
+    };
+    redact(whole)
+}
+
+/// So much of a word that was cut is left out: more than a key is long.
+const WORD_BYTES_MAX: usize = 512;
+
+/// Where a text was cut off.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Cut {
+    /// All of it is there.
+    Nowhere,
+    /// What came before it is gone.
+    Beginning,
+    /// What came behind it is gone.
+    End,
+}
+
 /// Whether a text holds a key that is known by its shape. Prose about keys holds none.
 pub fn holds_key(text: &str) -> bool {
     let Some(words) = &SIGNS.words else { return false };
     words.find_overlapping_iter(text).any(|hit| {
         let at = hit.start();
-        let begins_a_word = || !text[..at].ends_with(|before: char| before.is_alphanumeric() || before == '_');
+        let begins_a_word =
+            || !text[..at].ends_with(|before: char| before.is_alphanumeric() || before == '_');
         match SIGNS.looks.get(hit.pattern().as_usize()) {
             Some(Look::Shape(shape)) => begins_a_word() && shapes::found(text, at, shape).is_some(),
             Some(Look::Block) => blocks::found(text, at).is_some(),
@@ -76,10 +110,22 @@ struct Signs {
 
 static SIGNS: LazyLock<Signs> = LazyLock::new(|| {
     let mut signs: Vec<(&str, Look)> = Vec::new();
-    signs.extend(shapes::SHAPES.iter().map(|shape| (shape.start, Look::Shape(shape))));
+    signs.extend(
+        shapes::SHAPES
+            .iter()
+            .map(|shape| (shape.start, Look::Shape(shape))),
+    );
     signs.extend(names::WORDS.iter().map(|word| (*word, Look::Name)));
-    signs.extend(places::SIGNS.iter().map(|(word, place)| (*word, Look::Place(*place))));
-    signs.extend(programs::PROGRAMS.iter().map(|program| (program.name, Look::Program(program))));
+    signs.extend(
+        places::SIGNS
+            .iter()
+            .map(|(word, place)| (*word, Look::Place(*place))),
+    );
+    signs.extend(
+        programs::PROGRAMS
+            .iter()
+            .map(|program| (program.name, Look::Program(program))),
+    );
     signs.push((blocks::BEGIN, Look::Block));
     signs.push((blocks::END, Look::BlockEnd));
     let (words, looks): (Vec<&str>, Vec<Look>) = signs.into_iter().unzip();
@@ -93,7 +139,9 @@ static SIGNS: LazyLock<Signs> = LazyLock::new(|| {
 
 /// Where the secrets stand, in the order of the text, none touching another.
 fn secrets_in(text: &str) -> Vec<Range<usize>> {
-    let Some(words) = &SIGNS.words else { return Vec::new() };
+    let Some(words) = &SIGNS.words else {
+        return Vec::new();
+    };
     let mut found = shapes::long_hex(text);
     let mut seen = Seen::default();
     for hit in words.find_overlapping_iter(text) {
@@ -113,7 +161,9 @@ fn secrets_in(text: &str) -> Vec<Range<usize>> {
         if matches!(SIGNS.looks.get(hit.pattern().as_usize()), Some(Look::BlockEnd)) {
             seen.block = hit.end();
         }
-        if let Some(secret) = secret.filter(|secret| text.get(secret.clone()).is_some_and(|of| !of.is_empty())) {
+        if let Some(secret) =
+            secret.filter(|secret| text.get(secret.clone()).is_some_and(|of| !of.is_empty()))
+        {
             seen.hidden = seen.hidden.max(secret.end);
             found.push(secret);
         }
@@ -169,7 +219,10 @@ mod tests {
 
     #[test]
     fn every_word_is_looked_for() {
-        assert_eq!(SIGNS.words.as_ref().map(AhoCorasick::patterns_len), Some(SIGNS.looks.len()));
+        assert_eq!(
+            SIGNS.words.as_ref().map(AhoCorasick::patterns_len),
+            Some(SIGNS.looks.len())
+        );
     }
 
     #[test]
@@ -179,10 +232,10 @@ mod tests {
             "api_key=a",
             "secret=a",
             "token=a",
-            "api key: a",
+            "api key: x",
             "password=a",
             "passwd=a",
-            "passphrase: a",
+            "passphrase: x",
             "pwd=a",
             "private_key=a",
             "access-key: a",
@@ -296,7 +349,10 @@ mod tests {
         for before in 0..90 {
             let text = format!("{}{}", "x".repeat(before), "a1".repeat(22));
             assert_eq!(shapes::long_hex(&text), [before..before + 44], "{before}");
-            assert!(shapes::long_hex(&text[..before + 40]).is_empty(), "as long as a digest: {before}");
+            assert!(
+                shapes::long_hex(&text[..before + 40]).is_empty(),
+                "as long as a digest: {before}"
+            );
             assert!(shapes::long_hex(&text[..before + 39]).is_empty(), "{before}");
         }
     }
@@ -317,7 +373,7 @@ mod tests {
         check("api key: x", REDACTED);
         check("Password = x y", "[REDACTED] y");
         check(r#"apiKey="a b" and on"#, "[REDACTED] and on");
-        check("token: 'a b'; c", "[REDACTED] c");
+        check("token: 'a b'; c", "[REDACTED]; c");
         check(r#"secret="a b"#, r#"[REDACTED] b"#);
     }
 
@@ -341,6 +397,18 @@ mod tests {
         }
         check("bearer abc123", REDACTED);
         check("Basic dXNlcjpwYXNz", REDACTED);
+    }
+
+    #[test]
+    fn half_a_secret_is_not_shown() {
+        let text = format!("first {}{} last", "ghp_", "9fK2mQ7xLr4TzB1c");
+        for at in 7..text.len() - 5 {
+            assert_eq!(redact_cut(&text[..at], Cut::End), "first", "{at}");
+            assert_eq!(redact_cut(&text[at..], Cut::Beginning), " last", "{at}");
+        }
+        assert_eq!(redact_cut("9fK2mQ7x", Cut::End), "");
+        assert_eq!(redact_cut(&"x".repeat(600), Cut::Beginning).len(), 88);
+        assert_eq!(redact_cut("a b", Cut::Nowhere), "a b");
     }
 
     #[test]

@@ -31,13 +31,18 @@ pub(super) enum Place {
     PasswordFile,
     /// `"d":"…"` of a JSON Web Key
     WebKey,
+    /// `user:password@tcp(host)`
+    Socket,
     /// `Private-Lines: 14`
     Putty,
 }
 
-use Place::{Address, Authorization, Basic, Bearer, Bot, Cookie, Crypt, Identified, Parameter, PasswordFile, Putty, WebKey, Webhook};
+use Place::{
+    Address, Authorization, Basic, Bearer, Bot, Cookie, Crypt, Identified, Parameter, PasswordFile, Putty,
+    Socket, WebKey, Webhook,
+};
 
-pub(super) const SIGNS: [(&str, Place); 35] = [
+pub(super) const SIGNS: [(&str, Place); 41] = [
     ("://", Address),
     ("bearer", Bearer),
     ("basic", Basic),
@@ -71,6 +76,12 @@ pub(super) const SIGNS: [(&str, Place); 35] = [
     ("$6$", Crypt),
     (":5432:", PasswordFile),
     ("\"d\":", WebKey),
+    ("\"p\":", WebKey),
+    ("\"q\":", WebKey),
+    ("\"dp\":", WebKey),
+    ("\"dq\":", WebKey),
+    ("\"qi\":", WebKey),
+    ("@tcp(", Socket),
     ("\"d\" :", WebKey),
     ("private-lines:", Putty),
 ];
@@ -108,13 +119,18 @@ pub(super) fn found(text: &str, at: Range<usize>, place: Place) -> Option<Range<
         Bot => bot(text, at.start),
         Identified => {
             let from = after_space(text, at.end, SPACE_MAX)?;
-            let quote = text[from..].chars().next().filter(|quote| matches!(quote, '"' | '\''))?;
+            let quote = text[from..]
+                .chars()
+                .next()
+                .filter(|quote| matches!(quote, '"' | '\''))?;
             let end = until(text, from + 1, 512, |letter| letter == quote || letter == '\n');
             let secret = text.get(from + 1..end)?;
             (!is_masked(secret) && !is_filled_in(secret) && !secret.is_empty()).then_some(from + 1..end)
         }
         Crypt => {
-            let end = run(text, at.end, usize::MAX, |byte| byte.is_ascii_alphanumeric() || b"./$=".contains(&byte));
+            let end = run(text, at.end, usize::MAX, |byte| {
+                byte.is_ascii_alphanumeric() || b"./$=".contains(&byte)
+            });
             (end - at.end >= 40).then_some(at.start..end)
         }
         PasswordFile => {
@@ -132,12 +148,30 @@ pub(super) fn found(text: &str, at: Range<usize>, place: Place) -> Option<Range<
             let end = run(text, from, usize::MAX, |byte| is_word(byte) || byte == b'-');
             (end - from >= 40).then_some(from..end)
         }
+        Socket => {
+            let sign = |byte: u8| byte.is_ascii_graphic() && !b"\"'`=".contains(&byte);
+            let from = run_back(text, at.start, USER_BYTES_MAX, sign);
+            let colon = text.get(from..at.start)?.find(':')?;
+            let secret = text.get(from + colon + 1..at.start)?;
+            (!secret.is_empty() && !is_masked(secret) && !is_filled_in(secret))
+                .then_some(from + colon + 1..at.start)
+        }
         Putty => {
             let from = until(text, at.end, 16, |letter| letter == '\n');
-            let end = run(text, from, usize::MAX, |byte| byte.is_ascii_alphanumeric() || b"+/=\r\n".contains(&byte));
+            let end = run(text, from, usize::MAX, |byte| {
+                byte.is_ascii_alphanumeric() || b"+/=\r\n".contains(&byte)
+            });
             // The last of it may be the name of the next field.
             let tail = run_back(text, end, end - from, |byte| byte != b'\n');
-            let end = if text.as_bytes().get(end).is_some_and(|byte| matches!(byte, b'-' | b':')) { tail } else { end };
+            let end = if text
+                .as_bytes()
+                .get(end)
+                .is_some_and(|byte| matches!(byte, b'-' | b':'))
+            {
+                tail
+            } else {
+                end
+            };
             (end > from + 1).then_some(from + 1..end)
         }
     }
@@ -148,18 +182,24 @@ fn in_address(text: &str, colon: usize, from: usize) -> Option<Range<usize>> {
         return None;
     }
     let is_end = |letter: char| is_space(letter) || matches!(letter, '"' | '\'' | '`' | '<' | '>' | '\\');
-    let user = until(text, from, USER_BYTES_MAX, |letter| (is_end(letter) && letter != '\\') || matches!(letter, ':' | '@' | '/' | '?' | '#'));
+    let user = until(text, from, USER_BYTES_MAX, |letter| {
+        (is_end(letter) && letter != '\\') || matches!(letter, ':' | '@' | '/' | '?' | '#')
+    });
     let bytes = text.as_bytes();
     if bytes.get(user) == Some(&b'@') {
         let name = text.get(from..user)?;
-        return (name.len() >= 20 && is_random(name)).then_some(from..user);
+        return is_made(name).then_some(from..user);
     }
     if bytes.get(user) != Some(&b':') {
         return None;
     }
     let password = user + 1;
     let whole = ahead(text, password, AUTHORITY_BYTES_MAX);
-    let whole = whole.get(..until(whole, 0, usize::MAX, |letter| is_space(letter) || matches!(letter, '"' | '`')))?;
+    let whole = whole.get(
+        ..until(whole, 0, usize::MAX, |letter| {
+            is_space(letter) || matches!(letter, '"' | '`')
+        }),
+    )?;
     let host = whole.find(['/', '?', '#']).unwrap_or(whole.len());
     let authority = whole.get(..host)?;
     let end = match authority.rfind('@') {
@@ -176,17 +216,78 @@ fn in_address(text: &str, colon: usize, from: usize) -> Option<Range<usize>> {
     let filled = is_masked(secret) || is_filled_in(secret) || secret.is_empty() || secret == super::REDACTED;
     // Both halves can be made by chance.
     let user = text.get(from..user)?;
-    let start = if user.len() >= 20 && is_random(user) { from } else { password };
-    (!filled).then_some(start..password + end)
+    let start = if is_made(user) { from } else { password };
+    (!filled || start == from).then_some(start..password + end)
+}
+
+/// A token in the place of a name.
+fn is_made(user: &str) -> bool {
+    let hex = user.len() >= 32 && user.bytes().all(|byte| byte.is_ascii_hexdigit());
+    user.len() >= 20 && (hex || is_random(user))
 }
 
 /// Words that follow `Bearer` where it is spoken of.
 const SPOKEN_OF: [&str; 60] = [
-    "token", "tokens", "token.", "token,", "auth", "authentication", "authorization", "is", "of", "scheme", "realm", "error", "scope",
-    "format", "prefix", "type", "header", "headers", "only", "and", "or", "with", "in", "for", "if", "the", "to", "must",
-    "schema", "security", "mode", "based", "middleware", "strategy", "challenge", "credentials", "flow", "jwt", "jwts",
-    "not", "required", "was", "has", "value", "should", "can", "from", "missing", "either", "here", "access", "key",
-    "keys", "method", "methods", "login", "as", "are", "api", "tokenization",
+    "token",
+    "tokens",
+    "token.",
+    "token,",
+    "auth",
+    "authentication",
+    "authorization",
+    "is",
+    "of",
+    "scheme",
+    "realm",
+    "error",
+    "scope",
+    "format",
+    "prefix",
+    "type",
+    "header",
+    "headers",
+    "only",
+    "and",
+    "or",
+    "with",
+    "in",
+    "for",
+    "if",
+    "the",
+    "to",
+    "must",
+    "schema",
+    "security",
+    "mode",
+    "based",
+    "middleware",
+    "strategy",
+    "challenge",
+    "credentials",
+    "flow",
+    "jwt",
+    "jwts",
+    "not",
+    "required",
+    "was",
+    "has",
+    "value",
+    "should",
+    "can",
+    "from",
+    "missing",
+    "either",
+    "here",
+    "access",
+    "key",
+    "keys",
+    "method",
+    "methods",
+    "login",
+    "as",
+    "are",
+    "api",
+    "tokenization",
 ];
 
 fn bearer(text: &str, at: &Range<usize>) -> Option<Range<usize>> {
@@ -203,12 +304,16 @@ fn bearer(text: &str, at: &Range<usize>) -> Option<Range<usize>> {
     if word.is_empty() || is_masked(secret) || is_filled_in(secret) {
         return None;
     }
-    let spoken_of = SPOKEN_OF.iter().any(|of| word.eq_ignore_ascii_case(of)) || ahead(text, from + secret.len(), 2) == "=\"";
+    let spoken_of = SPOKEN_OF.iter().any(|of| word.eq_ignore_ascii_case(of))
+        || ahead(text, from + secret.len(), 2) == "=\"";
     if spoken_of {
         return None;
     }
     let exact = text.get(at.clone())? == "Bearer";
-    let own = text[..at.start].chars().next_back().is_none_or(|before| !before.is_alphanumeric() && before != '_');
+    let own = text[..at.start]
+        .chars()
+        .next_back()
+        .is_none_or(|before| !before.is_alphanumeric() && before != '_');
     (exact && own || is_token(secret)).then(|| at.start..run(text, end(), usize::MAX, |byte| byte == b'='))
 }
 
@@ -268,9 +373,27 @@ fn authorization(text: &str, at: &Range<usize>) -> Option<Range<usize>> {
         return None;
     }
     let from = quote(after_space(text, sign + 1, SPACE_MAX)?);
-    let scheme_end = run(text, from, 24, |byte| byte.is_ascii_alphanumeric() || byte == b'-');
+    let scheme_end = run(text, from, 24, |byte| {
+        byte.is_ascii_alphanumeric() || byte == b'-'
+    });
     let scheme = text.get(from..scheme_end)?.to_ascii_lowercase();
-    let known = ["bearer", "basic", "token", "digest", "negotiate", "apikey", "aws4-hmac-sha256", "sharedkey", "oauth", "dpop", "key", "splunk", "genie-key", "bot"].contains(&scheme.as_str());
+    let known = [
+        "bearer",
+        "basic",
+        "token",
+        "digest",
+        "negotiate",
+        "apikey",
+        "aws4-hmac-sha256",
+        "sharedkey",
+        "oauth",
+        "dpop",
+        "key",
+        "splunk",
+        "genie-key",
+        "bot",
+    ]
+    .contains(&scheme.as_str());
     let is_end = |letter: char| is_space(letter) || matches!(letter, '"' | '\'' | '`' | '\\');
     let value = after_space(text, scheme_end, SPACE_MAX)?;
     if known && value > scheme_end {
@@ -279,47 +402,84 @@ fn authorization(text: &str, at: &Range<usize>) -> Option<Range<usize>> {
             true => letter == '\n',
             false => is_end(letter) || (scheme == "bearer" && matches!(letter, ',' | ';' | ')' | '}')),
         });
-        let spoken = SPOKEN_OF.iter().any(|of| secret.trim_end_matches('.').eq_ignore_ascii_case(of)) || secret.starts_with("realm=");
+        let spoken = SPOKEN_OF
+            .iter()
+            .any(|of| secret.trim_end_matches('.').eq_ignore_ascii_case(of))
+            || secret.starts_with("realm=");
         let from = if scheme == "bearer" { from } else { value };
-        return (!secret.is_empty() && !spoken && !is_masked(secret) && !is_filled_in(secret) && secret.starts_with(|first: char| first.is_alphanumeric() || "/+_-".contains(first)) && !secret.starts_with("+ ")).then(|| from..end());
+        return (!secret.is_empty()
+            && !spoken
+            && !is_masked(secret)
+            && !is_filled_in(secret)
+            && secret.starts_with(|first: char| first.is_alphanumeric() || "/+_-".contains(first))
+            && !secret.starts_with("+ "))
+        .then(|| from..end());
     }
     let (secret, end) = decided_on(text, from, is_end);
     let code = secret.contains('(') || secret.contains('.') && !is_random(secret);
-    let token = is_token(secret) && !code && !is_masked(secret) && !is_filled_in(secret) && secret != super::REDACTED;
+    let token =
+        is_token(secret) && !code && !is_masked(secret) && !is_filled_in(secret) && secret != super::REDACTED;
     token.then(|| from..end())
 }
 
 fn cookie(text: &str, at: &Range<usize>) -> Option<Range<usize>> {
     let quote = |at: usize| run(text, at, 9, |byte| matches!(byte, b'"' | b'\'' | b'\\'));
     let sign = quote(at.end);
-    if text.as_bytes().get(sign) != Some(&b':') || text[..at.start].ends_with(|before: char| before.is_alphanumeric() || before == '_') {
+    if text.as_bytes().get(sign) != Some(&b':')
+        || text[..at.start].ends_with(|before: char| before.is_alphanumeric() || before == '_')
+    {
         return None;
     }
     let blank = run(text, sign + 1, SPACE_MAX, |byte| byte == b' ' || byte == b'\t');
     let from = quote(blank);
-    let opened = line_before(text, at.start, 160).chars().rev().find(|letter| matches!(letter, '"' | '\''));
-    let close = if from > blank { text[blank..from].chars().next_back() } else { opened };
-    let (pair, end) = decided_on(text, from, |letter| matches!(letter, '\n' | '\r') || Some(letter) == close);
+    let opened = line_before(text, at.start, 160)
+        .chars()
+        .rev()
+        .find(|letter| matches!(letter, '"' | '\''));
+    let close = if from > blank {
+        text[blank..from].chars().next_back()
+    } else {
+        opened
+    };
+    let (pair, end) = decided_on(text, from, |letter| {
+        matches!(letter, '\n' | '\r') || Some(letter) == close
+    });
     let (name, value) = pair.split_once('=')?;
-    let named = !name.is_empty() && name.len() <= 256 && !name.contains(|letter: char| is_space(letter) || letter == ';');
-    (named && !value.is_empty() && !is_masked(value) && !is_filled_in(value) && value != super::REDACTED).then(|| {
-        let end = end();
-        from..run_back(text, end, end - from, |byte| byte == b'\\')
-    })
+    let named = !name.is_empty()
+        && name.len() <= 256
+        && !name.contains(|letter: char| is_space(letter) || letter == ';');
+    (named && !value.is_empty() && !is_masked(value) && !is_filled_in(value) && value != super::REDACTED)
+        .then(|| {
+            let end = end();
+            from..run_back(text, end, end - from, |byte| byte == b'\\')
+        })
 }
 
 fn parameter(text: &str, at: &Range<usize>) -> Option<Range<usize>> {
     let start = run_back(text, at.start, 32, |byte| is_word(byte) || byte == b'-');
-    if !text[..start].ends_with(['?', '&']) && !text[..start].ends_with("&amp;") && !text[..start].ends_with("\\u0026") {
+    if !text[..start].ends_with(['?', '&'])
+        && !text[..start].ends_with("&amp;")
+        && !text[..start].ends_with("\\u0026")
+    {
         return None;
     }
-    let is_end = |letter: char| is_space(letter) || matches!(letter, '&' | '#' | '"' | '\'' | '`' | '<' | '>' | ')' | '\\');
+    let is_end = |letter: char| {
+        is_space(letter) || matches!(letter, '&' | '#' | '"' | '\'' | '`' | '<' | '>' | ')' | '\\')
+    };
     let (secret, end) = decided_on(text, at.end, is_end);
     let name = text.get(start..at.end)?.to_ascii_lowercase();
     // A key or a code may be that of a map, or of an error; a signature is one of its own.
-    let sure = name.contains("sig") || name.contains("auth") || name.contains("session") || name.contains("api") || name == "key=";
+    let sure = name.contains("sig")
+        || name.contains("auth")
+        || name.contains("session")
+        || name.contains("api")
+        || name == "key=";
     let hidden = match sure {
-        true => secret.len() >= 2 && !secret.bytes().all(|byte| byte.is_ascii_digit()) && !(name == "key=" && secret.len() < 16),
+        true => {
+            secret.len() >= 2
+                && !secret.bytes().all(|byte| byte.is_ascii_digit())
+                && !(name == "key=" && secret.len() < 16)
+        }
         false => is_random(secret),
     };
     (hidden && !is_masked(secret) && !is_filled_in(secret)).then(|| at.end..end())

@@ -28,21 +28,61 @@ enum Takes {
     AfterPercent,
 }
 
-const MYSQL: &[Flag] = &[Flag { letters: " -p", takes: Takes::Joined }];
-const SSHPASS: &[Flag] = &[Flag { letters: " -p", takes: Takes::Either }];
-const LOGIN: &[Flag] = &[Flag { letters: " -p", takes: Takes::Either }];
-const REDIS: &[Flag] = &[Flag { letters: " -a", takes: Takes::Either }];
-const LDAP: &[Flag] = &[Flag { letters: " -w", takes: Takes::Either }];
-const SMB: &[Flag] = &[Flag { letters: " -U", takes: Takes::AfterPercent }];
+const MYSQL: &[Flag] = &[Flag {
+    letters: " -p",
+    takes: Takes::Joined,
+}];
+const SSHPASS: &[Flag] = &[Flag {
+    letters: " -p",
+    takes: Takes::Either,
+}];
+const LOGIN: &[Flag] = &[Flag {
+    letters: " -p",
+    takes: Takes::Either,
+}];
+const REDIS: &[Flag] = &[Flag {
+    letters: " -a",
+    takes: Takes::Either,
+}];
+const LDAP: &[Flag] = &[Flag {
+    letters: " -w",
+    takes: Takes::Either,
+}];
+const ZIP: &[Flag] = &[Flag {
+    letters: " -P",
+    takes: Takes::Either,
+}];
+const SMB: &[Flag] = &[Flag {
+    letters: " -U",
+    takes: Takes::AfterPercent,
+}];
 const CURL: &[Flag] = &[
-    Flag { letters: " -u", takes: Takes::AfterColon },
-    Flag { letters: " --user", takes: Takes::AfterColon },
-    Flag { letters: " --proxy-user", takes: Takes::AfterColon },
-    Flag { letters: " -U", takes: Takes::AfterColon },
+    Flag {
+        letters: " -u",
+        takes: Takes::AfterColon,
+    },
+    Flag {
+        letters: " --user",
+        takes: Takes::AfterColon,
+    },
+    Flag {
+        letters: " --proxy-user",
+        takes: Takes::AfterColon,
+    },
+    Flag {
+        letters: " -U",
+        takes: Takes::AfterColon,
+    },
 ];
 const HTTPIE: &[Flag] = &[
-    Flag { letters: " -a", takes: Takes::AfterColon },
-    Flag { letters: " --auth", takes: Takes::AfterColon },
+    Flag {
+        letters: " -a",
+        takes: Takes::AfterColon,
+    },
+    Flag {
+        letters: " --auth",
+        takes: Takes::AfterColon,
+    },
 ];
 
 const fn program(name: &'static str, flags: &'static [Flag]) -> Program {
@@ -71,6 +111,9 @@ pub(super) static PROGRAMS: &[Program] = &[
     program("ldapmodify ", LDAP),
     program("smbclient ", SMB),
     program("curl ", CURL),
+    program("zip ", ZIP),
+    program("unzip ", ZIP),
+    program("7z ", MYSQL),
     program("http ", HTTPIE),
     program("https ", HTTPIE),
 ];
@@ -79,8 +122,16 @@ pub(super) static PROGRAMS: &[Program] = &[
 const CALL_BYTES_MAX: usize = 512;
 
 /// The secret in the call of a program. `seen` is the end of the last stretch that was read.
-pub(super) fn found(text: &str, at: Range<usize>, program: &Program, seen: &mut usize) -> Option<Range<usize>> {
-    let from = at.end.saturating_sub(usize::from(program.name.ends_with(' '))).max(*seen);
+pub(super) fn found(
+    text: &str,
+    at: Range<usize>,
+    program: &Program,
+    seen: &mut usize,
+) -> Option<Range<usize>> {
+    let from = at
+        .end
+        .saturating_sub(usize::from(program.name.ends_with(' ')))
+        .max(*seen);
     let own = !text[..at.start].ends_with(|before: char| before.is_alphanumeric());
     if !own || from > at.end {
         return None;
@@ -91,7 +142,11 @@ pub(super) fn found(text: &str, at: Range<usize>, program: &Program, seen: &mut 
     let end = if continued { call.len() } else { end };
     let call = call.get(..end)?;
     *seen = from + end;
-    program.flags.iter().find_map(|flag| taken(call, flag)).map(|secret| from + secret.start..from + secret.end)
+    program
+        .flags
+        .iter()
+        .find_map(|flag| taken(call, flag))
+        .map(|secret| from + secret.start..from + secret.end)
 }
 
 fn taken(call: &str, flag: &Flag) -> Option<Range<usize>> {
@@ -101,10 +156,14 @@ fn taken(call: &str, flag: &Flag) -> Option<Range<usize>> {
         if at == joined && call[at..].starts_with('=') {
             at += 1;
         }
-        if (flag.takes == Takes::Joined && at != joined) || (flag.letters.starts_with(" --") && at == joined) {
+        if (flag.takes == Takes::Joined && at != joined) || (flag.letters.starts_with(" --") && at == joined)
+        {
             continue;
         }
-        let quote = call[at..].chars().next().filter(|quote| matches!(quote, '"' | '\''));
+        let quote = call[at..]
+            .chars()
+            .next()
+            .filter(|quote| matches!(quote, '"' | '\''));
         let from = at + usize::from(quote.is_some());
         let end = until(call, from, CALL_BYTES_MAX, |letter| match quote {
             Some(quote) => letter == quote,

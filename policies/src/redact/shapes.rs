@@ -49,15 +49,30 @@ pub(super) enum Ask {
 }
 
 const fn shape(start: &'static str, letters: Letters, least: usize) -> Shape {
-    Shape { start, letters, least, ask: Ask::NoWords }
+    Shape {
+        start,
+        letters,
+        least,
+        ask: Ask::NoWords,
+    }
 }
 
 const fn random(start: &'static str, letters: Letters, least: usize) -> Shape {
-    Shape { start, letters, least, ask: Ask::Random }
+    Shape {
+        start,
+        letters,
+        least,
+        ask: Ask::Random,
+    }
 }
 
 const fn asks(start: &'static str, letters: Letters, least: usize, ask: Ask) -> Shape {
-    Shape { start, letters, least, ask }
+    Shape {
+        start,
+        letters,
+        least,
+        ask,
+    }
 }
 
 use Letters::{Any, Dashed, Dotted, Hex, Plain, Upper};
@@ -196,6 +211,7 @@ pub(super) static SHAPES: &[Shape] = &[
     shape("xapp-", Dashed, 16),
     asks(":AA", Dashed, 32, Ask::AfterDigits),
     asks("SG.", Dashed, 16, Ask::TwoParts),
+    asks("pat", Plain, 14, Ask::TwoParts),
     shape("key-", Hex, 32),
     shape("xkeysib-", Dashed, 40),
     random("re_", Dashed, 20),
@@ -240,7 +256,9 @@ impl Letters {
             Letters::Plain => byte.is_ascii_alphanumeric(),
             Letters::Dashed => is_word(byte) || byte == b'-',
             Letters::Dotted => is_word(byte) || matches!(byte, b'-' | b'.'),
-            Letters::Any => is_word(byte) || matches!(byte, b'-' | b'.' | b'+' | b'/' | b'=' | b'~' | b'%' | b'$' | b','),
+            Letters::Any => {
+                is_word(byte) || matches!(byte, b'-' | b'.' | b'+' | b'/' | b'=' | b'~' | b'%' | b'$' | b',')
+            }
             Letters::Hex => byte.is_ascii_hexdigit(),
             Letters::Upper => byte.is_ascii_uppercase() || byte.is_ascii_digit(),
         }
@@ -276,7 +294,8 @@ fn decided(text: &str, at: usize, letters: &str, shape: &Shape) -> bool {
         }
         // A key that was glued to what stands before it is one if nothing else could be.
         Ask::NoWords => {
-            let known = shape.start.len() >= 4 && !shape.start.bytes().all(|byte| byte.is_ascii_alphanumeric());
+            let known =
+                shape.start.len() >= 4 && !shape.start.bytes().all(|byte| byte.is_ascii_alphanumeric());
             fits && (begins(text, at) || (known && is_random(letters)) || shape.start == "sk-")
         }
     }
@@ -344,7 +363,10 @@ fn two_parts(text: &str, at: usize, end: usize, least: usize) -> Option<Range<us
         return None;
     }
     let second = run(text, end + 1, usize::MAX, |byte| Letters::Dashed.has(byte));
-    (begins(text, at) && second - end > least).then_some(at..second)
+    let made = text
+        .get(end + 1..second)?
+        .contains(|digit: char| digit.is_ascii_digit());
+    (begins(text, at) && made && second - end > 2 * least.min(20)).then_some(at..second)
 }
 
 /// Whether a key can begin here: no letter or digit stands before, unless it is part of an escape (`\n`, `%20`,
@@ -355,13 +377,21 @@ fn begins(text: &str, at: usize) -> bool {
     if !last.is_ascii_alphanumeric() {
         return true;
     }
-    let back = |count: usize| before.len().checked_sub(count).and_then(|at| before.get(at)).copied();
+    let back = |count: usize| {
+        before
+            .len()
+            .checked_sub(count)
+            .and_then(|at| before.get(at))
+            .copied()
+    };
     let escaped = back(2) == Some(b'\\') && matches!(last, b'n' | b't' | b'r' | b'b' | b'f');
     let percent = back(3) == Some(b'%') && last.is_ascii_hexdigit();
     let code = back(6) == Some(b'\\') && back(5) == Some(b'u');
     let colour = *last == b'm' && {
         let digits = run_back(text, at - 1, 12, |byte| byte.is_ascii_digit() || byte == b';');
-        text.as_bytes().get(..digits).is_some_and(|before| before.ends_with(b"["))
+        text.as_bytes()
+            .get(..digits)
+            .is_some_and(|before| before.ends_with(b"["))
     };
     escaped || percent || code || colour
 }

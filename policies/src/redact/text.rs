@@ -12,7 +12,12 @@ pub(super) fn run(text: &str, from: usize, most: usize, is_in: impl Fn(u8) -> bo
 /// The beginning of the run of bytes that ends at `to`.
 pub(super) fn run_back(text: &str, to: usize, most: usize, is_in: impl Fn(u8) -> bool) -> usize {
     let before = text.as_bytes().get(..to).unwrap_or_default();
-    to - before.iter().rev().take(most).take_while(|byte| is_in(**byte)).count()
+    to - before
+        .iter()
+        .rev()
+        .take(most)
+        .take_while(|byte| is_in(**byte))
+        .count()
 }
 
 /// The end of the white space at `from`; none if there is more than `most` of it.
@@ -75,7 +80,8 @@ mod tests {
         assert_eq!(run("abc", 9, 9, is_word), 9);
         assert_eq!(run_back("--ab", 4, 9, is_word), 2);
         assert_eq!(until("é b", 0, 9, |letter| letter == ' '), 2);
-        assert_eq!(line_before("one\ntwo é", 10, 5), "wo é".trim_start_matches("w"));
+        assert_eq!(line_before("one\ntwo é", 10, 5), "wo é");
+        assert_eq!(line_before("one\ntwo é", 10, 50), "two é");
         assert_eq!(ahead("aé", 0, 2), "a");
         assert_eq!(after_space("  a", 0, 9), Some(2));
         assert_eq!(after_space("   a", 0, 1), None);

@@ -26,16 +26,23 @@ pub(super) fn is_secret(value: &str, says: Says, written: &Written<'_>) -> bool 
         Says::Nothing => false,
         Says::Perhaps => is_random(value.trim_end_matches([',', ';', '.', ')'])),
         Says::Secret | Says::Password if written.quoted => !is_label(value, says),
-        Says::Secret | Says::Password => !is_word_of_code(value) && !is_code(value, written) && !is_prose(value, says, written),
+        Says::Secret | Says::Password => {
+            !is_word_of_code(value, written) && !is_code(value, written) && !is_prose(value, says, written)
+        }
     }
 }
 
 /// Stars, dots or crosses, or told to be left out.
 pub(super) fn is_masked(value: &str) -> bool {
     let bare = value.trim_matches(['"', '\'', '`', ',', ';', '.', ')']);
-    let covers = |letter: char| matches!(letter, '*' | '•' | '.' | '…' | 'x' | 'X' | '-' | '_' | '#' | '?' | '●' | '█');
+    let covers = |letter: char| {
+        matches!(
+            letter,
+            '*' | '•' | '.' | '…' | 'x' | 'X' | '-' | '_' | '#' | '?' | '●' | '█'
+        )
+    };
     (value.chars().count() >= 3 && value.chars().all(covers))
-        || ["xxxx", "XXXX", "****", "••••"].iter().any(|cover| value.contains(cover))
+        || ["xxxx", "XXXX", "***", "•••"].iter().any(|cover| value.contains(cover))
         || bare == super::REDACTED
         // `""` holds nothing.
         || (bare.is_empty() && value.len() >= 2)
@@ -44,18 +51,79 @@ pub(super) fn is_masked(value: &str) -> bool {
 
 /// A place where somebody, or something, puts a secret later.
 pub(super) fn is_filled_in(value: &str) -> bool {
+    if value.starts_with("\"\".") || value.starts_with("''.") {
+        return true;
+    }
     let bare = value.trim_start_matches(['"', '\'', '`']);
-    let lower = bare.get(..bare.len().min(40)).unwrap_or(bare).to_ascii_lowercase();
-    let opens = ["<", "{", "[", "(", "$", "%(", "#{", "@{", "%{", "%s", "%d", "%v", "%q", "&", "^", "\\w", "...", ".*", ".+", "\\s", "\\d", "!secret", "!ref", "!sub", "!env"];
-    let refers = ["vault:", "op://", "arn:aws", "env:", "env.", "file:", "secret://", "keychain:", "ref+", "ssm:", "enc["];
-    let begins = ["your", "my-", "my_", "example", "sample", "dummy", "placeholder", "changeme", "change-me", "change_me", "replace", "insert-", "insert_", "enter-", "enter_", "todo", "fixme", "redacted", "hidden", "masked", "some-", "some_", "fake-", "fake_", "put-", "put_", "paste", "a-secret", "not-a-"];
+    let lower = bare
+        .get(..bare.len().min(40))
+        .unwrap_or(bare)
+        .to_ascii_lowercase();
+    let opens = [
+        "<", "{", "[", "(", "$", "%(", "#{", "@{", "%{", "%s", "%d", "%v", "%q", "&", "^", "\\w", "...",
+        ".*", ".+", "\\s", "\\d", "!secret", "!ref", "!sub", "!env",
+    ];
+    let refers = [
+        "vault:",
+        "op://",
+        "arn:aws",
+        "env:",
+        "env.",
+        "file:",
+        "secret://",
+        "keychain:",
+        "ref+",
+        "ssm:",
+        "enc[",
+    ];
+    let begins = [
+        "your",
+        "http://",
+        "https://",
+        "required",
+        "nullable",
+        "my-",
+        "my_",
+        "example",
+        "sample",
+        "dummy",
+        "placeholder",
+        "changeme",
+        "change-me",
+        "change_me",
+        "replace",
+        "insert-",
+        "insert_",
+        "enter-",
+        "enter_",
+        "todo",
+        "fixme",
+        "redacted",
+        "hidden",
+        "masked",
+        "some-",
+        "some_",
+        "fake-",
+        "fake_",
+        "put-",
+        "put_",
+        "paste",
+        "a-secret",
+        "not-a-",
+    ];
     // `$ecret99` is a password, `$SECRET` and `$secret` are not.
     let dollar = |rest: &str| {
         if !rest.is_empty() && rest.len() <= 2 && rest.bytes().all(|byte| byte.is_ascii_digit()) {
             return true;
         }
         let name = rest.trim_end_matches(['"', '\'', '`', ',', ';', ')', '}', ']']);
-        rest.starts_with(['{', '(']) || (!name.is_empty() && name.chars().all(|letter| letter.is_alphanumeric() || "_:.->?[]$@".contains(letter)) && !is_random(name) && !name.contains(|digit: char| digit.is_ascii_digit()))
+        rest.starts_with(['{', '('])
+            || (!name.is_empty()
+                && name
+                    .chars()
+                    .all(|letter| letter.is_alphanumeric() || "_:.->?[]$@'\"".contains(letter))
+                && !is_random(name)
+                && !name.contains(|digit: char| digit.is_ascii_digit()))
     };
     if let Some(rest) = bare.strip_prefix('$') {
         return dollar(rest);
@@ -68,14 +136,36 @@ pub(super) fn is_filled_in(value: &str) -> bool {
         return true;
     }
     // `{…}` can be a secret that a program hid its own way.
-    if bare.strip_prefix('{').is_some_and(|inner| is_random(inner.trim_end_matches('}'))) {
+    if bare
+        .strip_prefix('{')
+        .is_some_and(|inner| is_random(inner.trim_end_matches('}')))
+    {
         return false;
     }
     if bare == "?" || bare == "?," {
         return true;
     }
-    let opened = opens.iter().any(|open| lower.starts_with(open) && (*open != "&" || lower.starts_with("&str") || lower.starts_with("&'") || lower.starts_with("&mut") || lower.starts_with("&self") || is_name(&lower[1..])));
-    let mentions = ["your-", "your_", "-here", "_here", "goes-here", "${", "{{", "}}", "$(", "<your"];
+    let opened = opens.iter().any(|open| {
+        lower.starts_with(open)
+            && (*open != "&"
+                || lower.starts_with("&str")
+                || lower.starts_with("&'")
+                || lower.starts_with("&mut")
+                || lower.starts_with("&self")
+                || is_name(&lower[1..]))
+    });
+    let mentions = [
+        "your-",
+        "your_",
+        "-here",
+        "_here",
+        "goes-here",
+        "${",
+        "{{",
+        "}}",
+        "$(",
+        "<your",
+    ];
     opened
         || refers.iter().any(|refer| lower.starts_with(refer))
         || begins.iter().any(|begin| lower.starts_with(begin))
@@ -88,34 +178,217 @@ fn is_path(value: &str) -> bool {
     let bare = value.trim_end_matches(['"', '\'', '`', ',', ';', ')']);
     let rooted = ["/", "./", "../", "~/"].iter().any(|root| bare.starts_with(root));
     let parts = || bare.split('/').filter(|part| !part.is_empty());
-    rooted && parts().count() >= 2 && parts().all(|part| part.len() <= 24 && !is_random(part) && part.chars().all(|letter| letter.is_alphanumeric() || "._-~".contains(letter)))
+    rooted
+        && parts().count() >= 2
+        && parts().all(|part| {
+            part.len() <= 24
+                && !is_random(part)
+                && part
+                    .chars()
+                    .all(|letter| letter.is_alphanumeric() || "._-~".contains(letter))
+        })
 }
 
 /// Words that stand where a value could: of types, of languages, of sentences.
 const WORDS: &[&str] = &[
-    "string", "str", "bool", "boolean", "int", "integer", "number", "float", "double", "char", "text", "varchar", "bytes",
-    "byte", "any", "unknown", "object", "undefined", "null", "none", "nil", "true", "false", "void", "never", "usize",
-    "u8", "u16", "u32", "u64", "i32", "i64", "f64", "cstring", "secretstring", "self", "this", "super", "optional",
-    "required", "expected", "unexpected", "missing", "invalid", "valid", "expired", "not", "is", "the", "a", "an", "be",
-    "must", "should", "was", "were", "are", "has", "have", "had", "can", "cannot", "could", "will", "would", "in", "on",
-    "of", "for", "to", "from", "by", "with", "without", "and", "or", "if", "when", "as", "at", "it", "its", "that",
-    "new", "await", "async", "function", "fn", "func", "lambda", "return", "typeof", "yield", "match", "let", "const",
-    "include", "same-origin", "omit", "required,", "basic", "bearer", "oauth", "oauth2", "jwt", "digest", "negotiate",
-    "inherit", "auto", "default", "enabled", "disabled", "yes", "no", "ok", "done", "failed", "success", "error",
-    "warning", "info", "see", "use", "set", "get", "got", "found", "either", "each", "every", "only", "no-store",
-    "hidden", "password", "email", "date", "uuid", "write", "read", "array", "list", "map", "dict", "date-time", "enum", "struct",
-    "type", "class", "one",
+    "string",
+    "str",
+    "bool",
+    "boolean",
+    "int",
+    "integer",
+    "number",
+    "float",
+    "double",
+    "char",
+    "text",
+    "varchar",
+    "bytes",
+    "byte",
+    "any",
+    "unknown",
+    "object",
+    "undefined",
+    "null",
+    "none",
+    "nil",
+    "true",
+    "false",
+    "void",
+    "never",
+    "usize",
+    "u8",
+    "u16",
+    "u32",
+    "u64",
+    "i32",
+    "i64",
+    "f64",
+    "cstring",
+    "secretstring",
+    "self",
+    "this",
+    "super",
+    "optional",
+    "required",
+    "expected",
+    "unexpected",
+    "missing",
+    "invalid",
+    "valid",
+    "expired",
+    "not",
+    "is",
+    "the",
+    "a",
+    "an",
+    "be",
+    "must",
+    "should",
+    "was",
+    "were",
+    "are",
+    "has",
+    "have",
+    "had",
+    "can",
+    "cannot",
+    "could",
+    "will",
+    "would",
+    "in",
+    "on",
+    "of",
+    "for",
+    "to",
+    "from",
+    "by",
+    "with",
+    "without",
+    "and",
+    "or",
+    "if",
+    "when",
+    "as",
+    "at",
+    "it",
+    "its",
+    "that",
+    "new",
+    "await",
+    "async",
+    "function",
+    "fn",
+    "func",
+    "lambda",
+    "return",
+    "typeof",
+    "yield",
+    "match",
+    "let",
+    "const",
+    "include",
+    "same-origin",
+    "omit",
+    "required,",
+    "basic",
+    "bearer",
+    "oauth",
+    "oauth2",
+    "jwt",
+    "digest",
+    "negotiate",
+    "inherit",
+    "auto",
+    "default",
+    "enabled",
+    "disabled",
+    "yes",
+    "no",
+    "ok",
+    "done",
+    "failed",
+    "success",
+    "error",
+    "warning",
+    "info",
+    "see",
+    "use",
+    "set",
+    "get",
+    "got",
+    "found",
+    "either",
+    "each",
+    "every",
+    "only",
+    "no-store",
+    "hidden",
+    "password",
+    "email",
+    "date",
+    "uuid",
+    "write",
+    "read",
+    "array",
+    "list",
+    "map",
+    "dict",
+    "date-time",
+    "enum",
+    "struct",
+    "type",
+    "class",
+    "one",
+    "impl",
+    "dyn",
+    "mut",
+    "pub",
+    "unsafe",
+    "try",
+    "please",
+    "check",
+    "enter",
+    "contact",
+    "click",
+    "forgot",
+    "retry",
+    "again",
+    "provide",
+    "what",
+    "who",
+    "how",
+    "why",
+    "where",
+    "which",
+    "there",
+    "this",
+    "you",
+    "your",
+    "we",
+    "they",
+    "all",
+    "some",
+    "up",
+    "down",
 ];
 
-fn is_word_of_code(value: &str) -> bool {
-    let bare = value.trim_matches(['"', '\'', '`', ',', ';', ')', '}', ']', '?', '|', '.', ':', '>', '*', '{']);
+/// What stands close behind `=` is a value, and no article.
+fn is_word_of_code(value: &str, written: &Written<'_>) -> bool {
+    let bare = value.trim_matches([
+        '"', '\'', '`', ',', ';', ')', '}', ']', '?', '|', '.', ':', '>', '*', '{',
+    ]);
     let lower = bare.to_ascii_lowercase();
-    WORDS.contains(&lower.as_str()) && bare.len() < value.len() + 1
+    (written.spaced || bare.len() > 2) && WORDS.contains(&lower.as_str())
 }
 
 fn is_name(value: &str) -> bool {
-    let mut letters = value.trim_end_matches([',', ';', ')', '?', ']', '}', '>']).chars();
-    letters.next().is_some_and(|first| first.is_alphabetic() || first == '_')
+    let mut letters = value
+        .trim_end_matches([',', ';', ')', '?', ']', '}', '>'])
+        .chars();
+    letters
+        .next()
+        .is_some_and(|first| first.is_alphabetic() || first == '_')
         && letters.all(|letter| letter.is_ascii_alphanumeric() || letter == '_')
 }
 
@@ -126,39 +399,106 @@ fn is_code(value: &str, written: &Written<'_>) -> bool {
         .unwrap_or(value.len());
     let (head, rest) = value.split_at(head_end);
     let bare = value.trim_end_matches([',', ';', ')', '}', ']']);
-    let plain_head = head.bytes().all(|byte| byte.is_ascii_alphabetic() || byte == b'_') || (!is_random(head) && head.len() <= 24 && head.starts_with(|first: char| first.is_alphabetic()) && head.contains('_'));
+    let plain_head = head
+        .bytes()
+        .all(|byte| byte.is_ascii_alphabetic() || byte == b'_')
+        || (!is_random(head)
+            && head.len() <= 24
+            && head.starts_with(|first: char| first.is_alphabetic())
+            && head.contains('_'));
     // A call, an index, a type with parameters, a path, a member.
     if !head.is_empty() && plain_head {
-        let follows = ["(", "[", "<", "::", "->", "?.", "!.", "!(", "{", "??", "||", "|"].iter().any(|sign| rest.starts_with(sign));
+        let follows = ["(", "[", "<", "::", "->", "?.", "!.", "!(", "{", "??", "||", "|"]
+            .iter()
+            .any(|sign| rest.starts_with(sign));
         if follows && (written.spaced || rest.contains([')', ']', '>']) || rest.starts_with("::")) {
             return true;
         }
         if let Some(member) = rest.strip_prefix('.')
             && member.starts_with(|first: char| first.is_ascii_alphabetic() || first == '_')
-            && bare.split(['.', '(', '[', '?', '!', '"', '\'', ')']).all(|part| !is_random(part)  && part.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'-'))
-            && (written.spaced || written.before.contains('(') || member.contains(['(', '.']))
+            && bare.split(['.', '(', '[', '?', '!', '"', '\'', ')']).all(|part| {
+                !is_random(part)
+                    && part
+                        .bytes()
+                        .all(|byte| byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'-')
+            })
+            && (written.spaced
+                || written.before.contains('(')
+                || member.contains(['(', '.'])
+                || NAMED
+                    .iter()
+                    .any(|word| member.to_ascii_lowercase().contains(word)))
         {
             return true;
         }
     }
+    // `*next++`, `Read-Host`
+    let pointed = value
+        .strip_prefix('*')
+        .is_some_and(|rest| rest.starts_with(|first: char| first.is_ascii_alphabetic()));
+    let command = bare.split_once('-').is_some_and(|(verb, noun)| {
+        is_capital(verb) && noun.starts_with(char::is_uppercase) && noun.chars().all(char::is_alphabetic)
+    });
+    if written.spaced && (pointed || command) {
+        return true;
+    }
     // A name that stands for the value.
     if is_name(value) && !value.contains(|letter: char| letter.is_ascii_digit()) {
         let ended = value.len() > bare.len();
-        let declared = ["let ", "const ", "var ", "val ", "final ", "auto ", "mut ", "self.", "this.", "static "].iter().any(|word| written.before.trim_start_matches(|letter: char| !letter.is_alphabetic()).contains(word));
+        let declared = [
+            "let ", "const ", "var ", "val ", "final ", "auto ", "mut ", "self.", "this.", "static ",
+        ]
+        .iter()
+        .any(|word| {
+            written
+                .before
+                .trim_start_matches(|letter: char| !letter.is_alphabetic())
+                .contains(word)
+        });
         let parts = bare.contains('_') || has_hump(bare);
         let named = NAMED.iter().any(|word| bare.to_ascii_lowercase().contains(word));
         let called = value.ends_with([')', '}']) || (ended && written.before.contains('('));
-        return (written.spaced && (declared || (parts && (named || ended)) || (named && ended) || (named && !bare.eq_ignore_ascii_case("secret") && written.after.trim_start().is_empty() && (parts || is_capital(bare) || bare == "token" || bare == "password" || bare == "api_key"))))
+        return (written.spaced
+            && (declared
+                || (parts && (named || ended))
+                || (named && ended)
+                || (named
+                    && !bare.eq_ignore_ascii_case("secret")
+                    && is_ended(written.after)
+                    && (parts
+                        || is_capital(bare)
+                        || bare == "token"
+                        || bare == "password"
+                        || bare == "api_key"))))
             || called;
     }
     false
 }
 
-const NAMED: &[&str] = &["token", "secret", "passw", "key", "pwd", "credential", "auth", "pass", "hash"];
+/// What a program puts behind a name.
+fn is_ended(after: &str) -> bool {
+    let after = after.trim_start_matches([' ', '\t']);
+    after.is_empty() || after.starts_with(['|', '=', ',', ')', '{', '}', '/', '#', '\n', ';', '?'])
+}
+
+const NAMED: &[&str] = &[
+    "token",
+    "secret",
+    "passw",
+    "key",
+    "pwd",
+    "credential",
+    "auth",
+    "pass",
+    "hash",
+];
 
 /// `accessToken`: a small letter, then a capital.
 fn has_hump(value: &str) -> bool {
-    value.as_bytes().windows(2).any(|pair| matches!(pair, [a, b] if a.is_ascii_lowercase() && b.is_ascii_uppercase()))
+    value
+        .as_bytes()
+        .windows(2)
+        .any(|pair| matches!(pair, [a, b] if a.is_ascii_lowercase() && b.is_ascii_uppercase()))
 }
 
 fn is_capital(value: &str) -> bool {
@@ -173,32 +513,55 @@ fn is_prose(value: &str, says: Says, written: &Written<'_>) -> bool {
     }
     let line = written.after.split('\n').next().unwrap_or_default();
     let follow = line.split(' ').filter(|word| !word.is_empty());
-    let follow = follow.take_while(|word| is_wording(word) && !word.ends_with(':')).count();
+    let follow = follow
+        .take_while(|word| is_wording(word) && !word.ends_with(':'))
+        .count();
     !value.ends_with(['.', ';']) && follow >= if says == Says::Password { 3 } else { 2 }
 }
 
 /// Letters, and a sign of a sentence behind them.
 fn is_wording(word: &str) -> bool {
     let bare = word.trim_matches(['.', ',', ':', ';', '!', '?', '(', ')', '"', '\'', '`']);
-    !bare.is_empty() && bare.chars().all(|letter| letter.is_alphabetic() || letter == '\'' || letter == '-')
+    !bare.is_empty()
+        && bare
+            .chars()
+            .all(|letter| letter.is_alphabetic() || letter == '\'' || letter == '-')
 }
 
 /// What a person reads: `"password": "Enter your password"`, `"token": "string"`.
 fn is_label(value: &str, says: Says) -> bool {
     let words: Vec<&str> = value.split(' ').filter(|word| !word.is_empty()).collect();
     let lower = value.to_ascii_lowercase();
-    let [first, others @ ..] = words.as_slice() else { return true };
+    let [first, others @ ..] = words.as_slice() else {
+        return true;
+    };
     if others.is_empty() {
-        let dotted = value.split('.').count() >= 3 && value.split('.').all(|part| !part.is_empty() && part.chars().all(|letter| letter.is_alphabetic() || letter == '_'));
+        let dotted = value.split('.').count() >= 3
+            && value.split('.').all(|part| {
+                !part.is_empty() && part.chars().all(|letter| letter.is_alphabetic() || letter == '_')
+            });
         // `auth.token`: the name of a text.
-        let text = value.split_once('.').is_some_and(|(from, to)| NAMED.iter().any(|word| to.to_ascii_lowercase().contains(word)) && is_wording(from) && is_wording(to));
+        let text = value.split_once('.').is_some_and(|(from, to)| {
+            NAMED.iter().any(|word| to.to_ascii_lowercase().contains(word))
+                && is_wording(from)
+                && is_wording(to)
+        });
         let code = value.contains("process.env") || value.contains("os.environ");
-        return WORDS.contains(&lower.as_str()) || is_capital(value) || dotted || text || code || value == ":";
+        return WORDS.contains(&lower.as_str())
+            || is_capital(value)
+            || dotted
+            || text
+            || code
+            || value == ":";
     }
     let sentence = words.iter().all(|word| is_wording(word));
     let told = words.iter().any(|word| {
-        let word = word.trim_matches(|letter: char| !letter.is_alphabetic()).to_lowercase();
-        (WORDS.contains(&word.as_str()) && word.len() < 9) || ["your", "please", "enter"].contains(&word.as_str()) || NAMED.iter().any(|named| word.contains(named))
+        let word = word
+            .trim_matches(|letter: char| !letter.is_alphabetic())
+            .to_lowercase();
+        (WORDS.contains(&word.as_str()) && (2..9).contains(&word.len()))
+            || ["your", "please", "enter"].contains(&word.as_str())
+            || NAMED.iter().any(|named| word.contains(named))
     });
     let begins = first.chars().next().is_some_and(char::is_uppercase);
     sentence && (told || begins) && !(says == Says::Password && others.len() == 3 && !told && !begins)
@@ -210,7 +573,9 @@ pub(super) fn is_wordy(value: &str) -> bool {
     let parts = || value.split(['-', '_', '.', '/']).filter(|part| !part.is_empty());
     let is_part = |part: &str| {
         let small = |rest: &str| rest.bytes().all(|byte| byte.is_ascii_lowercase());
-        (part.len() <= LONG && (small(part) || part.get(1..).is_some_and(small)) && part.bytes().all(|byte| byte.is_ascii_alphabetic()))
+        (part.len() <= LONG
+            && (small(part) || part.get(1..).is_some_and(small))
+            && part.bytes().all(|byte| byte.is_ascii_alphabetic()))
             || (part.len() <= 4 && part.bytes().all(|byte| byte.is_ascii_digit()))
     };
     parts().count() >= 2 && parts().all(is_part)
@@ -225,7 +590,12 @@ pub(super) fn is_random(value: &str) -> bool {
     let value = value.trim_matches(['"', '\'', '`']);
     let looked_at = value.get(..value.len().min(LOOKED_AT_BYTES_MAX)).unwrap_or(value);
     let fits = |byte: u8| byte.is_ascii_alphanumeric() || b"+/=_-.~%!@#$^&*:".contains(&byte);
-    if looked_at.len() < RANDOM_BYTES_MIN || !looked_at.bytes().all(fits) || is_digest(value) || is_uuid(value) || is_wordy(value) {
+    if looked_at.len() < RANDOM_BYTES_MIN
+        || !looked_at.bytes().all(fits)
+        || is_digest(value)
+        || is_uuid(value)
+        || is_wordy(value)
+    {
         return false;
     }
     let kind = |byte: u8| match byte {
@@ -235,11 +605,17 @@ pub(super) fn is_random(value: &str) -> bool {
         _ => 3,
     };
     let letters: Vec<u8> = looked_at.bytes().map(kind).filter(|kind| *kind < 3).collect();
-    let changes = letters.windows(2).filter(|pair| pair.first() != pair.last()).count();
+    let changes = letters
+        .windows(2)
+        .filter(|pair| pair.first() != pair.last())
+        .count();
     let digits = letters.iter().filter(|kind| **kind == 0).count();
     let signs = looked_at.len() - letters.len();
     let counted = digits * 10 < looked_at.len() * 8;
-    counted && signs * 4 <= looked_at.len() && changes * 10 >= letters.len() * 3 && (digits > 0 || looked_at.len() >= 24)
+    counted
+        && signs * 4 <= looked_at.len()
+        && changes * 10 >= letters.len() * 3
+        && (digits > 0 || looked_at.len() >= 24)
 }
 
 fn is_digest(value: &str) -> bool {
@@ -263,14 +639,28 @@ mod tests {
         for made in ["9fK2mQ7xLr4TzB1c", "a8f3k2l9x0c7v5b1", "dXNlcjpodW50ZXIyMjI="] {
             assert!(is_random(made), "{made}");
         }
-        for words in ["getUserByIdAndName", "primary_key_of_table", "linux-cargo-release", "550e8400-e29b-41d4-a716-446655440000", "2026-11-23T07:00:00Z"] {
+        for words in [
+            "getUserByIdAndName",
+            "primary_key_of_table",
+            "linux-cargo-release",
+            "550e8400-e29b-41d4-a716-446655440000",
+            "2026-11-23T07:00:00Z",
+        ] {
             assert!(!is_random(words), "{words}");
         }
     }
 
     #[test]
     fn a_place_for_a_secret_is_none() {
-        for place in ["<token>", "${TOKEN}", "$TOKEN", "{{ .Values.token }}", "your-api-key", "/run/secrets/token", "%TOKEN%"] {
+        for place in [
+            "<token>",
+            "${TOKEN}",
+            "$TOKEN",
+            "{{ .Values.token }}",
+            "your-api-key",
+            "/run/secrets/token",
+            "%TOKEN%",
+        ] {
             assert!(is_filled_in(place), "{place}");
         }
         for secret in ["$ecret99", "hunter2", "/9fK2mQ7xLr4TzB1c"] {

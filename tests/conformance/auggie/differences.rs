@@ -11,6 +11,7 @@ use crate::vectors::{Answer, Case};
 use impresario_policies::compat::{is_space, trim, trim_start};
 use impresario_policies::domain::Brief;
 use impresario_policies::judge_reply::{read_brief, read_verdict};
+use impresario_policies::redact::REDACTED;
 use impresario_policies::trace_file::Trace;
 use regex::Regex;
 use serde_json::{Value, json};
@@ -45,6 +46,16 @@ pub fn ours(function: &str, case: &Case, ours: &Answer) -> Option<&'static str> 
         "parallel_run" => &[
             ("who may work at once begins in any order", room_is_given_in_order),
             ("a worker that said nothing failed", silence_is_a_failure),
+        ],
+        "redact_secrets" => &[
+            (
+                "more is hidden, and what is as long as a digest is one",
+                hides_as_much_but_digests,
+            ),
+            ("`Bearer token` is the name of a kind", |case, ours| {
+                let named = case.text("text").contains("Bearer token");
+                named && shown_words(text_of(ours)).contains(&"Bearer")
+            }),
         ],
         "router_scenario" => &[
             ("an answer is judged again", an_answer_is_judged_again),
@@ -582,4 +593,31 @@ fn nothing_starts_without_a_goal(case: &Case, ours: &Answer) -> bool {
         } else {
             same_but(wanted, found, &["sub_agent_calls", "traces", "llm_calls", "logs"])
         }
+}
+
+/// All that ours shows, the record's answer shows; but runs of digits as long as a digest.
+fn hides_as_much_but_digests(case: &Case, ours: &Answer) -> bool {
+    let recorded = shown_words(text_of(&case.expected));
+    let ours = shown_words(text_of(ours));
+    ours.iter()
+        .all(|word| recorded.contains(word) || holds_digest(word))
+}
+
+fn text_of(answer: &Answer) -> &str {
+    match answer {
+        Answer::Value(value) => text(value, "text"),
+        Answer::Error { .. } => "",
+    }
+}
+
+/// The words of a text, without what stands for a secret.
+fn shown_words(text: &str) -> Vec<&str> {
+    let parts = text.split(REDACTED);
+    let words = parts.flat_map(|part| part.split(|letter: char| !letter.is_alphanumeric()));
+    words.filter(|word| !word.is_empty()).collect()
+}
+
+fn holds_digest(word: &str) -> bool {
+    let mut runs = word.split(|letter: char| !letter.is_ascii_hexdigit());
+    runs.any(|run| [40, 56, 64, 96, 128].contains(&run.len()))
 }

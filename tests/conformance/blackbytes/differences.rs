@@ -525,15 +525,25 @@ fn hides_as_much(case: &Case, ours: &Answer) -> bool {
     }
 }
 
-/// `monkey`, `primary_key`, `keynote`, `max_tokens`: the name that stands before what we show is no secret's.
+/// `monkey`, `primary_key`, `keynote`, `max_tokens`: the name that stands before what we show is no secret's. Or what
+/// is shown is none whatever its name: `true`, `{x}`, `[1]`.
 fn names_no_secret(case: &Case, ours: &Answer) -> bool {
     let secret =
         Regex::new(r"(?i)(api[-_ ]?key|secret|token|password|passwd|credential)s?$").expect("a pattern");
     let text = case.text("text");
-    shown_by_us(case, ours).iter().all(|word| {
-        let places = text.match_indices(word.as_str()).map(|(at, _)| &text[..at]);
-        let mut names =
-            places.map(|before| before.trim_end_matches(|letter: char| !letter.is_alphanumeric()));
-        names.any(|before| !secret.is_match(before) || before.to_lowercase().ends_with("tokens"))
-    })
+    let is_code = |word: &str| {
+        word.parse::<f64>().is_ok()
+            || ["true", "false", "null"].contains(&word)
+            || text.contains(&format!("{{{word}}}"))
+            || text.contains(&format!("[{word}]"))
+    };
+    shown_by_us(case, ours)
+        .iter()
+        .filter(|word| !is_code(word))
+        .all(|word| {
+            let places = text.match_indices(word.as_str()).map(|(at, _)| &text[..at]);
+            let mut names =
+                places.map(|before| before.trim_end_matches(|letter: char| !letter.is_alphanumeric()));
+            names.any(|before| !secret.is_match(before) || before.to_lowercase().ends_with("tokens"))
+        })
 }

@@ -5,7 +5,7 @@ use crate::runners::overflow_tools::OverflowTool;
 use impresario_policies::added_tools::AddedTool;
 use impresario_policies::call_words::telling_argument;
 use impresario_policies::domain::Replay;
-use impresario_policies::redact::redact;
+use impresario_policies::redact::{Cut, redact_cut};
 use impresario_policies::sub_agent_prompt::RETRIEVAL_TOOL;
 use serde_json::value::RawValue;
 
@@ -64,13 +64,28 @@ pub fn summarize_result(result: Option<&RawValue>) -> ResultSummary {
             beginning.push_str(up_to(text, LOOKED_AT_BYTES_MAX - beginning.len()));
         }
     });
-    let preview = redact(&beginning).chars().take(PREVIEW_CHARACTERS_MAX).collect();
+    // All that there is of it is text, so more bytes than these were left out.
+    let cut = if bytes > beginning.len() as u64 {
+        Cut::End
+    } else {
+        Cut::Nowhere
+    };
+    let preview = redact_cut(&beginning, cut)
+        .chars()
+        .take(PREVIEW_CHARACTERS_MAX)
+        .collect();
     ResultSummary { bytes, preview }
 }
 
 /// The beginning of a text from outside on one line, redacted.
 pub fn one_line(text: &str, characters_max: usize) -> String {
-    let beginning = redact(up_to(text, LOOKED_AT_BYTES_MAX)).into_owned();
+    let looked_at = up_to(text, LOOKED_AT_BYTES_MAX);
+    let cut = if looked_at.len() < text.len() {
+        Cut::End
+    } else {
+        Cut::Nowhere
+    };
+    let beginning = redact_cut(looked_at, cut).into_owned();
     let mut line = String::new();
     let mut characters = 0;
     for word in beginning.split(|character: char| character.is_whitespace() || character.is_control()) {
