@@ -4,7 +4,12 @@ use crate::agents::AgentFiles;
 use crate::bridge::wire::{
     CapabilitiesOffer, CapabilitiesTaken, CapabilityCall, CapabilityDone, ChainMember, ChainRun,
     ChainRunAccepted, ChainText, ChainTextAsk, ContextAsk, ContextCuts, ContextDone, ContextOffer,
-    ContextSaid, ContextStanding, ContextTaken, CutsAsk, Delegation, DelegationAsk, GuidanceAsk, GuidanceGiven, InputReading, MarkerPlan, MarkerSkeleton, ModelStanding, ObservedEvent, PromptAsk, PromptPlan, ReadingAnchored, ReadingShown, ResumableRun, RunMessageAsk, RunMessageTold, RunResume, RunResumed, RunTell, RunTold, SessionEnd, SessionStart, SetupAsk, SetupNext, SkillCancel, SkillRun, SkillSummary, SystemPromptSeen, ToldByAgent, ToolAsk, ToolDone, ToolUsed, ToolsOffer, ToolsTaken, TraceName, TranscriptAsk, TranscriptPage, TypedInput, Wishes, WishesAsk,
+    ContextSaid, ContextStanding, ContextTaken, CutsAsk, Delegation, DelegationAsk, GuidanceAsk,
+    GuidanceGiven, InputReading, MarkerPlan, MarkerSkeleton, ModelStanding, ObservedEvent, PromptAsk,
+    PromptPlan, ReadingAnchored, ReadingShown, ResumableRun, RunMessageAsk, RunMessageTold, RunResume,
+    RunResumed, RunTell, RunTold, SessionEnd, SessionStart, SetupAsk, SetupNext, SkillCancel, SkillRun,
+    SkillSummary, SystemPromptSeen, ToldByAgent, ToolAsk, ToolDone, ToolUsed, ToolsOffer, ToolsTaken,
+    TraceName, TranscriptAsk, TranscriptPage, TypedInput, Wishes, WishesAsk,
 };
 use crate::bridge::{Bridge, BridgeError, BridgeSettings, HostEvents, PiHost, Refused, log_to_file};
 use crate::capabilities::servers::ServerLists;
@@ -29,9 +34,9 @@ use async_trait::async_trait;
 use impresario_actors::gateways::Host;
 use impresario_actors::journal::{RunFilter, RunSummary};
 use impresario_actors::messages::session::{GuideResult, ListedSkill, SkillOrder};
-use impresario_policies::anchored_edit::anchored_reading;
 use impresario_policies::added_tools::AddedTool;
 use impresario_policies::agents::AgentDefinition;
+use impresario_policies::anchored_edit::anchored_reading;
 use impresario_policies::context_status::status_line;
 use impresario_policies::domain::{
     CacheTerms, GroupId, Isolation, MessageKind, ModelFamily, Reason, ReasonCode, RunId, RunState, SessionId,

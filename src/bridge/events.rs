@@ -3,7 +3,12 @@
 use super::wire::{
     CapabilitiesOffer, CapabilitiesTaken, CapabilityCall, CapabilityDone, ChainRun, ChainRunAccepted,
     ChainText, ChainTextAsk, ContextAsk, ContextCuts, ContextDone, ContextOffer, ContextSaid,
-    ContextStanding, ContextTaken, CutsAsk, Delegation, DelegationAsk, GuidanceAsk, GuidanceGiven, InputReading, MarkerPlan, MarkerSkeleton, ObservedEvent, PromptAsk, PromptPlan, ReadingAnchored, ReadingShown, ResumableRun, RunMessageAsk, RunMessageTold, RunResume, RunResumed, RunTell, RunTold, SessionEnd, SessionStart, SetupAsk, SetupNext, SkillCancel, SkillRun, SkillSummary, SystemPromptSeen, ToolAsk, ToolDone, ToolUsed, ToolsOffer, ToolsTaken, TraceName, TranscriptAsk, TranscriptPage, TypedInput, Wishes, WishesAsk,
+    ContextStanding, ContextTaken, CutsAsk, Delegation, DelegationAsk, GuidanceAsk, GuidanceGiven,
+    InputReading, MarkerPlan, MarkerSkeleton, ObservedEvent, PromptAsk, PromptPlan, ReadingAnchored,
+    ReadingShown, ResumableRun, RunMessageAsk, RunMessageTold, RunResume, RunResumed, RunTell, RunTold,
+    SessionEnd, SessionStart, SetupAsk, SetupNext, SkillCancel, SkillRun, SkillSummary, SystemPromptSeen,
+    ToolAsk, ToolDone, ToolUsed, ToolsOffer, ToolsTaken, TraceName, TranscriptAsk, TranscriptPage,
+    TypedInput, Wishes, WishesAsk,
 };
 use async_trait::async_trait;
 use impresario_actors::messages::session::ListedSkill;

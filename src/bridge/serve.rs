@@ -12,7 +12,11 @@ use super::wire::{
     ContextStanding, CutsAsk, DelegationAsk, DeliveryAcknowledged, Envelope, ErrorCode, ErrorObject,
     GuidanceAsk, Hello, KNOWN_EVENTS, LINE_BYTES_MAX, MarkerSkeleton, MessageId, Notification,
     ObservedEvents, PROTOCOL_VERSION, PROTOCOL_VERSION_OLDEST, Ping, PromptAsk, QuestionAnswer,
-    QuestionAnswered, ReadingShown, Request, RequestCancel, ResumableRuns, RunMessageAsk, RunResume, RunTell, RunsRecent, RunsResumable, SessionEnd, SessionStart, SetupAsk, SkillCancel, SkillCancelled, SkillNames, SkillRun, SkillRunAccepted, StatusAsk, StatusText, SystemPromptSeen, ToolAsk, ToolUsed, ToolsOffer, TraceList, TraceNames, TraceReport, TraceText, TraceView, TranscriptAsk, TypedInput, Welcome, WishesAsk, read_envelope,
+    QuestionAnswered, ReadingShown, Request, RequestCancel, ResumableRuns, RunMessageAsk, RunResume, RunTell,
+    RunsRecent, RunsResumable, SessionEnd, SessionStart, SetupAsk, SkillCancel, SkillCancelled, SkillNames,
+    SkillRun, SkillRunAccepted, StatusAsk, StatusText, SystemPromptSeen, ToolAsk, ToolUsed, ToolsOffer,
+    TraceList, TraceNames, TraceReport, TraceText, TraceView, TranscriptAsk, TypedInput, Welcome, WishesAsk,
+    read_envelope,
 };
 use futures_util::FutureExt;
 use futures_util::future::{AbortHandle, Abortable, BoxFuture};

@@ -188,7 +188,7 @@ use Trust::{Free, Limit, Outside, User};
 
 /// Every key, in order. Up to `promptInjection.enabled` they are the peer's too.
 #[rustfmt::skip]
-pub const KEYS: [Key; 132] = [
+pub const KEYS: [Key; 133] = [
     key("defaultProvider", Text, r#""openrouter""#, Outside, "whose models bare names are")
         .note("until it is set, models are called as Pi calls them, provider/id"),
     key("routingModel", Text, r#""anthropic/claude-3-5-haiku""#, Outside, "the model that writes and judges briefs")
@@ -336,6 +336,7 @@ pub const KEYS: [Key; 132] = [
         .note("in Pi"),
     key("tools.session", Words(&SessionTools::WORDS), "[]", Outside, "the tools that are added to Pi's in its own session, or all")
         .note("in Pi; agents.disabledTools takes away from here too"),
+    key("tools.anchoredEditing", Flag, "true", Limit, "hashline_edit is there for who names it, and read shows it anchors"),
     key("web.searchProvider", Word(&SearchProvider::WORDS), r#""exa""#, Outside, "who looks on the web, and reads pages first"),
     key("web.exaKey", Secret, r#""""#, Outside, "the key for Exa, which answers without one too")
         .note("else EXA_API_KEY"),
@@ -399,7 +400,8 @@ pub const AGENT_KEYS: [Key; 12] = [
 ];
 
 /// What pi-blackbytes writes in objects of its section: the object, its key, and ours.
-pub const PEER_KEYS: [(&str, &str, &str); 15] = [
+pub const PEER_KEYS: [(&str, &str, &str); 16] = [
+    ("hashline_edit", "enabled", "tools.anchoredEditing"),
     ("websearch", "provider", "web.searchProvider"),
     ("websearch", "exa_api_key", "web.exaKey"),
     ("websearch", "tavily_api_key", "web.tavilyKey"),
@@ -436,13 +438,9 @@ const fn later(section: &'static str, name: &'static str, kind: Kind) -> LaterKe
     }
 }
 
-/// The objects of `blackbytes` that belong to what is not here yet.
-pub const LATER_SECTIONS: [&str; 1] = ["hashline_edit"];
-
-/// What may stand in them.
+/// What may stand in objects of `blackbytes` and is not acted on yet.
 #[rustfmt::skip]
-pub const LATER_KEYS: [LaterKey; 3] = [
-    later("hashline_edit", "enabled", Flag),
+pub const LATER_KEYS: [LaterKey; 2] = [
     later("hashline_edit", "strict_patch", Flag),
     later("ui", "sub_agent_display", Word(&["compact", "full", "minimal"])),
 ];

@@ -1,13 +1,13 @@
 //! Which key was meant?
 
-use super::keys::{KEYS, LATER_SECTIONS, PEER_KEYS, SECTIONS};
+use super::keys::{KEYS, PEER_KEYS, SECTIONS};
 use crate::nearest::nearest_name;
 
 /// The key of `blackbytes` closest to what was written, if any is close.
 pub(super) fn nearest_of_peer(written: &str) -> Option<&'static str> {
     let ours = ["disabled_tools", "disabled_sub_agents", "sub_agents"];
     let acted_on = PEER_KEYS.map(|(section, _, _)| section);
-    nearest_name(written, ours.into_iter().chain(LATER_SECTIONS).chain(acted_on))
+    nearest_name(written, ours.into_iter().chain(acted_on))
 }
 
 /// The key or section closest to what was written, if any is close.

@@ -3,8 +3,7 @@
 use super::agents::AgentSettings;
 use super::check::{check_value, kind_of};
 use super::keys::{
-    AGENT_KEYS, KEYS, Key, Kind, LATER_AGENT_KEY, LATER_KEYS, LATER_SECTIONS, LaterKey, PEER_KEYS, SECTIONS,
-    Trust,
+    AGENT_KEYS, KEYS, Key, Kind, LATER_AGENT_KEY, LATER_KEYS, LaterKey, PEER_KEYS, SECTIONS, Trust,
 };
 use super::nearest::{nearest_key, nearest_of_peer};
 use super::{BLACKBYTES_SECTION, OUR_SECTION, PEER_SECTION};
@@ -325,9 +324,10 @@ impl Section<'_, '_> {
             "context7",
             "system_prompt_log",
             "ui",
+            "hashline_edit",
         ];
         for name in values.as_object().into_iter().flat_map(|values| values.keys()) {
-            let known = known.iter().chain(&LATER_SECTIONS).any(|known| known == name);
+            let known = known.contains(&name.as_str());
             // The peer keeps what it does not know; only a slip of the finger is told.
             if let Some(nearest) = nearest_of_peer(name).filter(|_| !known) {
                 self.notice(NoticeKind::Unknown {
@@ -345,6 +345,12 @@ impl Section<'_, '_> {
             let Some(holder) = values.get(section) else {
                 continue;
             };
+            let at = KEYS.iter().position(|key| key.path == path);
+            // One of them may be a switch itself.
+            if let (true, Some(at), "hashline_edit") = (holder.is_boolean(), at, section) {
+                self.apply_value(at, holder, section);
+                continue;
+            }
             if !holder.is_object() {
                 if !complained.contains(&section) {
                     complained.push(section);
@@ -352,7 +358,6 @@ impl Section<'_, '_> {
                 }
                 continue;
             }
-            let at = KEYS.iter().position(|key| key.path == path);
             if let Some((at, value)) = at.zip(holder.get(name)) {
                 self.apply_value(at, value, &format!("{section}.{name}"));
             }
@@ -361,17 +366,6 @@ impl Section<'_, '_> {
 
     /// What nothing here acts on yet is checked all the same, so that it holds when something does.
     fn check_later(&mut self, values: &Value) {
-        for section in LATER_SECTIONS {
-            let Some(value) = values.get(section) else {
-                continue;
-            };
-            let is_switch = section == "hashline_edit" && value.is_boolean();
-            if !value.is_object() && !is_switch {
-                self.not_an_object(section, value);
-                continue;
-            }
-            self.not_yet(section.to_string());
-        }
         for LaterKey { section, key } in LATER_KEYS {
             let Some(value) = values.get(section).and_then(|holder| holder.get(key.path)) else {
                 continue;
@@ -379,9 +373,7 @@ impl Section<'_, '_> {
             let place = format!("{section}.{}", key.path);
             let complaints = check_value(&key, value, &Value::Null).complaints;
             self.complain(&key, &place, complaints);
-            if !LATER_SECTIONS.contains(&section) {
-                self.not_yet(place);
-            }
+            self.not_yet(place);
         }
     }
 

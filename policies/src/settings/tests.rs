@@ -1,6 +1,7 @@
 //! Layers, trust, unknown keys.
 
 use super::*;
+use crate::added_tools::AddedTool;
 use crate::display::{BashDisplay, DisplaySettings, ReadDisplay};
 use crate::network::services::{SearchProvider, Service};
 use serde_json::json;
@@ -219,9 +220,35 @@ fn one_bad_field_never_drops_the_rest_and_each_is_named_as_it_is_written() {
         "1 (home, impresario)"
     );
     let not_yet = resolved.not_yet.iter().map(Notice::line).collect::<Vec<_>>();
-    let expected = ["hashline_edit", "sub_agents.oracle.artifactCapture"]
-        .map(|key| format!("home settings: blackbytes.{key} is understood, and not acted on yet"));
-    assert_eq!(not_yet, expected);
+    let expected =
+        "home settings: blackbytes.sub_agents.oracle.artifactCapture is understood, and not acted on yet";
+    assert_eq!(not_yet, [expected]);
+}
+
+/// The peer's switch is a word or an object; off means that the tool is nowhere, and so nothing is anchored.
+#[test]
+fn anchored_editing_is_switched_off_as_the_peer_does_it() {
+    let tools = |files: &[SettingsFile]| {
+        let configured = Configured::from(&resolve_settings(files));
+        (configured.session_tools, configured.tools_disabled)
+    };
+    let wished = r#""impresario":{"tools":{"session":["hashline_edit","glob"]}}"#;
+    for off in [r#"false"#, r#"{"enabled":false,"strict_patch":true}"#] {
+        let (session, disabled) = tools(&[home(&format!(
+            r#"{{"blackbytes":{{"hashline_edit":{off}}},{wished}}}"#
+        ))]);
+        assert_eq!(session, [AddedTool::Glob], "{off}");
+        assert_eq!(disabled, ["hashline_edit"], "{off}");
+    }
+    let on = home(&format!(r#"{{"blackbytes":{{"hashline_edit":true}},{wished}}}"#));
+    assert_eq!(tools(&[on]).0, [AddedTool::HashlineEdit, AddedTool::Glob]);
+    let off = home(&format!(r#"{{"blackbytes":{{"hashline_edit":false}},{wished}}}"#));
+    let opens = workspace(r#"{"blackbytes":{"hashline_edit":true}}"#, false);
+    assert_eq!(
+        tools(&[off, opens]).0,
+        [AddedTool::Glob],
+        "who is not trusted switches nothing on"
+    );
 }
 
 #[test]

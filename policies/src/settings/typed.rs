@@ -217,6 +217,16 @@ impl Reader<'_> {
             .collect()
     }
 
+    /// The tools that nobody gets.
+    fn tools_disabled(&self) -> Vec<String> {
+        let mut names = self.texts("agents.disabledTools");
+        let edit = AddedTool::HashlineEdit.name().to_string();
+        if !self.flag("tools.anchoredEditing") && !names.contains(&edit) {
+            names.push(edit);
+        }
+        names
+    }
+
     /// A file says it.
     fn is_set(&self, path: &str) -> bool {
         let value = self.0.values.iter().find(|value| value.key.path == path);
@@ -241,10 +251,7 @@ impl Reader<'_> {
                 resident_bytes_max: self.number("pool.maxMegabytes") as u64 * 1_000_000,
             },
             context_enabled: self.flag("context.enabled"),
-            session_tools: SessionTools::of(
-                &self.texts("tools.session"),
-                &self.texts("agents.disabledTools"),
-            ),
+            session_tools: SessionTools::of(&self.texts("tools.session"), &self.tools_disabled()),
             capabilities: CapabilitySettings {
                 enabled: self.flag("capabilities.enabled"),
                 promotion_ceiling: self.count("capabilities.promotionCeiling"),
@@ -331,7 +338,7 @@ impl Reader<'_> {
                 true => TotalChosen::ForAll,
                 false => TotalChosen::ByNobody,
             },
-            tools_disabled: self.texts("agents.disabledTools"),
+            tools_disabled: self.tools_disabled(),
             persistence: Persistence {
                 cool_down: CoolDownSettings {
                     after_failures: self.count("coolDown.afterFailures") as u32,
