@@ -68,7 +68,15 @@ pub(super) fn found(text: &str, word: Range<usize>, seen: &mut usize) -> Option<
         _ => {}
     }
     let start = if spoken { start - 4 } else { start };
+    // `case "token":` of a program.
+    if before.trim_end_matches(['"', '\'']).ends_with("case ") {
+        return None;
+    }
     let (between, mut at, quoted) = between(text, start, end, said)?;
+    // `!!str x`
+    if text[at..].starts_with("!!") {
+        at = after_space(text, until(text, at, SPACE_MAX, is_space), SPACE_MAX)?;
+    }
     let name = Name {
         text,
         letters: start..end,
@@ -165,6 +173,15 @@ fn between(text: &str, start: usize, end: usize, said: Says) -> Option<(Between,
         }
         return is_random(text.get(inside)?).then_some((Between::Sign, at + 1, true));
     }
+    // `append("X-Api-Key", "x")`
+    if quoted
+        && byte(at) == Some(b',')
+        && let Some(second) = after_space(text, at + 1, SPACE_MAX)
+        && let Some((inside, _)) = in_quotes(text, second)
+        && is_random(text.get(inside)?)
+    {
+        return Some((Between::Sign, second, true));
+    }
     if let Some(value) = named_value(text, at) {
         return Some((Between::Sign, value, true));
     }
@@ -209,9 +226,7 @@ fn between(text: &str, start: usize, end: usize, said: Says) -> Option<(Between,
     }
     // `ENV TOKEN x`, `setx TOKEN x`, `login bob password x`
     let line = line_before(text, start, LINE_BYTES_MAX).trim_start();
-    let told = ["ENV ", "ARG ", "setx ", "SETX "]
-        .iter()
-        .any(|word| line == *word);
+    let told = ["ENV ", "ARG ", "setx ", "SETX "].contains(&line);
     let netrc = || {
         let mut from = start.saturating_sub(LINE_BYTES_MAX);
         while !text.is_char_boundary(from) {
@@ -258,9 +273,14 @@ fn value(name: &Name<'_>, at: usize, between: Between, said: Says) -> Option<Ran
         true => of_value,
         false => ending_start(text, &name.letters).unwrap_or(of_value),
     };
-    let list = run(text, at, 2, |byte| byte == b'[');
-    let said = if list > at { Says::Perhaps } else { said };
-    let at = list;
+    // A list of one, or of more.
+    let list = run(text, at, 1, |byte| byte == b'[');
+    let is_list = list > at && in_quotes(text, list).is_some();
+    let (at, said) = if is_list {
+        (list, Says::Perhaps)
+    } else {
+        (at, said)
+    };
     let letters = text.get(name.letters.clone())?.to_ascii_lowercase();
     if (letters.ends_with("auth")) && text[at..].starts_with('(') {
         return of_pair(text, at + 1);

@@ -25,11 +25,18 @@ pub(super) fn is_secret(value: &str, says: Says, written: &Written<'_>) -> bool 
     match says {
         Says::Nothing => false,
         Says::Perhaps => is_random(value.trim_end_matches([',', ';', '.', ')'])),
-        Says::Secret | Says::Password if written.quoted => !is_label(value, says),
+        Says::Secret | Says::Password if written.quoted => !is_label(value),
+        // How many, or which of a list.
+        Says::Secret if written.spaced && is_short_number(value) => false,
         Says::Secret | Says::Password => {
             !is_word_of_code(value, written) && !is_code(value, written) && !is_prose(value, says, written)
         }
     }
+}
+
+fn is_short_number(value: &str) -> bool {
+    let bare = value.trim_end_matches([',', ';', ')', '}', ']', '.']);
+    !bare.is_empty() && bare.len() <= 5 && bare.bytes().all(|byte| byte.is_ascii_digit())
 }
 
 /// Stars, dots or crosses, or told to be left out.
@@ -371,6 +378,37 @@ const WORDS: &[&str] = &[
     "some",
     "up",
     "down",
+    "raise",
+    "throw",
+    "pass",
+    "continue",
+    "break",
+    "del",
+    "print",
+    "exit",
+    "panic",
+    "assert",
+    "flag",
+    "flags",
+    "option",
+    "options",
+    "argument",
+    "parameter",
+    "value",
+    "values",
+    "field",
+    "prompt",
+    "support",
+    "works",
+    "does",
+    "did",
+    "may",
+    "might",
+    "but",
+    "so",
+    "then",
+    "also",
+    "instead",
 ];
 
 /// What stands close behind `=` is a value, and no article.
@@ -525,11 +563,11 @@ fn is_wording(word: &str) -> bool {
     !bare.is_empty()
         && bare
             .chars()
-            .all(|letter| letter.is_alphabetic() || letter == '\'' || letter == '-')
+            .all(|letter| letter.is_alphabetic() || matches!(letter, '\'' | '-' | '.'))
 }
 
 /// What a person reads: `"password": "Enter your password"`, `"token": "string"`.
-fn is_label(value: &str, says: Says) -> bool {
+fn is_label(value: &str) -> bool {
     let words: Vec<&str> = value.split(' ').filter(|word| !word.is_empty()).collect();
     let lower = value.to_ascii_lowercase();
     let [first, others @ ..] = words.as_slice() else {
@@ -564,7 +602,7 @@ fn is_label(value: &str, says: Says) -> bool {
             || NAMED.iter().any(|named| word.contains(named))
     });
     let begins = first.chars().next().is_some_and(char::is_uppercase);
-    sentence && (told || begins) && !(says == Says::Password && others.len() == 3 && !told && !begins)
+    sentence && (told || begins)
 }
 
 /// Words with signs between them: `learn-something-new`, `primary_key`.
