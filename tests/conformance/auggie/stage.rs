@@ -211,6 +211,7 @@ fn outside(world: &Rc<World>) -> Outside {
         within: None,
         capabilities: CapabilityStore::new(None),
         sessions: impresario_actors::session_index::SessionStore::new(None),
+        prompts: impresario_actors::prompt_log::PromptFile::default(),
         heavy_work: HeavyWork::Inline,
         free_memory: Rc::new(|| None),
     }

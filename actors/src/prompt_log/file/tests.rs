@@ -83,7 +83,7 @@ fn a_line_says_whose_prompt_it_is_and_holds_no_secret() {
         (&line["source"], &line["sessionId"]),
         (&"agent_start".into(), &"s1".into())
     );
-    assert_eq!(line["prompt"], "Work well. API_KEY=[REDACTED]");
+    assert_eq!(line["prompt"], "Work well. [REDACTED]");
     let mode = |path: &Path| fs::metadata(path).expect("it is there").permissions().mode() & 0o777;
     assert_eq!((mode(&file), mode(&place.join("logs"))), (0o600, 0o700));
     let ignored = fs::read_to_string(place.join("logs/.gitignore")).expect("a file");
