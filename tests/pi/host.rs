@@ -125,8 +125,7 @@ impl Stage {
     /// In rpc mode with a runtime that has answered: what the main agent is taught was decided before.
     pub fn ready_rpc(&self) -> JsonLines {
         let mut pi = self.rpc();
-        prompt(&mut pi, ASKS_THE_RUNTIME.0);
-        pi.wait_for(PATIENCE, |record| is_notice(record, ASKS_THE_RUNTIME.1));
+        wait_for_runtime(&mut pi);
         pi
     }
 
@@ -265,6 +264,12 @@ pub fn script(sub_agents: impl IntoIterator<Item = Turn>) -> Script {
         .rule(judge.turn(Turn::text(&verdict(None).to_string())).repeat())
         .rule(sub_agents.into_iter().fold(sub_agent, Rule::turn))
         .rule(Rule::new("main agent").turn(Turn::text(MAIN_ANSWER)).repeat())
+}
+
+/// Waits until the runtime of this Pi has answered something.
+pub fn wait_for_runtime(pi: &mut JsonLines) {
+    prompt(pi, ASKS_THE_RUNTIME.0);
+    pi.wait_for(PATIENCE, |record| is_notice(record, ASKS_THE_RUNTIME.1));
 }
 
 /// Waits until this stands in a file that another program writes.

@@ -2,7 +2,7 @@
 //! and Pi's own tools drawn otherwise.
 
 use crate::agents::{FOUND, delegating};
-use crate::host::{MAIN_ANSWER, PATIENCE, Stage, quit, talk, wait_for_file};
+use crate::host::{MAIN_ANSWER, PATIENCE, Stage, talk, wait_for_file, wait_for_runtime};
 use impresario_model_server::{Call, Rule, Script, Turn};
 use impresario_test_support::directories;
 use impresario_test_support::json_lines::JsonLines;
@@ -147,6 +147,7 @@ fn the_packages_templates_are_commands_and_can_be_left_out() {
             let mut command = stage.sandbox.pi_command(&["--mode", "rpc"]);
             command.env("IMPRESARIO_BINARY", &stage.binary);
             let mut pi = JsonLines::start(&mut command);
+            wait_for_runtime(&mut pi);
             let found = templates(&mut pi);
             assert_eq!(found, if listed { TEMPLATES.to_vec() } else { Vec::new() });
             if listed {
@@ -154,8 +155,7 @@ fn the_packages_templates_are_commands_and_can_be_left_out() {
                 let body = calls(&stage, "main agent")[0].body.to_string();
                 assert!(body.contains("What to look at: the parser"), "{body}");
             }
-            // Where nobody spoke, no runtime has begun yet, and there is no journal to audit.
-            quit(pi);
+            stage.end(pi);
         }
     }
 }
