@@ -228,6 +228,20 @@ mod tests {
     #[test]
     fn names_places_and_beginnings_announce_what_follows() {
         let samples = [
+            "\"authorization\": \"abcdef1\"",
+            "\"credentials\":\"a\"",
+            "'token': 'a'",
+            "'token': x",
+            "'my-api-key': x",
+            "'passwd': x",
+            "\"secret\" = x",
+            "credentials: x",
+            "x?sig=ab",
+            "x?signature=ab",
+            "x?auth=ab",
+            "x?session=ab",
+            "x?key=9fK2mQ7xLr4TzB1c",
+            "ENCRYPTION_KEY=x",
             "Bearer a",
             "api_key=a",
             "secret=a",

@@ -585,7 +585,7 @@ fn is_label(value: &str) -> bool {
                 && is_wording(to)
         });
         let code = value.contains("process.env") || value.contains("os.environ");
-        return WORDS.contains(&lower.as_str())
+        return (lower.len() > 1 && WORDS.contains(&lower.as_str()))
             || is_capital(value)
             || dotted
             || text
