@@ -98,6 +98,9 @@ pub fn patches(data: &[u8]) {
             new_text: None,
         });
     }
+    if given.is_empty() {
+        return;
+    }
     let settings = EditSettings {
         strict_patch: false,
         bytes_max: FILE_BYTES_MAX,
