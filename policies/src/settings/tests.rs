@@ -230,7 +230,7 @@ fn one_bad_field_never_drops_the_rest_and_each_is_named_as_it_is_written() {
 fn anchored_editing_is_switched_off_as_the_peer_does_it() {
     let tools = |files: &[SettingsFile]| {
         let configured = Configured::from(&resolve_settings(files));
-        (configured.session_tools, configured.tools_disabled)
+        (configured.session_tools, configured.run.tools_disabled)
     };
     let wished = r#""impresario":{"tools":{"session":["hashline_edit","glob"]}}"#;
     for off in [r#"false"#, r#"{"enabled":false,"strict_patch":true}"#] {
@@ -240,12 +240,12 @@ fn anchored_editing_is_switched_off_as_the_peer_does_it() {
         assert_eq!(session, [AddedTool::Glob], "{off}");
         assert_eq!(disabled, ["hashline_edit"], "{off}");
     }
-    let on = home(&format!(r#"{{"blackbytes":{{"hashline_edit":true}},{wished}}}"#));
-    assert_eq!(tools(&[on]).0, [AddedTool::HashlineEdit, AddedTool::Glob]);
-    let off = home(&format!(r#"{{"blackbytes":{{"hashline_edit":false}},{wished}}}"#));
+    let on = format!(r#"{{"blackbytes":{{"hashline_edit":true}},{wished}}}"#);
+    assert_eq!(tools(&[home(&on)]).0, [AddedTool::HashlineEdit, AddedTool::Glob]);
+    let off = format!(r#"{{"blackbytes":{{"hashline_edit":false}},{wished}}}"#);
     let opens = workspace(r#"{"blackbytes":{"hashline_edit":true}}"#, false);
     assert_eq!(
-        tools(&[off, opens]).0,
+        tools(&[home(&off), opens]).0,
         [AddedTool::Glob],
         "who is not trusted switches nothing on"
     );
