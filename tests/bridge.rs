@@ -431,7 +431,7 @@ fn check_example(example: &Value, asked: &mut String) {
         };
     }
     check_each!(
-        requests: Hello, Ping, TypedInput, SkillRun, ChainRun, ChainTextAsk, RunsResumable, RunResume, RunTell, RunMessageAsk, SkillCancel, QuestionAnswer, MarkerSkeleton, GuidanceAsk, CutsAsk, ContextStanding, Completions, DelegationAsk, RunsRecent, TranscriptAsk, StatusAsk, SetupAsk, CapabilitiesOffer, CapabilityCall, PromptAsk, ContextOffer, ContextAsk, ToolsOffer, ToolAsk, WishesAsk,
+        requests: Hello, Ping, TypedInput, SkillRun, ChainRun, ChainTextAsk, RunsResumable, RunResume, RunTell, RunMessageAsk, SkillCancel, QuestionAnswer, MarkerSkeleton, GuidanceAsk, CutsAsk, ContextStanding, Completions, DelegationAsk, RunsRecent, TranscriptAsk, StatusAsk, SetupAsk, CapabilitiesOffer, CapabilityCall, PromptAsk, ContextOffer, ContextAsk, ToolsOffer, ReadingShown, ToolAsk, WishesAsk,
             TraceReport, TraceView, TraceList, QuestionAsk, ModelRequest, ModelsCheck, DeliveryOffer, SessionHistory, SessionHasRun;
         notifications: RequestCancel, SessionStart, SessionEnd, ObservedEvents, DeliveryAcknowledged, ToolUsed, SystemPromptSeen,
             UiProgress, UiSight, UiNotice

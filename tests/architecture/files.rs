@@ -102,7 +102,10 @@ fn the_gate_runs_the_two_commands_of_the_readme() {
     let [main_job, tests] = commands[..] else {
         panic!("README.md has two commands of set-up: {commands:?}")
     };
-    assert!(main_job.starts_with("cargo run -- "), "{main_job}");
+    assert!(
+        main_job.starts_with("cargo run --no-default-features -- "),
+        "{main_job}"
+    );
     assert_eq!(tests, "cargo test --workspace --tests");
     assert!(
         read("CONTRIBUTING.md").contains(tests),

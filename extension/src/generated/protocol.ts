@@ -815,6 +815,12 @@ export type QuestionShown = {
   shown: boolean,
 };
 
+/** How a call of `read` is drawn. */
+export type ReadDrawing = {
+  /** With the first lines of the file, folded too. */
+  preview: boolean,
+};
+
 /** The answer to [`ReadingShown`]. */
 export type ReadingAnchored = {
   /** The text with an anchor before each line; none where it is to stay as it is. */
@@ -831,10 +837,6 @@ export type ReadingShown = {
   offset: number | null,
   /** What it gave. */
   text: string,
-/** How a call of `read` is drawn. */
-export type ReadDrawing = {
-  /** With the first lines of the file, folded too. */
-  preview: boolean,
 };
 
 /** Why a run did not succeed: a code for programs, a sentence for a tired person. */

@@ -9,6 +9,6 @@ mod text;
 
 pub use number::{grouped, grouped_digits, hundredths};
 pub use text::{
-    SPACE_CLASS, collapse_spaces, cut_units, is_line_end, is_space, last_units, trim, trim_end, trim_start,
-    units, units_starting_in, whole_pairs,
+    collapse_spaces, cut_units, is_line_end, is_space, last_units, trim, trim_end, trim_start, units,
+    units_starting_in, whole_pairs,
 };

@@ -4,10 +4,6 @@ use regex::{Captures, Regex};
 use std::borrow::Cow;
 use std::sync::LazyLock;
 
-/// What `\s` matches there, as the inside of a bracketed class of the `regex` crate.
-pub const SPACE_CLASS: &str =
-    r"\t\n\x0B\x0C\r \u{A0}\u{1680}\u{2000}-\u{200A}\u{2028}\u{2029}\u{202F}\u{205F}\u{3000}\u{FEFF}";
-
 /// Whether `trim` and `\s` take this for white space: U+FEFF is, U+0085 is not.
 pub fn is_space(c: char) -> bool {
     matches!(

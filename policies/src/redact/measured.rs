@@ -154,7 +154,7 @@ fn check(list: &str, lines_min: usize) {
         measured.missed.join("\n"),
         measured.hit.join("\n")
     );
-    println!("{told}");
+    eprintln!("{told}");
     assert!(
         measured.recall() >= SHARE_MIN && measured.precision() >= SHARE_MIN,
         "{told}"

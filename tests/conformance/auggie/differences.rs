@@ -63,6 +63,10 @@ pub fn ours(function: &str, case: &Case, ours: &Answer) -> Option<&'static str> 
                 "retrieval is checked before a model is paid",
                 retrieval_is_checked_first,
             ),
+            (
+                "words with a dot between them are no token, but a part of a program",
+                a_path_of_words_is_no_token,
+            ),
             ("models are checked before one is paid", models_are_checked_first),
             (
                 "a routing model has to be on the list, too",
@@ -412,6 +416,13 @@ fn retrieval_is_checked_first(case: &Case, ours: &Answer) -> bool {
         && ["llm_calls", "sub_agent_calls", "traces", "logs"]
             .iter()
             .all(|key| part(found, key).is_empty())
+}
+
+fn a_path_of_words_is_no_token(case: &Case, ours: &Answer) -> bool {
+    const WORDS: &str = "token: abc.def";
+    let shown = value(ours).to_text();
+    let hidden = Json::parse(&shown.replace(WORDS, REDACTED)).expect("JSON");
+    shown.contains(WORDS) && retrieval_is_checked_first(case, &Answer::Value(hidden))
 }
 
 /// Its name is in the refusal, and nothing was called.

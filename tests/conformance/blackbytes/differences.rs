@@ -210,7 +210,15 @@ pub fn ours(function: &str, case: &Case, ours: &Answer) -> Option<&'static str> 
                 && ["gemini", "kimi"].contains(&style.as_str())
         })],
         "routing" => &[("an empty sign is none", an_empty_sign_is_none)],
+        "settings_load" => &[(
+            "anchored editing that is switched off is no tool any more",
+            |case, ours| the_edit_tool_is_gone(value(&case.expected), value(ours)),
+        )],
         "settings_parse" => &[
+            (
+                "anchored editing that is switched off is no tool any more",
+                |case, ours| the_edit_tool_is_gone(case.expected.get("value"), ours.get("value")),
+            ),
             (
                 "an empty model, and an effort that is none, are named",
                 what_means_nothing_is_named,
@@ -257,6 +265,16 @@ fn value(answer: &Answer) -> &Json {
         Answer::Value(value) => value,
         Answer::Error { .. } => &Json::Null,
     }
+}
+
+/// The peer leaves it there, and shows nothing that it needs.
+fn the_edit_tool_is_gone(theirs: &Json, ours: &Json) -> bool {
+    let mut named = texts(ours, "disabled_tools");
+    let before = named.len();
+    named.retain(|tool| tool != "hashline_edit");
+    named.len() < before
+        && named == texts(theirs, "disabled_tools")
+        && texts(ours, "disabled_sub_agents") == texts(theirs, "disabled_sub_agents")
 }
 
 fn ours_is(ours: &Answer, text: &str) -> bool {
