@@ -13,6 +13,7 @@ use impresario_actors::messages::capabilities::{
     CapabilityUsed, FindCapability, IndexCapabilities, ReadUses, SearchCapabilities,
 };
 use impresario_actors::messages::journal::{Prune, ReadRuns};
+use impresario_actors::messages::prompts::LogPrompt;
 use impresario_actors::messages::run::{
     AdoptDue, AwaitRun, Awaited, CancelRun, ParkRuns, StartGroup, StartRun, TellReply, TellRun,
 };
@@ -28,6 +29,7 @@ use impresario_policies::capability::{Capability, CapabilityKind};
 use impresario_policies::domain::Subtask;
 use impresario_policies::domain::*;
 use impresario_policies::guidance::{RuleMark, Touched};
+use impresario_policies::prompt_log::PromptSource;
 use impresario_policies::settings::Configured;
 use impresario_policies::truncation::{SeenEntry, SeenKind};
 use std::path::PathBuf;
@@ -701,6 +703,27 @@ async fn leave_out(stage: &Stage) {
     }
 }
 
+/// Nobody wishes for the log here, and nobody who tells it of a prompt is kept waiting.
+async fn log_a_prompt(stage: &Stage) {
+    let seen = LogPrompt {
+        source: PromptSource::AgentStart,
+        session: None,
+        session_file: None,
+        workspace: PathBuf::from("/w"),
+        model: None,
+        nested_depth: 0,
+        shape: None,
+        prompt: "You help.".into(),
+    };
+    let logged = stage.ports.log_prompt.ask_again(seen, LONG).await;
+    if !matches!(logged, Ok(Ok(()))) {
+        stage
+            .unanswered
+            .borrow_mut()
+            .push(format!("LogPrompt {logged:?}"));
+    }
+}
+
 fn housekeeping(stage: &Stage) -> LocalBoxFuture<'_, ()> {
     async move {
         *stage.world.script.borrow_mut() = vec![Act::Answer("kept")];
@@ -732,6 +755,7 @@ fn housekeeping(stage: &Stage) -> LocalBoxFuture<'_, ()> {
                 .push(format!("PlanMarkers {other:?}")),
         }
         leave_out(stage).await;
+        log_a_prompt(stage).await;
         look_for_capabilities(stage).await;
         recall_an_anchor(stage).await;
         let why = "there is no such block".to_string();

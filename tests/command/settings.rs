@@ -205,7 +205,7 @@ const OF_A_PEER: &str = r#"{
  "blackbytes": {
   "disabled_tools": ["bash", "grep"],
   "disabled_sub_agents": ["reviewer"],
-  "hashline_edit": {"enabled": true},
+  "hashline_edit": {"enabled": true, "strict_patch": true},
   "websearch": {"provider": "tavily", "tavily_api_key": "tvly-key"},
   "sub_agents": {
    "oracle": {"model": "mock/deep", "reasoningEffort": "high", "timeoutMs": 0, "fallbackModels": ["mock/next"]}
@@ -224,7 +224,7 @@ fn a_file_of_blackbytes_is_understood_as_it_is_and_ours_wins() {
         &[
             "~/.pi/agent/settings.json:9:64: blackbytes.sub_agents.oracle.timeoutMs: must be a finite integer between \
              1 and 3600000, got 0; used instead: what the agent says of itself",
-            "~/.pi/agent/settings.json:6:3: blackbytes.hashline_edit: understood, not acted on yet",
+            "~/.pi/agent/settings.json:6:38: blackbytes.hashline_edit.strict_patch: understood, not acted on yet",
         ],
     );
     let effort = scene.shown("agents.oracle.reasoningEffort", &[]);
