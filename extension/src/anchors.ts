@@ -64,9 +64,9 @@ export class Anchors {
   }
 
   /** Asks for the tool once a session; what holds at its first turn holds for all of it. */
-  async prepare(session: HostSession, options: { holds?: boolean; last?: boolean } = {}): Promise<void> {
+  async prepare(session: HostSession, options: { last?: boolean } = {}): Promise<void> {
     if (this.#decided.has(session)) return;
-    const outcome = await this.#impresario.runtime.connection?.ask("context.offer", { session: session.id, sessions: placeOf(session) }, { holds: options.holds ?? false });
+    const outcome = await this.#impresario.runtime.connection?.ask("context.offer", { session: session.id, sessions: placeOf(session) });
     if (this.#decided.has(session) || (!outcome?.ok && !options.last)) return;
     this.#decided.add(session);
     // Pi may have replaced the session while the runtime was asked, and throws then.

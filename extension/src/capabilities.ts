@@ -59,19 +59,19 @@ export class Capabilities {
   }
 
   /** Offers what Pi has, once a session, and again to a runtime that was started again. */
-  async prepare(session: HostSession, options: { holds?: boolean; again?: boolean } = {}): Promise<void> {
+  async prepare(session: HostSession, options: { again?: boolean } = {}): Promise<void> {
     if (this.#taken.has(session) && !options.again) return;
     const { connection } = this.#impresario.runtime;
     if (!connection) return;
     const active = guarded(() => session.pi.getActiveTools(), []);
     const tools = guarded(() => session.pi.getAllTools(), []).map(({ name, description, parameters }) => ({ name, description, parameters, active: active.includes(name) }));
-    const outcome = await connection.ask("capabilities.offer", { session: session.id, tools, listed: session.piSkills }, { holds: options.holds ?? false });
+    const outcome = await connection.ask("capabilities.offer", { session: session.id, tools, listed: session.piSkills });
     if (outcome.ok) this.#take(session, outcome.result);
   }
 
   /** Before a turn: what the prompt shows of skills, and how the rest is found. */
   async shape(session: HostSession, event: PromptEvent): Promise<{ systemPrompt: string } | undefined> {
-    await this.prepare(session, { holds: true });
+    await this.prepare(session);
     const taken = this.#taken.get(session);
     if (!taken || taken.tools.length === 0 || !guarded(() => session.pi.getActiveTools(), []).includes("capability_search")) return undefined;
     const changed = await this.#slim(session, event);
@@ -170,7 +170,7 @@ export class Capabilities {
       skills: skills.map(({ name, description, filePath }) => ({ name, description: description ?? "", file: filePath ?? null })),
       prompt: hasSections || typeof event.systemPrompt !== "string" ? null : event.systemPrompt,
     };
-    const outcome = await this.#impresario.runtime.connection?.ask("capability.prompt", asked, { holds: true });
+    const outcome = await this.#impresario.runtime.connection?.ask("capability.prompt", asked);
     if (!outcome?.ok) return undefined;
     const { shown, prompt, problem } = outcome.result;
     if (problem && problem !== this.#complained) session.complain(problem);

@@ -28,7 +28,7 @@ export interface LineMessage {
 
 /** The line that is due before the next request; undefined for none. */
 export async function contextLine(impresario: Impresario, session: HostSession): Promise<LineMessage | undefined> {
-  const outcome = await impresario.runtime.connection?.ask("context.status", facts(session), { holds: true });
+  const outcome = await impresario.runtime.connection?.ask("context.status", facts(session));
   const line: ContextLine | null | undefined = outcome?.ok ? outcome.result.line : undefined;
   if (!line) return undefined;
   return { customType: LINE, content: line.text, display: false, details: { told: line.told, hints: line.hints } };

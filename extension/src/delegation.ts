@@ -50,10 +50,10 @@ export class Delegation {
   }
 
   /** Asks the runtime as soon as there is one, so that the first turn need not wait. */
-  async prepare(session: HostSession, options: { holds?: boolean } = {}): Promise<void> {
+  async prepare(session: HostSession): Promise<void> {
     if (this.#decided.has(session)) return;
     const model = modelOf(session);
-    const outcome = await this.#impresario.runtime.connection?.ask("delegation", { session: session.id, model }, options);
+    const outcome = await this.#impresario.runtime.connection?.ask("delegation", { session: session.id, model });
     if (!outcome?.ok) return;
     this.#decide(session, outcome.result);
     if (!this.#models.has(session)) this.#models.set(session, model);
@@ -63,7 +63,7 @@ export class Delegation {
   async teach(session: HostSession, event: PromptEvent): Promise<{ systemPrompt: string } | undefined> {
     if (!this.#decided.has(session)) {
       await this.#impresario.runtime.ready(FIRST_TURN_MS);
-      await this.prepare(session, { holds: true });
+      await this.prepare(session);
       this.#decide(session, NOTHING);
     }
     const lesson = await this.#forModel(session, this.#decided.get(session));
@@ -78,7 +78,7 @@ export class Delegation {
   async #forModel(session: HostSession, lesson: Lesson | undefined): Promise<Lesson | undefined> {
     const model = modelOf(session);
     if (!lesson?.per_model || this.#models.get(session) === model) return lesson;
-    const outcome = await this.#impresario.runtime.connection?.ask("delegation", { session: session.id, model }, { holds: true });
+    const outcome = await this.#impresario.runtime.connection?.ask("delegation", { session: session.id, model });
     if (!outcome?.ok || !outcome.result.block) return lesson;
     const changed = { ...lesson, block: outcome.result.block };
     this.#decided.set(session, changed);

@@ -66,7 +66,7 @@ export class Guidance {
     const number = ++this.#number;
     const open = [...this.#open.keys()];
     this.#open.set(number, []);
-    const outcome = await connection.ask("guidance", { session: session.id, number, open, given: standing(session), ...touched }, { holds: true });
+    const outcome = await connection.ask("guidance", { session: session.id, number, open, given: standing(session), ...touched });
     if (!outcome.ok || outcome.result.rules.length === 0) this.#open.delete(number);
     if (!outcome.ok) {
       if (outcome.why === "timeout") this.#leftAloneUntil = Date.now() + LEFT_ALONE_MS;
@@ -86,13 +86,10 @@ export class Guidance {
   /** A session may be faster than the runtime that begins with it. That is waited for once. */
   async #begun(): Promise<Connection | undefined> {
     if (this.#hasWaited) return undefined;
-    const { runtime } = this.#impresario;
-    const release = runtime.hold();
     try {
-      return await runtime.ready(READY_MS);
+      return await this.#impresario.runtime.ready(READY_MS);
     } finally {
       this.#hasWaited = true;
-      release();
     }
   }
 

@@ -440,7 +440,7 @@ export class Impresario {
   placeMarkers(session: HostSession, payload: unknown): Promise<unknown> {
     const branch = () => session.read((ctx) => ctx.sessionManager.getBranch(), []) as never[];
     return this.#markers.place(session.id, branch, payload, async (skeleton) => {
-      const outcome = await this.runtime.connection?.ask("markers.plan", skeleton, { holds: true });
+      const outcome = await this.runtime.connection?.ask("markers.plan", skeleton);
       return outcome?.ok ? outcome.result : { edits: [] };
     });
   }

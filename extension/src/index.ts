@@ -71,41 +71,22 @@ function registerSession(pi: Pi, runtime: Impresario, session: HostSession): voi
 }
 
 function registerHooks(pi: Pi, runtime: Impresario, session: HostSession): void {
-  pi.on("input", async (event, ctx) => {
-    try {
-      if (!runtime.isCurrent(session)) return undefined;
-      if (event.source === "extension") return runtime.anchors.comesBack(session, event.text) ? { action: "handled" } : undefined;
-      session.enter(ctx);
-      runtime.deliveries.personGoesOn();
-      return (await runTyped(runtime, session, ctx, event.text)) ? { action: "handled" } : undefined;
-    } catch {
-      return undefined;
-    }
-  });
-  pi.on("before_agent_start", async (event, ctx) => {
-    try {
-      if (!runtime.isCurrent(session)) return undefined;
-      session.enter(ctx);
-      const taught = await runtime.delegation.teach(session, event);
-      await runtime.wishes.prepare(session, { holds: true });
-      await runtime.anchors.prepare(session, { holds: true, last: true });
-      await runtime.addedTools.prepare(session, { holds: true, last: true });
-      return taught;
-    } catch {
-      return undefined;
-    }
-  });
+  const awaited = <Event, Answer>(serve: (event: Event, ctx: Context) => Promise<Answer | undefined>) => waitedFor(runtime, session, serve);
+  pi.on("input", awaited(async (event, ctx) => {
+    if (event.source === "extension") return runtime.anchors.comesBack(session, event.text) ? { action: "handled" } : undefined;
+    runtime.deliveries.personGoesOn();
+    return (await runTyped(runtime, session, ctx, event.text)) ? { action: "handled" } : undefined;
+  }));
+  pi.on("before_agent_start", awaited(async (event) => {
+    const taught = await runtime.delegation.teach(session, event);
+    await runtime.wishes.prepare(session);
+    await runtime.anchors.prepare(session, { last: true });
+    await runtime.addedTools.prepare(session, { last: true });
+    return taught;
+  }));
   pi.on("session_before_tree", (event) => guarded(() => runtime.anchors.beforeTree(session, event.preparation), undefined));
   // Behind the one above, whose tools are Pi's by then.
-  pi.on("before_agent_start", async (event, ctx) => {
-    try {
-      if (!runtime.isCurrent(session)) return undefined;
-      session.enter(ctx);
-      return await runtime.capabilities.shape(session, event);
-    } catch {
-      return undefined;
-    }
-  });
+  pi.on("before_agent_start", awaited((event) => runtime.capabilities.shape(session, event)));
   pi.on("turn_start", (_event, ctx) => {
     guarded(() => {
       if (!runtime.isCurrent(session)) return;
@@ -113,39 +94,19 @@ function registerHooks(pi: Pi, runtime: Impresario, session: HostSession): void 
       runtime.capabilities.saw(session);
     }, undefined);
   });
-  pi.on("tool_result", async (event, ctx) => {
-    try {
-      if (!runtime.isCurrent(session)) return undefined;
-      session.enter(ctx);
-      runtime.capabilities.used(session, event.toolName, event.input);
-      const result = event as unknown as ToolResult;
-      const content = await runtime.addedTools.anchored(session, result);
-      const behind = await runtime.guidance.behind(session, content ? { ...result, content } : result);
-      return (behind ?? (content && { content })) as ToolResultPatch | undefined;
-    } catch {
-      return undefined;
-    }
-  });
-  pi.on("before_agent_start", async (_event, ctx) => {
-    try {
-      if (!runtime.isCurrent(session)) return undefined;
-      session.enter(ctx);
-      const message = await contextLine(runtime, session);
-      return message && { message };
-    } catch {
-      return undefined;
-    }
-  });
+  pi.on("tool_result", awaited(async (event) => {
+    runtime.capabilities.used(session, event.toolName, event.input);
+    const result = event as unknown as ToolResult;
+    const content = await runtime.addedTools.anchored(session, result);
+    const behind = await runtime.guidance.behind(session, content ? { ...result, content } : result);
+    return (behind ?? (content && { content })) as ToolResultPatch | undefined;
+  }));
+  pi.on("before_agent_start", awaited(async () => {
+    const message = await contextLine(runtime, session);
+    return message && { message };
+  }));
   // Newer versions take entries of the session here, which the next request is made of.
-  pi.on("turn_end", async (event, ctx) => {
-    try {
-      if (!runtime.isCurrent(session) || event.toolResults.length === 0) return undefined;
-      session.enter(ctx);
-      return await turnEnded(runtime, session, event as TurnEnd);
-    } catch {
-      return undefined;
-    }
-  });
+  pi.on("turn_end", awaited(async (event) => (event.toolResults.length === 0 ? undefined : await turnEnded(runtime, session, event as TurnEnd))));
   pi.on("context", (event, ctx) => {
     try {
       if (!runtime.isCurrent(session)) return undefined;
@@ -156,16 +117,30 @@ function registerHooks(pi: Pi, runtime: Impresario, session: HostSession): void 
       return undefined;
     }
   });
-  pi.on("before_provider_request", async (event, ctx) => {
+  pi.on("before_provider_request", awaited(async (event) => {
+    if (!runtime.runtime.connection) return undefined;
+    guarded(() => runtime.promptLog.requestGoes(session, event.payload), undefined);
+    return await runtime.placeMarkers(session, event.payload);
+  }));
+}
+
+/**
+ * What Pi waits for. Only the session that is open is served, no failure of ours reaches Pi, and Pi stays alive until there
+ * is an answer: without a screen it would end with nothing said once nothing else is left to wait for.
+ */
+function waitedFor<Event, Answer>(runtime: Impresario, session: HostSession, serve: (event: Event, ctx: Context) => Promise<Answer | undefined>) {
+  return async (event: Event, ctx: Context): Promise<Answer | undefined> => {
+    if (!runtime.isCurrent(session)) return undefined;
+    const release = runtime.runtime.hold();
     try {
-      if (!runtime.isCurrent(session) || !runtime.runtime.connection) return undefined;
       session.enter(ctx);
-      guarded(() => runtime.promptLog.requestGoes(session, event.payload), undefined);
-      return await runtime.placeMarkers(session, event.payload);
+      return await serve(event, ctx);
     } catch {
       return undefined;
+    } finally {
+      release();
     }
-  });
+  };
 }
 
 interface TurnEnd {

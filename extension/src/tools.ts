@@ -30,9 +30,9 @@ export class AddedTools {
   }
 
   /** Asks for the tools once a session; what holds at its first turn holds for all of it. */
-  async prepare(session: HostSession, options: { holds?: boolean; last?: boolean } = {}): Promise<void> {
+  async prepare(session: HostSession, options: { last?: boolean } = {}): Promise<void> {
     if (this.#decided.has(session)) return;
-    const outcome = await this.#impresario.runtime.connection?.ask("tools.offer", { session: session.id }, { holds: options.holds ?? false });
+    const outcome = await this.#impresario.runtime.connection?.ask("tools.offer", { session: session.id });
     if (this.#decided.has(session) || (!outcome?.ok && !options.last)) return;
     this.#decided.add(session);
     // Pi may have replaced the session while the runtime was asked, and throws then.
@@ -52,7 +52,7 @@ export class AddedTools {
     if (!text || !connection) return undefined;
     const { offset } = result.input;
     const shown = { session: session.id, tool: result.toolName, offset: typeof offset === "number" ? offset : null, text };
-    const outcome = await connection.ask("tool.anchors", shown, { holds: true });
+    const outcome = await connection.ask("tool.anchors", shown);
     if (!outcome.ok && outcome.why === "timeout") this.#leftAloneUntil = Date.now() + LEFT_ALONE_MS;
     if (!outcome.ok || outcome.result.text === null) return undefined;
     return result.content.with(place, { type: "text", text: outcome.result.text });

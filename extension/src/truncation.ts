@@ -51,7 +51,7 @@ export class Truncation {
     const seen = seenEntries(session).slice(-ENTRIES_MAX);
     const notes = notesOn(branchOf(session));
     const model = session.read((ctx) => (ctx.model ? `${ctx.model.provider}/${ctx.model.id}` : null), null);
-    const outcome = await connection?.ask("context.cuts", { session: session.id, model, entries: outlined(seen, notes), since: saidSince(seen) }, { holds: true });
+    const outcome = await connection?.ask("context.cuts", { session: session.id, model, entries: outlined(seen, notes), since: saidSince(seen) });
     if (!outcome?.ok) return [];
     this.#due = "";
     const { cuts } = outcome.result;

@@ -15,10 +15,10 @@ export class Wishes {
   }
 
   /** Asks unless it is known. Two who ask at the same time wait for one answer. */
-  async prepare(session: HostSession, options: { holds?: boolean } = {}): Promise<void> {
+  async prepare(session: HostSession): Promise<void> {
     const connection = this.#impresario.runtime.connection;
     if (this.#known.has(session) || !connection) return;
-    const asking = this.#asked.get(session) ?? this.#ask(session, connection.ask("session.wishes", { session: session.id }, options));
+    const asking = this.#asked.get(session) ?? this.#ask(session, connection.ask("session.wishes", { session: session.id }));
     this.#asked.set(session, asking);
     await asking;
   }

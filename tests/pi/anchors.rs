@@ -468,8 +468,10 @@ fn anchors_of_other_sessions_are_found_where_they_are_kept() {
         ])
     };
     for stage in Stage::both_with("anchors recalled", script) {
-        stage.print("please");
-        stage.print("please remember");
+        for prompt in ["please", "please remember"] {
+            let finished = stage.print(prompt);
+            assert_eq!(finished.stdout.trim(), MAIN_ANSWER, "{}", finished.stderr);
+        }
         let elsewhere = stage.sandbox.home().join("elsewhere");
         let place = elsewhere.display().to_string();
         let asked = ["--session-dir", &place, "-p", "please again"];

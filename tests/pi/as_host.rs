@@ -352,6 +352,39 @@ fn pi_goes_on_without_a_runtime() {
 }
 
 #[test]
+fn pi_does_not_end_while_it_waits_for_a_slow_answer() {
+    // What keeps Pi alive is a timer of whoever waits. Each is asked for alone, so that no other one hides that it is missing.
+    for question in [
+        "session.wishes",
+        "delegation",
+        "context.offer",
+        "tools.offer",
+        "capabilities.offer",
+    ] {
+        for stage in Stage::both("slow answer", || []) {
+            let slow = format!(
+                r#"while IFS= read -r line; do
+                     case $line in
+                       *'"method":"{question}"'*) {{ sleep 0.4; printf '%s\n' "$line"; }} & ;;
+                       *) printf '%s\n' "$line" ;;
+                     esac
+                   done | {} "$@""#,
+                stage.binary
+            );
+            let stage = stage.with_scripted_runtime(&slow);
+            let finished = stage.print("Say hello.");
+            assert_eq!(
+                (finished.end, finished.stdout.trim()),
+                (End::Exited(0), MAIN_ANSWER),
+                "{question}: {}",
+                finished.stderr
+            );
+            stage.nothing_is_left();
+        }
+    }
+}
+
+#[test]
 fn a_runtime_that_cannot_stay_up_is_given_up_and_says_so() {
     for stage in Stage::both("runtime that cannot stay up", || []) {
         let stage = stage.with_scripted_runtime(&format!("echo {NOISE} >&2; exit 3"));

@@ -1,6 +1,7 @@
 //! What did an edit change, and which anchors do the lines have now?
 
 use super::anchor::Anchor;
+use super::snapshot::Snapshot;
 use crate::compat::cut_units;
 use std::ops::Range;
 
@@ -86,7 +87,7 @@ pub(super) fn windows_of(
 }
 
 /// Says what differs within the windows.
-pub fn change_preview(old: &[&[u8]], new: &[&[u8]], windows: &[Window]) -> Preview {
+pub fn change_preview(old: &Snapshot<'_>, new: &Snapshot<'_>, windows: &[Window]) -> Preview {
     let ranges = windows
         .iter()
         .filter_map(|window| changed_range(old, new, window));
@@ -103,9 +104,9 @@ pub fn change_preview(old: &[&[u8]], new: &[&[u8]], windows: &[Window]) -> Previ
             range
                 .old
                 .clone()
-                .map(|index| format!("- {}| {}", index + 1, shown_line(old[index]))),
+                .map(|index| format!("- {}| {}", index + 1, shown_line(old.line(index)))),
         );
-        diff.extend(range.new.clone().map(|index| new_line(index, new[index])));
+        diff.extend(range.new.clone().map(|index| new_line(index, new.line(index))));
     }
     if ranges.len() > shown.len() {
         let more = format!(
@@ -125,19 +126,20 @@ pub fn change_preview(old: &[&[u8]], new: &[&[u8]], windows: &[Window]) -> Previ
 }
 
 /// What is left of a window without the lines that are the same at its beginning and at its end.
-fn changed_range(old: &[&[u8]], new: &[&[u8]], window: &Window) -> Option<ChangedRange> {
+fn changed_range(old: &Snapshot<'_>, new: &Snapshot<'_>, window: &Window) -> Option<ChangedRange> {
     let within = |lines: &Range<usize>, count: usize| lines.start.min(count)..lines.end.min(count);
-    let (mut old_range, mut new_range) = (within(&window.old, old.len()), within(&window.new, new.len()));
-    let (before, after) = (&old[old_range.clone()], &new[new_range.clone()]);
-    let first = before
-        .iter()
-        .zip(after)
-        .take_while(|(one, other)| one == other)
+    let mut old_range = within(&window.old, old.count_of_file());
+    let mut new_range = within(&window.new, new.count_of_file());
+    let is_same = |(one, other): &(usize, usize)| old.line(*one) == new.line(*other);
+    let first = old_range
+        .clone()
+        .zip(new_range.clone())
+        .take_while(is_same)
         .count();
-    let pairs = before[first..].iter().rev().zip(after[first..].iter().rev());
-    let last = pairs.take_while(|(one, other)| one == other).count();
-    old_range = old_range.start + first..old_range.end - last;
-    new_range = new_range.start + first..new_range.end - last;
+    (old_range.start, new_range.start) = (old_range.start + first, new_range.start + first);
+    let backwards = old_range.clone().rev().zip(new_range.clone().rev());
+    let last = backwards.take_while(is_same).count();
+    (old_range.end, new_range.end) = (old_range.end - last, new_range.end - last);
     let is_change = !old_range.is_empty() || !new_range.is_empty();
     is_change.then_some(ChangedRange {
         old: old_range,
@@ -145,10 +147,12 @@ fn changed_range(old: &[&[u8]], new: &[&[u8]], window: &Window) -> Option<Change
     })
 }
 
-fn anchors_around(new: &[&[u8]], changed: &Range<usize>) -> String {
+fn anchors_around(new: &Snapshot<'_>, changed: &Range<usize>) -> String {
     let from = changed.start.saturating_sub(AROUND);
-    let to = (changed.end + AROUND).min(new.len());
-    let lines: Vec<String> = (from..to).map(|index| anchored_line(index, new[index])).collect();
+    let to = (changed.end + AROUND).min(new.count_of_file());
+    let lines: Vec<String> = (from..to)
+        .map(|index| anchored_line(index, new.line(index)))
+        .collect();
     elided(lines, ANCHOR_LINES_MAX, ANCHOR_LINES_KEPT, |left_out| {
         let (count, first) = (left_out.len(), from + left_out.start + 1);
         format!("[… {count} lines are not shown; read them with offset={first} limit={count} …]")
@@ -191,11 +195,13 @@ mod tests {
 
     fn ranges(old: &[&str], new: &[&str], changes: &[(usize, usize, isize)]) -> Vec<ChangedRange> {
         let windows = windows_of(changes, old.len(), new.len());
-        let (old, new): (Vec<&[u8]>, Vec<&[u8]>) = (
-            old.iter().map(|line| line.as_bytes()).collect(),
-            new.iter().map(|line| line.as_bytes()).collect(),
-        );
-        change_preview(&old, &new, &windows).ranges
+        let (old, new) = (old.join("\n"), new.join("\n"));
+        change_preview(
+            &Snapshot::of(old.as_bytes()),
+            &Snapshot::of(new.as_bytes()),
+            &windows,
+        )
+        .ranges
     }
 
     #[test]
@@ -224,10 +230,10 @@ mod tests {
 
     #[test]
     fn what_is_shown_is_bounded() {
-        let new: Vec<Vec<u8>> = (0..5_000).map(|line| vec![b'x'; line % 4_000]).collect();
-        let new: Vec<&[u8]> = new.iter().map(Vec::as_slice).collect();
+        let new: Vec<String> = (0..5_000).map(|line| "x".repeat(line % 4_000)).collect();
+        let text = new.join("\n");
         let windows = windows_of(&[(0, 0, 5_000)], 0, 5_000);
-        let preview = change_preview(&[], &new, &windows);
+        let preview = change_preview(&Snapshot::of(b""), &Snapshot::of(text.as_bytes()), &windows);
         assert_eq!(preview.diff.lines().count(), 51);
         assert_eq!(preview.anchors.lines().count(), 121);
         assert!(
@@ -237,16 +243,11 @@ mod tests {
         );
         assert!(preview.anchors.lines().all(|line| line.chars().count() < 2_020));
         let many: Vec<(usize, usize, isize)> = (0..40).map(|at| (at * 100, at * 100 + 1, 0)).collect();
-        let other: Vec<&[u8]> = (0..5_000)
-            .map(|line| {
-                if line % 100 == 0 {
-                    b"y".as_slice()
-                } else {
-                    new[line]
-                }
-            })
-            .collect();
-        let preview = change_preview(&new, &other, &windows_of(&many, 5_000, 5_000));
+        let mut other = new;
+        other.iter_mut().step_by(100).for_each(|line| *line = "y".into());
+        let other = other.join("\n");
+        let (before, after) = (Snapshot::of(text.as_bytes()), Snapshot::of(other.as_bytes()));
+        let preview = change_preview(&before, &after, &windows_of(&many, 5_000, 5_000));
         assert_eq!(preview.ranges.len(), 40);
         assert!(
             preview

@@ -37,7 +37,7 @@ impl EditedText {
 
     /// What is said of the change.
     pub fn preview(&self, before: &Snapshot<'_>) -> Preview {
-        change_preview(&before.lines(), &Snapshot::of(&self.bytes).lines(), &self.windows)
+        change_preview(before, &Snapshot::of(&self.bytes), &self.windows)
     }
 }
 

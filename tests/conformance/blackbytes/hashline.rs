@@ -208,17 +208,9 @@ pub fn strict_lines(case: &Case) -> Answer {
 
 pub fn diff_preview(case: &Case) -> Answer {
     let (old, new) = (case.texts("old_lines"), case.texts("new_lines"));
-    let bytes = |lines: &[String]| {
-        lines
-            .iter()
-            .map(|line| line.clone().into_bytes())
-            .collect::<Vec<_>>()
-    };
-    let (old_bytes, new_bytes) = (bytes(&old), bytes(&new));
-    let (before, after): (Vec<&[u8]>, Vec<&[u8]>) = (
-        old_bytes.iter().map(Vec::as_slice).collect(),
-        new_bytes.iter().map(Vec::as_slice).collect(),
-    );
+    let file = |lines: &[String]| lines.iter().flat_map(|line| [line, "\n"]).collect::<String>();
+    let (before, after) = (file(&old), file(&new));
+    let (before, after) = (Snapshot::of(before.as_bytes()), Snapshot::of(after.as_bytes()));
     let all = Window {
         old: 0..old.len(),
         new: 0..new.len(),
