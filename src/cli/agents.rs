@@ -9,6 +9,7 @@ use super::wire::{AgentLine, SkippedAgentLine};
 use crate::agents::{AgentFiles, AgentSource, AgentTrait, FoundAgents};
 use crate::settings::{Settings, SettingsPlaces};
 use crate::skills::SpawnSettings;
+use impresario_policies::added_tools::AddedTool;
 use impresario_policies::agents::routing_summary;
 use std::process::ExitCode;
 
@@ -41,6 +42,14 @@ fn print_lines(found: &FoundAgents) -> std::io::Result<()> {
     Ok(())
 }
 
+/// The settings that take tools away.
+fn switches_of(without: &[String]) -> &'static str {
+    match without.iter().any(|tool| tool == AddedTool::HashlineEdit.name()) {
+        true => "agents.disabledTools, tools.anchoredEditing",
+        false => "agents.disabledTools",
+    }
+}
+
 fn text_of(found: &FoundAgents) -> String {
     let mut text = String::new();
     for agent in &found.agents {
@@ -59,8 +68,9 @@ fn text_of(found: &FoundAgents) -> String {
         }
         if !agent.without.is_empty() {
             text.push_str(&format!(
-                "    without: {}  (agents.disabledTools)\n",
-                agent.without.join(", ")
+                "    without: {}  ({})\n",
+                agent.without.join(", "),
+                switches_of(&agent.without)
             ));
         }
         for note in &agent.notes {

@@ -3,4 +3,5 @@
 pub mod embedded;
 mod overflow_tools;
 pub mod pi;
+mod preview;
 mod retrieval_tool;

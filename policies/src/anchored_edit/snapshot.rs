@@ -179,7 +179,11 @@ mod tests {
             b"a\r\nb\n",
             b"\n\n",
         ] {
-            assert_eq!(count_lines(bytes), Snapshot::of(bytes).count_of_file(), "{bytes:?}");
+            assert_eq!(
+                count_lines(bytes),
+                Snapshot::of(bytes).count_of_file(),
+                "{bytes:?}"
+            );
         }
     }
 

@@ -63,6 +63,15 @@ pub fn redact_cut(text: &str, cut: Cut) -> Cow<'_, str> {
     redact(whole)
 }
 
+/// Redacts the beginning of a text, at most so many bytes of it.
+pub fn redact_beginning(text: &str, bytes_max: usize) -> Cow<'_, str> {
+    let beginning = &text[..text.floor_char_boundary(bytes_max)];
+    match beginning.len() < text.len() {
+        true => redact_cut(beginning, Cut::End),
+        false => redact(text),
+    }
+}
+
 /// So much of a word that was cut is left out: more than a key is long.
 const WORD_BYTES_MAX: usize = 512;
 
@@ -409,6 +418,8 @@ mod tests {
         assert_eq!(redact_cut("9fK2mQ7x", Cut::End), "");
         assert_eq!(redact_cut(&"x".repeat(600), Cut::Beginning).len(), 88);
         assert_eq!(redact_cut("a b", Cut::Nowhere), "a b");
+        assert_eq!(redact_beginning(&text, 20), "first");
+        assert_eq!(redact_beginning(&text, text.len()), "first [REDACTED] last");
     }
 
     #[test]

@@ -3,6 +3,7 @@
 use super::agent_loop::Stop;
 use super::tools::{ToolOutcome, Toolbox};
 use crate::gateways::{RunnerEvent, RunnerEvents, ToolCall, ToolGate, ToolVerdict};
+use crate::runners::preview::preview_of;
 use impresario_policies::call_words::telling_argument;
 use impresario_policies::domain::Replay;
 use std::rc::Rc;
@@ -11,7 +12,6 @@ use tokio_util::sync::CancellationToken;
 /// So many calls of a reply run at the same time, where running them twice does no harm.
 const AT_A_TIME_MAX: usize = 8;
 /// The first characters of a result that the trace shows.
-const PREVIEW_CHARACTERS_MAX: usize = 500;
 const SUMMARY_CHARACTERS_MAX: usize = 200;
 
 pub(super) struct ToolCalls {
@@ -68,7 +68,7 @@ impl ToolCalls {
         let _ = self.events.send(started).await;
         let outcome = unless_cancelled(&self.cancel, self.toolbox.run(&name, &call)).await?;
         let (bytes, is_error) = (outcome.text.len() as u64, outcome.is_error);
-        let preview: String = outcome.text.chars().take(PREVIEW_CHARACTERS_MAX).collect();
+        let preview = preview_of(&outcome.text);
         let (text, overflow) = self.review(&name, &call, outcome).await?;
         Ok(MadeCall {
             call,

@@ -2,17 +2,17 @@
 
 use super::wire;
 use crate::runners::overflow_tools::OverflowTool;
+use crate::runners::preview::{LOOKED_AT_BYTES_MAX, preview_of};
 use impresario_policies::added_tools::AddedTool;
 use impresario_policies::call_words::telling_argument;
 use impresario_policies::domain::Replay;
-use impresario_policies::redact::{Cut, redact_cut};
+use impresario_policies::redact::redact_beginning;
 use impresario_policies::sub_agent_prompt::RETRIEVAL_TOOL;
 use serde_json::value::RawValue;
 
 const SUMMARY_CHARACTERS_MAX: usize = 200;
-const PREVIEW_CHARACTERS_MAX: usize = 500;
-/// More of a text is not looked at for a summary: what is cut off is not shown, so it needs no redaction either.
-const LOOKED_AT_BYTES_MAX: usize = 4 * 1024;
+/// Of a tool's result, so much is put together: more than is looked at, so that it is seen where something follows.
+const BEGINNING_BYTES_MAX: usize = LOOKED_AT_BYTES_MAX + 4;
 /// Arguments above this are shown as they stand instead of being understood.
 const UNDERSTOOD_BYTES_MAX: usize = 256 * 1024;
 
@@ -60,32 +60,17 @@ pub fn summarize_result(result: Option<&RawValue>) -> ResultSummary {
     let mut beginning = String::new();
     wire::each_text(output.and_then(|output| output.content), |text| {
         bytes += text.len() as u64;
-        if beginning.len() < LOOKED_AT_BYTES_MAX {
-            beginning.push_str(up_to(text, LOOKED_AT_BYTES_MAX - beginning.len()));
-        }
+        beginning.push_str(up_to(text, BEGINNING_BYTES_MAX.saturating_sub(beginning.len())));
     });
-    // All that there is of it is text, so more bytes than these were left out.
-    let cut = if bytes > beginning.len() as u64 {
-        Cut::End
-    } else {
-        Cut::Nowhere
-    };
-    let preview = redact_cut(&beginning, cut)
-        .chars()
-        .take(PREVIEW_CHARACTERS_MAX)
-        .collect();
-    ResultSummary { bytes, preview }
+    ResultSummary {
+        bytes,
+        preview: preview_of(&beginning),
+    }
 }
 
 /// The beginning of a text from outside on one line, redacted.
 pub fn one_line(text: &str, characters_max: usize) -> String {
-    let looked_at = up_to(text, LOOKED_AT_BYTES_MAX);
-    let cut = if looked_at.len() < text.len() {
-        Cut::End
-    } else {
-        Cut::Nowhere
-    };
-    let beginning = redact_cut(looked_at, cut).into_owned();
+    let beginning = redact_beginning(text, LOOKED_AT_BYTES_MAX);
     let mut line = String::new();
     let mut characters = 0;
     for word in beginning.split(|character: char| character.is_whitespace() || character.is_control()) {

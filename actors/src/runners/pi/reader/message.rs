@@ -4,7 +4,7 @@ use crate::gateways::{EndFacts, ModelUsage};
 use crate::runners::pi::summary::up_to;
 use crate::runners::pi::wire::{self, Message, State, Usage};
 use impresario_policies::domain::MessageId;
-use impresario_policies::redact::redact;
+use impresario_policies::redact::redact_beginning;
 use impresario_policies::run_messages::marked;
 use serde_json::value::RawValue;
 
@@ -147,7 +147,7 @@ impl Conversation {
         });
         let short = |raw, bytes_max| {
             let said = wire::text(raw)?;
-            Some(redact(up_to(&said, bytes_max)).into_owned())
+            Some(redact_beginning(&said, bytes_max).into_owned())
         };
         self.last = LastMessage {
             known: true,
