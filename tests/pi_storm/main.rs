@@ -8,6 +8,7 @@
 
 #[path = "../audit/mod.rs"]
 mod audit;
+mod edits;
 #[path = "../pi/host.rs"]
 mod host;
 mod play;

@@ -1,5 +1,6 @@
 //! A storm is played: asked for, struck, and looked at when it is over.
 
+use crate::edits::{TOOLS, check_edits, write_what_is_edited};
 use crate::host::{PATIENCE, Stage, count, is_result, prompt, session_file, switch, talk, wait_for_file};
 use crate::script::{
     CALL_TOKENS, HOLD, SLEEP, TELL, answer, effects_file, is_turn, marks, ordering, piece, rule_of,
@@ -27,6 +28,7 @@ impl Storm {
             return;
         };
         write_what_is_shown(&stage);
+        write_what_is_edited(self, &stage);
         // Pi makes one at its very first start; a worker that is older than it serves nobody else.
         fs::write(stage.sandbox.agent_directory().join("auth.json"), "{}").expect("written");
         stage.configure(self.settings());
@@ -55,7 +57,7 @@ impl Storm {
     fn settings(&self) -> Value {
         let mut settings = json!({
             "fallbackModels": ["mocka/mocka-1", "mock/mock-other"], "inactivityTimeoutMs": 10000, "graceMs": 500,
-            "capabilities": { "enabled": true },
+            "capabilities": { "enabled": true }, "agents": { "general": { "allowedTools": TOOLS } },
         });
         if let Kind::Capped { tokens } = self.kind {
             settings["budget"] = json!({ "sessionTokens": tokens });
@@ -480,6 +482,7 @@ fn check_effects(storm: &Storm, stage: &Stage) {
             check_effects_in(&effects_file(child, place), stage, &rows);
         }
     }
+    check_edits(storm, stage, &rows);
 }
 
 fn check_effects_in(file: &str, stage: &Stage, rows: &[JournalRow]) {

@@ -1,5 +1,6 @@
 //! What the models of a storm say.
 
+use crate::edits::edit;
 use crate::host::{MAIN_ANSWER, brief_rule, verdict};
 use crate::shown::{LONG, NOTES};
 use crate::storm::{Ill, Kind, Moment, Storm, Work};
@@ -157,6 +158,7 @@ impl Storm {
             Work::Slow => Turn::tool("bash", writes("; sleep 0.4")),
             Work::Large => Turn::tool("bash", writes("; seq 1 6000")),
             Work::Pair => Turn::tool("read", reads()).and_tool("bash", writes("")),
+            Work::Edit => edit(child, place),
         })
     }
 

@@ -34,6 +34,8 @@ pub enum Work {
     Large,
     /// Two at once.
     Pair,
+    /// It changes a long file, which must not be left half.
+    Edit,
 }
 
 /// What the provider does to one call.
@@ -237,9 +239,12 @@ impl Kind {
         };
         (0..count)
             .map(|_| {
-                let works = (0..dice.usize(1..=3)).map(|_| {
+                let works = (0..dice.usize(1..=3)).map(|place| {
                     let all = [Work::Safe, Work::Unsafe, Work::Slow, Work::Large, Work::Pair];
-                    all[dice.usize(0..all.len())]
+                    match all[dice.usize(0..all.len())] {
+                        Work::Unsafe | Work::Slow if place != 1 && self.may_edit() => Work::Edit,
+                        work => work,
+                    }
                 });
                 works.collect()
             })

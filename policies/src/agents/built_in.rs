@@ -1,7 +1,8 @@
 //! The agents that are always there.
 
-use super::AgentDefinition;
 use super::routing::{Category, RelativeCost, Routing};
+use super::{AgentDefinition, READING_TOOLS};
+use crate::added_tools::{AddedTool, Reaches};
 use crate::domain::ModelFamily;
 use crate::overflow_memory::MEMORY_TOOLS;
 use crate::sub_agent_prompt::RETRIEVAL_TOOL;
@@ -61,7 +62,12 @@ fn oracle() -> AgentDefinition {
 fn librarian() -> AgentDefinition {
     let about =
         "Finds out how a library behaves and what its documentation says, with sources; changes nothing.";
+    let network = AddedTool::ALL
+        .into_iter()
+        .filter(|tool| tool.reaches() == Reaches::Network);
+    let tools = READING_TOOLS.into_iter().chain(network.map(AddedTool::name));
     reading("librarian", include_str!("personas/librarian.md"), 15)
+        .tools(tools)
         .description(about)
         .routing(Routing {
             category: Category::Research,

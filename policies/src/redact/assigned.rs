@@ -2,7 +2,7 @@
 
 use super::names::{ENDINGS, Says, says};
 use super::text::{after_space, ahead, is_word, line_before, run, run_back, until};
-use super::values::{LOOKED_AT_BYTES_MAX, Written, is_random, is_secret};
+use super::values::{LOOKED_AT_BYTES_MAX, Written, is_chosen, is_count, is_random, is_secret};
 use crate::compat::is_space;
 use std::ops::Range;
 
@@ -11,6 +11,14 @@ const NAME_BYTES_MAX: usize = 64;
 const SPACE_MAX: usize = 64;
 const LINE_BYTES_MAX: usize = 160;
 const BACKSLASHES_MAX: usize = 7;
+/// What is called with a name and a password.
+const PAIRS: [&str; 5] = [
+    "basic_auth",
+    "basicauth",
+    "networkcredential",
+    "passwordcredential",
+    "passwordauthentication",
+];
 
 /// What stands between a name and its value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -133,6 +141,17 @@ fn between(text: &str, start: usize, end: usize, said: Says) -> Option<(Between,
         return Some((Between::Sign, at + 3, true));
     }
     let signed = after_space(text, at, SPACE_MAX)?;
+    // What was there before, as a program asks for it: `Secret Access Key [None]: x`.
+    if let Some(asked) = ["[None]:", "[]:"]
+        .iter()
+        .find(|asked| text[signed..].starts_with(**asked))
+    {
+        return Some((
+            Between::Sign,
+            after_space(text, signed + asked.len(), SPACE_MAX)?,
+            quoted,
+        ));
+    }
     let flagged = before == Some(b'-') || text.get(start..end)?.starts_with('-');
     let width = match (byte(signed), byte(signed + 1), byte(signed + 2)) {
         (Some(b'='), Some(b'='), _) | (Some(b':'), Some(b':'), _) | (Some(b'='), Some(b'~'), _) => {
@@ -142,7 +161,7 @@ fn between(text: &str, start: usize, end: usize, said: Says) -> Option<(Between,
         (Some(b'='), Some(b'>'), _) => 2,
         (Some(b':' | b'?' | b'|'), Some(b'='), _) => 2,
         // `arn:aws:x:secret:name`
-        (Some(b':'), ..) if before == Some(b':') => 0,
+        (Some(b':'), Some(next), _) if before == Some(b':') && next != b' ' => 0,
         (Some(b'=' | b':'), ..) => 1,
         _ => 0,
     };
@@ -168,19 +187,24 @@ fn between(text: &str, start: usize, end: usize, said: Says) -> Option<(Between,
     if byte(at) == Some(b'(') && in_quotes(text, at + 1).is_some() {
         let (inside, _) = in_quotes(text, at + 1)?;
         let name = text.get(start..end)?.to_ascii_lowercase();
-        if name.ends_with("basic_auth") || name.ends_with("basicauth") {
+        if PAIRS.iter().any(|pair| name.ends_with(pair)) {
             return Some((Between::Sign, at, true));
         }
         return is_random(text.get(inside)?).then_some((Between::Sign, at + 1, true));
     }
-    // `append("X-Api-Key", "x")`
+    // `append("X-Api-Key", "x")`, `fill_in 'Password', with: 'x'`
     if quoted
         && byte(at) == Some(b',')
         && let Some(second) = after_space(text, at + 1, SPACE_MAX)
-        && let Some((inside, _)) = in_quotes(text, second)
-        && is_random(text.get(inside)?)
     {
-        return Some((Between::Sign, second, true));
+        let with = text[second..].starts_with("with: ");
+        let second = if with { second + "with: ".len() } else { second };
+        if let Some((inside, _)) = in_quotes(text, second) {
+            let value = text.get(inside)?;
+            if is_random(value) || (said != Says::Perhaps && is_chosen(value)) {
+                return Some((Between::Sign, second, true));
+            }
+        }
     }
     if let Some(value) = named_value(text, at) {
         return Some((Between::Sign, value, true));
@@ -282,10 +306,19 @@ fn value(name: &Name<'_>, at: usize, between: Between, said: Says) -> Option<Ran
         (at, said)
     };
     let letters = text.get(name.letters.clone())?.to_ascii_lowercase();
-    if (letters.ends_with("auth")) && text[at..].starts_with('(') {
+    let pair = letters.ends_with("auth") || PAIRS.iter().any(|pair| letters.ends_with(pair));
+    if pair && text[at..].starts_with('(') {
         return of_pair(text, at + 1);
     }
     if let Some((inside, close)) = in_quotes(text, at) {
+        // `"old" -> "new"`
+        let (inside, close) = match text[close..]
+            .starts_with(" -> ")
+            .then(|| in_quotes(text, close + 4))
+        {
+            Some(Some((new, close))) => (inside.start..new.end, close),
+            _ => (inside, close),
+        };
         let said = if letters == "pass" { Says::Password } else { said };
         let content = text.get(inside.clone())?;
         let written = Written {
@@ -369,6 +402,9 @@ fn value(name: &Name<'_>, at: usize, between: Between, said: Says) -> Option<Ran
         Between::Flag if !flag_takes(content, &written) => return None,
         _ => said,
     };
+    if is_count(content, &written) {
+        return None;
+    }
     if is_number(content) && (name.quoted || says_now == Says::Perhaps) {
         return None;
     }

@@ -174,6 +174,7 @@ fn secrets_in(text: &str) -> Vec<Range<usize>> {
             secret.filter(|secret| text.get(secret.clone()).is_some_and(|of| !of.is_empty()))
         {
             seen.hidden = seen.hidden.max(secret.end);
+            found.extend(shapes::other_half(text, &secret));
             found.push(secret);
         }
     }

@@ -105,6 +105,7 @@ const OF_A_KEY: &[&str] = &[
     "functions",
     "app",
     "instrumentation",
+    "application",
 ];
 /// A name that ends so is a place, a number or a kind.
 const OF_SOMETHING_ELSE: &[&str] = &[
@@ -333,6 +334,10 @@ pub(super) fn says(name: &str) -> Says {
 fn of_last(whole: &str, last: &str, previous: &str, before: usize) -> Says {
     if OF_SOMETHING_ELSE.contains(&last) {
         return Says::Nothing;
+    }
+    // What is wrong with it, not what it is.
+    if ["invalid", "missing", "wrong", "incorrect", "expired", "weak"].contains(&previous) {
+        return Says::Perhaps;
     }
     if PASSWORDS.iter().any(|word| last.ends_with(word)) || GLUED.contains(&last) {
         return Says::Password;

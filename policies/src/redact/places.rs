@@ -1,7 +1,7 @@
 //! Secrets that are known by where they stand: in addresses, in headers, behind `IDENTIFIED BY`.
 
 use super::text::{after_space, ahead, is_word, line_before, run, run_back, until};
-use super::values::{LOOKED_AT_BYTES_MAX, is_filled_in, is_masked, is_random};
+use super::values::{LOOKED_AT_BYTES_MAX, is_filled_in, is_made, is_masked, is_random};
 use crate::compat::is_space;
 use std::ops::Range;
 
@@ -35,14 +35,22 @@ pub(super) enum Place {
     Socket,
     /// `Private-Lines: 14`
     Putty,
+    /// `"AC…", "x"`: an account, and what opens it.
+    Account,
+    /// `Client("x")`, where `x` can only be made by chance.
+    Client,
+    /// `jdbc:oracle:thin:user/x@host`
+    Oracle,
+    /// `echo x | sudo -S`
+    Piped,
 }
 
 use Place::{
-    Address, Authorization, Basic, Bearer, Bot, Cookie, Crypt, Identified, Parameter, PasswordFile, Putty,
-    Socket, WebKey, Webhook,
+    Account, Address, Authorization, Basic, Bearer, Bot, Client, Cookie, Crypt, Identified, Oracle,
+    Parameter, PasswordFile, Piped, Putty, Socket, WebKey, Webhook,
 };
 
-pub(super) const SIGNS: [(&str, Place); 41] = [
+pub(super) const SIGNS: [(&str, Place); 47] = [
     ("://", Address),
     ("bearer", Bearer),
     ("basic", Basic),
@@ -84,6 +92,12 @@ pub(super) const SIGNS: [(&str, Place); 41] = [
     ("@tcp(", Socket),
     ("\"d\" :", WebKey),
     ("private-lines:", Putty),
+    ("\"ac", Account),
+    ("'ac", Account),
+    ("client(", Client),
+    ("clientv2(", Client),
+    ("jdbc:oracle:thin:", Oracle),
+    ("| sudo -s", Piped),
 ];
 
 /// How much of an address is read for its user.
@@ -174,7 +188,56 @@ pub(super) fn found(text: &str, at: Range<usize>, place: Place) -> Option<Range<
             };
             (end > from + 1).then_some(from + 1..end)
         }
+        Account => account(text, at.end),
+        Client => {
+            let from = at.end + 1;
+            let end = run(text, from, LOOKED_AT_BYTES_MAX, is_word);
+            let word = text.get(from..end)?;
+            let quoted = text[at.end..].starts_with(['"', '\'']) && text[end..].starts_with(['"', '\'']);
+            (quoted && word.len() >= 32 && !word.starts_with("AC") && is_made(word)).then_some(from..end)
+        }
+        Oracle => {
+            let user = until(text, at.end, USER_BYTES_MAX, |letter| {
+                is_space(letter) || matches!(letter, '/' | '@' | '"')
+            });
+            let end = until(text, user, USER_BYTES_MAX, |letter| {
+                is_space(letter) || matches!(letter, '@' | '"')
+            });
+            let secret = text.get(user + 1..end)?;
+            let told = text[user..].starts_with('/') && text[end..].starts_with('@');
+            (told && !secret.is_empty() && !is_masked(secret) && !is_filled_in(secret))
+                .then_some(user + 1..end)
+        }
+        Piped => {
+            let line = line_before(text, at.start, SPACE_MAX * 2).trim_end();
+            let said = line.find("echo ").map(|echo| echo + "echo ".len())?;
+            let word = line
+                .get(said..)?
+                .trim_start_matches("-n ")
+                .trim_matches(['"', '\'']);
+            let from = text.get(..at.start)?.rfind(word)?;
+            (!word.is_empty() && !is_masked(word) && !is_filled_in(word) && !word.starts_with('$'))
+                .then(|| from..from + word.len())
+        }
     }
+}
+
+/// 32 letters behind an account of 32 letters, each in quotes.
+fn account(text: &str, from: usize) -> Option<Range<usize>> {
+    const LETTERS: usize = 32;
+    let hex = |from: usize| {
+        let end = run(text, from, LETTERS + 1, |byte| byte.is_ascii_hexdigit());
+        (end - from == LETTERS && text[end..].starts_with(['"', '\''])).then_some(end)
+    };
+    let comma = hex(from)? + 1;
+    let quote = after_space(
+        text,
+        text[comma..].starts_with(',').then_some(comma + 1)?,
+        SPACE_MAX,
+    )?;
+    let secret = quote + 1;
+    let end = hex(secret)?;
+    text[quote..].starts_with(['"', '\'']).then_some(secret..end)
 }
 
 fn in_address(text: &str, colon: usize, from: usize) -> Option<Range<usize>> {
@@ -218,12 +281,6 @@ fn in_address(text: &str, colon: usize, from: usize) -> Option<Range<usize>> {
     let user = text.get(from..user)?;
     let start = if is_made(user) { from } else { password };
     (!filled || start == from).then_some(start..password + end)
-}
-
-/// A token in the place of a name.
-fn is_made(user: &str) -> bool {
-    let hex = user.len() >= 32 && user.bytes().all(|byte| byte.is_ascii_hexdigit());
-    user.len() >= 20 && (hex || is_random(user))
 }
 
 /// Words that follow `Bearer` where it is spoken of.
@@ -392,6 +449,9 @@ fn authorization(text: &str, at: &Range<usize>) -> Option<Range<usize>> {
         "splunk",
         "genie-key",
         "bot",
+        "ssws",
+        "hawk",
+        "privatetoken",
     ]
     .contains(&scheme.as_str());
     let is_end = |letter: char| is_space(letter) || matches!(letter, '"' | '\'' | '`' | '\\');

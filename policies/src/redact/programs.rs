@@ -1,7 +1,7 @@
 //! Programs that take a secret behind a letter: `mysql -px`, `curl -u user:x`.
 
 use super::text::{after_space, ahead, until};
-use super::values::{is_filled_in, is_masked};
+use super::values::{is_filled_in, is_made, is_masked};
 use crate::compat::is_space;
 use std::ops::Range;
 
@@ -26,6 +26,8 @@ enum Takes {
     AfterColon,
     /// `-U user%x`
     AfterPercent,
+    /// `login x`, where `x` can only be made by chance.
+    Made,
 }
 
 const MYSQL: &[Flag] = &[Flag {
@@ -85,6 +87,17 @@ const HTTPIE: &[Flag] = &[
     },
 ];
 
+/// What it is called with, wherever it stands.
+const KEY: &[Flag] = &[Flag {
+    letters: " ",
+    takes: Takes::Made,
+}];
+
+const WORD: &[Flag] = &[Flag {
+    letters: " ",
+    takes: Takes::Either,
+}];
+
 const fn program(name: &'static str, flags: &'static [Flag]) -> Program {
     Program { name, flags }
 }
@@ -97,6 +110,11 @@ pub(super) static PROGRAMS: &[Program] = &[
     program("mariadb ", MYSQL),
     program("mariadb-dump ", MYSQL),
     program("sshpass ", SSHPASS),
+    program("convertto-securestring", WORD),
+    program("wandb login", KEY),
+    program("cargo login", KEY),
+    program("ngrok authtoken", KEY),
+    program("ngrok config add-authtoken", KEY),
     program("docker login", LOGIN),
     program("podman login", LOGIN),
     program("buildah login", LOGIN),
@@ -173,13 +191,14 @@ fn taken(call: &str, flag: &Flag) -> Option<Range<usize>> {
         let start = match flag.takes {
             Takes::AfterColon => value.find(':').map(|colon| from + colon + 1),
             Takes::AfterPercent => value.find('%').map(|percent| from + percent + 1),
-            Takes::Joined | Takes::Either => Some(from),
+            Takes::Joined | Takes::Either | Takes::Made => Some(from),
         };
         let Some(start) = start else { continue };
         let secret = call.get(start..end)?;
         let other = secret.is_empty() || secret.starts_with('-') || is_masked(secret) || is_filled_in(secret);
         let port = secret.bytes().all(|byte| byte.is_ascii_digit() || byte == b':') && secret.contains(':');
-        if !other && !port {
+        let spoken = flag.takes == Takes::Made && !is_made(secret);
+        if !other && !port && !spoken {
             return Some(start..end);
         }
     }

@@ -113,6 +113,31 @@ pub(super) static SHAPES: &[Shape] = &[
     // Clouds.
     shape("AKIA", Upper, 16),
     shape("ASIA", Upper, 16),
+    shape("amzn1.oa2-cs.v1.", Hex, 32),
+    shape("vercel_blob_rw_", Plain, 30),
+    shape("napi_", Plain, 40),
+    shape("NRII-", Dashed, 20),
+    shape("hcaik_", Plain, 30),
+    shape("hcalk_", Plain, 30),
+    shape("hcamk_", Plain, 30),
+    shape("hcbik_", Plain, 30),
+    shape("hcxik_", Plain, 30),
+    shape("hcxlk_", Plain, 30),
+    shape("EZAK", Plain, 40),
+    shape("EZTK", Plain, 40),
+    shape("shippo_live_", Hex, 30),
+    shape("shippo_test_", Hex, 30),
+    shape("duffel_live_", Dashed, 30),
+    shape("duffel_test_", Dashed, 30),
+    shape("FLWSECK", Dashed, 16),
+    shape("CCIPAT_", Plain, 30),
+    shape("bkua_", Hex, 30),
+    shape("apify_api_", Plain, 20),
+    shape("fio-u-", Dashed, 40),
+    shape("SWMTKN-1-", Dashed, 30),
+    // Base64 of `{"auths":` and what follows.
+    shape("eyJhdXRocyI6", Any, 16),
+    shape("s-s4t2", Any, 30),
     shape("ABIA", Upper, 16),
     shape("ACCA", Upper, 16),
     asks("Q~", Any, 30, Ask::Inside),
@@ -185,7 +210,7 @@ pub(super) static SHAPES: &[Shape] = &[
     shape("pypi-", Dashed, 16),
     random("cio", Plain, 32),
     shape("rubygems_", Hex, 40),
-    random("oy2", Plain, 43),
+    shape("oy2", Plain, 43),
     shape("CLOJARS_", Plain, 40),
     shape("dckr_pat_", Dashed, 16),
     shape("dckr_oat_", Dashed, 16),
@@ -277,6 +302,25 @@ pub(super) fn found(text: &str, at: usize, shape: &Shape) -> Option<Range<usize>
         return whole(text, at, from, looked_at, shape);
     }
     None
+}
+
+/// The secret half of a pair whose other half is a name, which was found: `AKIA…`, and behind it the 40 letters.
+pub(super) fn other_half(text: &str, name: &Range<usize>) -> Option<Range<usize>> {
+    const LETTERS: usize = 40;
+    const BETWEEN_BYTES_MAX: usize = 24;
+    let is_name = ["AKIA", "ASIA"]
+        .iter()
+        .any(|start| text[name.start..].starts_with(start));
+    if !is_name || name.len() > 2 * LETTERS {
+        return None;
+    }
+    let end = name.end;
+    let of_half = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'/' | b'+');
+    let from = run(text, end, BETWEEN_BYTES_MAX, |byte| {
+        byte.is_ascii() && !of_half(byte)
+    });
+    let to = run(text, from, LETTERS + 1, of_half);
+    (from > end && to - from == LETTERS && is_random(text.get(from..to)?)).then_some(from..to)
 }
 
 /// How much of a key it is decided on.

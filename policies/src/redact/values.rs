@@ -34,6 +34,34 @@ pub(super) fn is_secret(value: &str, says: Says, written: &Written<'_>) -> bool 
     }
 }
 
+/// How much of something there is, or which field of a message it is: `password: 16 bytes`, `string password = 2;`.
+pub(super) fn is_count(value: &str, written: &Written<'_>) -> bool {
+    const TYPES: [&str; 7] = ["string", "bytes", "bool", "int32", "int64", "uint32", "uint64"];
+    const UNITS: [&str; 6] = ["bytes", "byte", "characters", "chars", "times", "entries"];
+    let digits = value.trim_end_matches(';');
+    let last_before = written.before.split_whitespace().next_back();
+    let unit = written.after.split_whitespace().next();
+    !digits.is_empty()
+        && digits.bytes().all(|byte| byte.is_ascii_digit())
+        && (last_before.is_some_and(|last| TYPES.contains(&last))
+            || unit.is_some_and(|unit| UNITS.contains(&unit.trim_end_matches(['.', ',', ';']))))
+}
+
+/// A password as people make them: of at least two kinds of letters, none of them those of a name.
+pub(super) fn is_chosen(value: &str) -> bool {
+    let kinds: [fn(&char) -> bool; 4] = [
+        char::is_ascii_lowercase,
+        char::is_ascii_uppercase,
+        char::is_ascii_digit,
+        |letter| "!@#$%^&*+~?".contains(*letter),
+    ];
+    let has = |kind: &fn(&char) -> bool| value.chars().any(|letter| kind(&letter));
+    value.len() >= 6
+        && !value.contains(char::is_whitespace)
+        && kinds.iter().filter(|kind| has(kind)).count() >= 2
+        && (kinds[2..].iter().any(has))
+}
+
 fn is_short_number(value: &str) -> bool {
     let bare = value.trim_end_matches([',', ';', ')', '}', ']', '.']);
     !bare.is_empty() && bare.len() <= 5 && bare.bytes().all(|byte| byte.is_ascii_digit())
@@ -414,7 +442,7 @@ const WORDS: &[&str] = &[
 /// What stands close behind `=` is a value, and no article.
 fn is_word_of_code(value: &str, written: &Written<'_>) -> bool {
     let bare = value.trim_matches([
-        '"', '\'', '`', ',', ';', ')', '}', ']', '?', '|', '.', ':', '>', '*', '{',
+        '"', '\'', '`', ',', ';', ')', '}', ']', '?', '|', '.', ':', '>', '*', '{', '!',
     ]);
     let lower = bare.to_ascii_lowercase();
     (written.spaced || bare.len() > 2) && WORDS.contains(&lower.as_str())
@@ -428,6 +456,16 @@ fn is_name(value: &str) -> bool {
         .next()
         .is_some_and(|first| first.is_alphabetic() || first == '_')
         && letters.all(|letter| letter.is_ascii_alphanumeric() || letter == '_')
+}
+
+/// Members have no numbers for names, but of one digit: `pair.0`.
+fn is_path_of_names(value: &str) -> bool {
+    let path = value
+        .split(['(', '[', '?', '!', '"', '\''])
+        .next()
+        .unwrap_or(value);
+    let is_number = |part: &str| part.len() > 1 && part.starts_with(|first: char| first.is_ascii_digit());
+    !path.split('.').any(is_number)
 }
 
 /// `next_token()`, `self.token`, `process.env.X`, `Option<String>`, `request_token;`.
@@ -454,6 +492,7 @@ fn is_code(value: &str, written: &Written<'_>) -> bool {
         }
         if let Some(member) = rest.strip_prefix('.')
             && member.starts_with(|first: char| first.is_ascii_alphabetic() || first == '_')
+            && is_path_of_names(bare)
             && bare.split(['.', '(', '[', '?', '!', '"', '\'', ')']).all(|part| {
                 !is_random(part)
                     && part
@@ -621,6 +660,12 @@ pub(super) fn is_wordy(value: &str) -> bool {
 
 /// How long a value is at least that chance made.
 const RANDOM_BYTES_MIN: usize = 16;
+
+/// A token in the place of a name.
+pub(super) fn is_made(word: &str) -> bool {
+    let hex = word.len() >= 32 && word.bytes().all(|byte| byte.is_ascii_hexdigit());
+    word.len() >= 20 && (hex || is_random(word))
+}
 
 /// Whether a value has the look of chance: no words, and the kind of its letters changes all the time. Names of
 /// contents (digests, UUIDs) look so too, and are none.

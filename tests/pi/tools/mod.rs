@@ -100,6 +100,40 @@ fn a_call_that_fails_is_an_error_to_pi() {
     }
 }
 
+/// Whoever is asked for what the workspace does not tell can look elsewhere, unless the settings take that away.
+#[test]
+fn the_librarian_has_the_tools_for_the_web_and_the_others_have_not() {
+    for (agent, argument, disabled, has) in [
+        ("librarian", "question", "[]", true),
+        ("librarian", "question", r#"["web_fetch"]"#, false),
+        ("explore", "question", "[]", false),
+    ] {
+        for version in Version::ALL {
+            let turn = Turn::tool(
+                &format!("delegate_{agent}"),
+                json!({argument: "which otters are there?"}),
+            );
+            let script = delegating(turn, [Turn::text("None.")]);
+            let Some(stage) = Stage::set_with(version, "tools for the web below", script) else {
+                return;
+            };
+            let settings = format!(r#"{{"impresario": {{"agents": {{"disabledTools": {disabled}}}}}}}"#);
+            stage.sandbox.write_work_file(".pi/settings.json", &settings);
+            let mut pi = stage.ready_rpc();
+            talk(&mut pi, "Now, please.");
+            let asked = calls(&stage, "agent");
+            assert_eq!(offers(&asked[0], "web_fetch"), has, "{:?}", asked[0].tools);
+            assert_eq!(
+                offers(&asked[0], "gh_search"),
+                agent == "librarian",
+                "{:?}",
+                asked[0].tools
+            );
+            stage.end(pi);
+        }
+    }
+}
+
 #[test]
 fn a_nested_pi_has_the_tools_that_its_agent_names_and_answers_alike() {
     for version in Version::ALL {
