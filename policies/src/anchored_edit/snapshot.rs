@@ -12,8 +12,8 @@ pub struct Snapshot<'a> {
     bytes: Cow<'a, [u8]>,
     /// Where the first line begins.
     begin: usize,
-    /// Behind the end of each line, where the next one begins. All else of a line is found in the bytes: a long file has
-    /// many lines, and a place of eight bytes for each is read twice as fast as one of sixteen.
+    /// Behind the end of each line, where the next one begins. All else of a line is found in the bytes, so that
+    /// a long file costs little memory beside them.
     ends: Vec<usize>,
     /// The last line has no end in the file; here its text ends.
     open_at: Option<usize>,

@@ -450,8 +450,6 @@ fn authorization(text: &str, at: &Range<usize>) -> Option<Range<usize>> {
         "genie-key",
         "bot",
         "ssws",
-        "hawk",
-        "privatetoken",
     ]
     .contains(&scheme.as_str());
     let is_end = |letter: char| is_space(letter) || matches!(letter, '"' | '\'' | '`' | '\\');

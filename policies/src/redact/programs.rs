@@ -93,6 +93,7 @@ const KEY: &[Flag] = &[Flag {
     takes: Takes::Made,
 }];
 
+/// The first thing that it is called with.
 const WORD: &[Flag] = &[Flag {
     letters: " ",
     takes: Takes::Either,

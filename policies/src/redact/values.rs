@@ -47,7 +47,7 @@ pub(super) fn is_count(value: &str, written: &Written<'_>) -> bool {
             || unit.is_some_and(|unit| UNITS.contains(&unit.trim_end_matches(['.', ',', ';']))))
 }
 
-/// A password as people make them: of at least two kinds of letters, none of them those of a name.
+/// A password as people make them: of two kinds of letters at least, with a digit or a sign that no name of code has.
 pub(super) fn is_chosen(value: &str) -> bool {
     let kinds: [fn(&char) -> bool; 4] = [
         char::is_ascii_lowercase,
