@@ -107,13 +107,12 @@ function callText(call: CallSight, nowMs: number): string {
   return [call.tool, call.with, took, call.why ?? ""].filter(Boolean).join("  ");
 }
 
-/** The title of a result says what the head of the drawing says. */
 /** What to check, for whoever reads text only. */
 export function toCheck(flags: string[]): string {
   return ["Check this before you rely on it:", ...flags.map((flag) => `- ${flag}`)].join("\n");
 }
 
-/** Title and what is to be checked are drawn already. */
+/** The title of a result says what the head of the drawing says, and what is to be checked is drawn too. */
 function withoutHead(text: string, { flags }: RunSight): string {
   const end = text.indexOf("\n\n");
   const rest = end < 0 ? text : text.slice(end + 2);

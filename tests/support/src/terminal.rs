@@ -26,8 +26,18 @@ pub struct Terminal {
 }
 
 struct Shown {
-    screen: Mutex<vt100::Parser>,
+    screen: Mutex<Screen>,
     changed: Condvar,
+}
+
+type Screen = vt100::Parser<Drawing>;
+
+/// Synchronized output (private mode 2026), as terminals that people use have it: of what is drawn in one go nobody
+/// sees a half.
+#[derive(Debug, Default)]
+struct Drawing {
+    /// What is seen while the program draws.
+    before: Option<String>,
 }
 
 impl std::fmt::Debug for Shown {
@@ -135,7 +145,7 @@ impl Terminal {
     /// What stands on the screen.
     #[must_use]
     pub fn screen(&self) -> String {
-        self.shown.lock().screen().contents()
+        seen(&self.shown.lock())
     }
 
     /// Waits until the screen is as wanted, and gives it.
@@ -169,7 +179,7 @@ impl Terminal {
         let deadline = Instant::now() + within;
         let mut parser = self.shown.lock();
         loop {
-            let screen = parser.screen().contents();
+            let screen = seen(&parser);
             let left = deadline.saturating_duration_since(Instant::now());
             if wanted(&screen) || left.is_zero() {
                 return (wanted(&screen), screen);
@@ -218,15 +228,43 @@ impl Shown {
             self.lock().process(&buffer[..count]);
             self.changed.notify_all();
         }
+        // Whoever dies while it draws leaves what it drew.
+        self.lock().callbacks_mut().before = None;
+        self.changed.notify_all();
     }
 
-    fn lock(&self) -> MutexGuard<'_, vt100::Parser> {
+    fn lock(&self) -> MutexGuard<'_, Screen> {
         self.screen.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-fn blank_screen() -> vt100::Parser {
-    vt100::Parser::new(length(ROWS), length(COLUMNS), 0)
+impl vt100::Callbacks for Drawing {
+    fn unhandled_csi(
+        &mut self,
+        screen: &mut vt100::Screen,
+        first: Option<u8>,
+        _: Option<u8>,
+        parameters: &[&[u16]],
+        command: char,
+    ) {
+        if first != Some(b'?') || !parameters.contains(&&[2026][..]) {
+            return;
+        }
+        match command {
+            'h' if self.before.is_none() => self.before = Some(screen.contents()),
+            'l' => self.before = None,
+            _ => {}
+        }
+    }
+}
+
+fn seen(screen: &Screen) -> String {
+    let before = screen.callbacks().before.clone();
+    before.unwrap_or_else(|| screen.screen().contents())
+}
+
+fn blank_screen() -> Screen {
+    Screen::new_with_callbacks(length(ROWS), length(COLUMNS), 0, Drawing::default())
 }
 
 fn length(count: u16) -> NonZeroU16 {
@@ -254,5 +292,16 @@ mod tests {
         terminal.wait_for_text(PATIENCE, "hello you");
         terminal.press(Key::Control('d'));
         assert_eq!(terminal.wait_for_end(PATIENCE), End::Exited(7));
+    }
+
+    #[test]
+    fn what_is_drawn_in_one_go_is_seen_whole() {
+        let mut screen = blank_screen();
+        screen.process(b"old\x1b[?2026h\x1b[2J\x1b[Hfirst");
+        assert_eq!(seen(&screen), "old");
+        screen.process(b", second\x1b[?20");
+        assert_eq!(seen(&screen), "old");
+        screen.process(b"26l");
+        assert_eq!(seen(&screen), "first, second");
     }
 }
