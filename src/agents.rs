@@ -8,6 +8,7 @@
 use crate::capabilities::equip::equip;
 use crate::contained_file::{Bounds, NotRead, read_contained};
 use crate::skills::SpawnSettings;
+use impresario_policies::added_tools::AddedTool;
 use impresario_policies::agents::{
     AGENT_FILE_BYTES_MAX, AgentDefinition, AgentFile, FileNote, built_in_agents, read_agent_markdown,
     read_agent_yaml, unknown_agent,
@@ -65,6 +66,8 @@ pub(crate) struct AgentPlaces {
     pub(crate) settings: BTreeMap<String, AgentSettings>,
     /// The tools that no sub-agent gets.
     pub(crate) tools_disabled: Vec<String>,
+    /// The tools that this program does not have.
+    pub(crate) tools_lacking: Vec<AddedTool>,
 }
 
 /// An agent and where it is from.
@@ -77,6 +80,8 @@ pub(crate) struct KnownAgent {
     pub(crate) settings: AgentSettings,
     /// What it does not get of its tools, because nobody does.
     pub(crate) without: Vec<String>,
+    /// What it does not get of its tools, because this program does not have them.
+    pub(crate) lacking: Vec<String>,
     /// What of its file is not used.
     pub(crate) notes: Vec<FoundWrong>,
 }
@@ -219,9 +224,13 @@ impl AgentPlaces {
             }
             if let Some(tools) = agent.definition.tools.take() {
                 let mutability = agent.definition.mutability;
+                let is_lacking =
+                    |tool: &String| self.tools_lacking.iter().any(|lacking| lacking.name() == tool);
+                let (lacking, tools) = tools.into_iter().partition(is_lacking);
                 let done = finalise_tools(tools, UnknownTools::Kept, &self.tools_disabled, mutability);
                 agent.definition.tools = Some(done.tools);
                 agent.without = done.disabled;
+                agent.lacking = lacking;
             }
         }
         let is_off = |agent: &KnownAgent| {
@@ -352,6 +361,7 @@ impl KnownAgent {
             source,
             settings: AgentSettings::default(),
             without: Vec::new(),
+            lacking: Vec::new(),
             notes: Vec::new(),
         }
     }
@@ -426,6 +436,7 @@ impl Directory {
             source: AgentSource::File(file.to_path_buf()),
             settings: AgentSettings::default(),
             without: Vec::new(),
+            lacking: Vec::new(),
             notes: notes.into_iter().map(wrong).collect(),
         })
     }

@@ -10,6 +10,8 @@ use futures_util::FutureExt;
 use impresario_actors::gateways::{SystemWallClock, WallClock};
 use impresario_actors::messages::session::SkillOrder;
 use impresario_actors::router::Resolve;
+use impresario_actors::tools::is_built;
+use impresario_policies::added_tools::AddedTool;
 use impresario_policies::agents::AgentDefinition;
 use impresario_policies::delegation_block::{context_label, task_with_context};
 use impresario_policies::domain::{GuidanceTerms, Origin, Reason, ReasonCode, RunRequest};
@@ -96,6 +98,10 @@ impl SpawnSettings {
             disabled: self.agents_disabled.clone(),
             settings: self.agents.clone(),
             tools_disabled: self.run.tools_disabled.clone(),
+            tools_lacking: AddedTool::ALL
+                .into_iter()
+                .filter(|tool| !is_built(*tool))
+                .collect(),
         }
     }
 

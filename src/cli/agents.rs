@@ -73,6 +73,12 @@ fn text_of(found: &FoundAgents) -> String {
                 switches_of(&agent.without)
             ));
         }
+        if !agent.lacking.is_empty() {
+            let lacking = agent.lacking.join(", ");
+            text.push_str(&format!(
+                "    without: {lacking}  (this program was built without)\n"
+            ));
+        }
         for note in &agent.notes {
             text.push_str(&format!("    note: {}\n", note.text().replace('\n', "\n    ")));
         }

@@ -47,6 +47,7 @@ use impresario_actors::supervision::{
 };
 use impresario_actors::trace_files::FileShelf;
 use impresario_actors::worktrees::GitWorktrees;
+use impresario_policies::added_tools::{AddedTool, Reaches};
 use impresario_policies::admission::AdmissionSettings;
 use impresario_policies::agents::AgentDefinition;
 use impresario_policies::domain::{RunId, SessionId};
@@ -341,6 +342,13 @@ impl RuntimeBuilder {
             make_private(&private)?;
         }
         let identity = self.identity();
+        let mut agents = self.spawn.agent_places(&self.workspace, self.agent_files);
+        if self.network.is_none() {
+            let asks_servers = |tool: &AddedTool| tool.reaches() == Reaches::Network;
+            agents
+                .tools_lacking
+                .extend(AddedTool::ALL.into_iter().filter(asks_servers));
+        }
         let defaults = Defaults {
             host: self.host_kind.clone(),
             workspace: self.workspace.clone(),
@@ -352,7 +360,7 @@ impl RuntimeBuilder {
             has_providers: self.has_providers,
             runtime: identity.id.clone(),
             taken_when_read: self.acknowledgement == Acknowledgement::WhenRead,
-            agents: self.spawn.agent_places(&self.workspace, self.agent_files),
+            agents,
         };
         let (commands, receiver) = mpsc::channel(COMMANDS_AHEAD_MAX);
         let (ready, is_ready) = oneshot::channel();

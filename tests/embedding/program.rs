@@ -58,6 +58,23 @@ async fn three_sub_agents_answer_a_program_with_many_threads() {
     runtime.shutdown().await.expect("stopped");
 }
 
+/// A program that names no servers has an agent that asks them: it does without.
+#[tokio::test]
+async fn a_built_in_agent_does_without_the_tools_that_the_program_lacks() {
+    let place = Place::new();
+    let runtime = place.start().await;
+    let question =
+        SubAgent::new("librarian", "How does a crashed actor come back?").workspace(place.workspace());
+    let outcome = run(&runtime, question).await;
+    assert_eq!(outcome.state, TerminalState::Succeeded, "{:?}", outcome.reason);
+    let accepted = outcome.projection.accepted.as_ref().expect("accepted");
+    let tools = &accepted.request.tools;
+    let has = |tool: &str| tools.iter().any(|name| name == tool);
+    assert!(has("glob") && has("read"), "{:?}", tools);
+    assert!(!has("web_fetch"), "{:?}", tools);
+    runtime.shutdown().await.expect("stopped");
+}
+
 /// Named or given, an agent of the program is what its definition says; what is said for one run wins.
 #[tokio::test]
 async fn a_program_defines_an_agent_of_its_own() {

@@ -21,6 +21,14 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use tokio::time::timeout;
 
+/// Whether this program was built with what the tool takes.
+pub fn is_built(tool: AddedTool) -> bool {
+    match tool {
+        AddedTool::AstSearch | AddedTool::AstReplace => cfg!(feature = "structural"),
+        _ => true,
+    }
+}
+
 /// The tools, in this process.
 #[derive(Debug, Clone, Default)]
 pub struct LocalTools {
@@ -104,11 +112,12 @@ impl LocalTools {
 impl Tools for LocalTools {
     fn definition(&self, tool: AddedTool) -> Option<ToolDefinition> {
         match tool {
+            tool if !is_built(tool) => None,
             AddedTool::HashlineEdit => Some(wire::hashline_edit()),
             AddedTool::Glob => Some(wire::glob()),
             AddedTool::LookAt => Some(wire::look_at()),
-            AddedTool::AstSearch => cfg!(feature = "structural").then(wire::ast_search),
-            AddedTool::AstReplace => cfg!(feature = "structural").then(wire::ast_replace),
+            AddedTool::AstSearch => Some(wire::ast_search()),
+            AddedTool::AstReplace => Some(wire::ast_replace()),
             _ => self.network.as_ref().and_then(|_| NetworkTools::definition(tool)),
         }
     }

@@ -1,7 +1,7 @@
 //! The agents that are always there.
 
 use super::routing::{Category, RelativeCost, Routing};
-use super::{AgentDefinition, READING_TOOLS};
+use super::{AgentDefinition, looking_tools};
 use crate::added_tools::{AddedTool, Reaches};
 use crate::domain::ModelFamily;
 use crate::overflow_memory::MEMORY_TOOLS;
@@ -65,7 +65,7 @@ fn librarian() -> AgentDefinition {
     let network = AddedTool::ALL
         .into_iter()
         .filter(|tool| tool.reaches() == Reaches::Network);
-    let tools = READING_TOOLS.into_iter().chain(network.map(AddedTool::name));
+    let tools = looking_tools().chain(network.map(AddedTool::name));
     reading("librarian", include_str!("personas/librarian.md"), 15)
         .tools(tools)
         .description(about)
@@ -86,7 +86,12 @@ fn librarian() -> AgentDefinition {
 
 fn general() -> AgentDefinition {
     let about = "Carries out one task from beginning to end: looks, changes, checks, reports.";
-    let tools = [RETRIEVAL_TOOL].into_iter().chain(PI_TOOLS).chain(MEMORY_TOOLS);
+    let added = AddedTool::ALL.map(AddedTool::name);
+    let tools = [RETRIEVAL_TOOL]
+        .into_iter()
+        .chain(PI_TOOLS)
+        .chain(added)
+        .chain(MEMORY_TOOLS);
     built_in("general", include_str!("personas/general.md"), 30)
         .description(about)
         .mutability(Mutability::FullAccess)
@@ -124,7 +129,9 @@ fn reviewer() -> AgentDefinition {
 }
 
 fn reading(name: &str, instructions: &str, minutes: u64) -> AgentDefinition {
-    built_in(name, instructions, minutes).mutability(Mutability::ReadOnly)
+    built_in(name, instructions, minutes)
+        .mutability(Mutability::ReadOnly)
+        .tools(looking_tools())
 }
 
 fn built_in(name: &str, instructions: &str, minutes: u64) -> AgentDefinition {

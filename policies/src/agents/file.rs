@@ -3,7 +3,7 @@
 //! Two forms, both data: YAML with the instructions in a field (pi-blackbytes), and Markdown with front matter, whose
 //! text is the instructions (Claude Code, pi-subagents and others).
 
-use super::{AgentDefinition, READING_TOOLS, Routing};
+use super::{AgentDefinition, Routing, looking_tools};
 use crate::domain::{ExecutionMode, Isolation, PromptMode, ReasoningEffort};
 use crate::sub_agent_prompt::RETRIEVAL_TOOL;
 use crate::tool_policy::{
@@ -91,7 +91,7 @@ pub fn read_agent_yaml(text: &str) -> Result<AgentFile, FileNote> {
             let denied = denied
                 .as_ref()
                 .map_or(Ok(Vec::new()), |denied| known_tools(&denied.value))?;
-            let base = READING_TOOLS.iter().map(ToString::to_string);
+            let base = looking_tools().map(str::to_string);
             base.filter(|tool| !denied.contains(tool)).collect()
         }
     };
@@ -480,9 +480,9 @@ mod tests {
             ("scout", "d", "p")
         );
         assert_eq!(scout.mutability, Mutability::ReadOnly);
-        let mut reading = READING_TOOLS.map(str::to_string);
-        reading.sort_unstable();
-        assert_eq!(scout.tools.unwrap(), reading);
+        let mut looking: Vec<&str> = looking_tools().collect();
+        looking.sort_unstable();
+        assert_eq!(scout.tools.unwrap(), looking);
     }
 
     #[test]

@@ -11,6 +11,7 @@ pub(crate) use file::is_agent_name;
 pub use file::{AGENT_FILE_BYTES_MAX, AgentFile, FileNote, read_agent_markdown, read_agent_yaml};
 pub use routing::{Category, RelativeCost, Routing, name_order, routing_matrix, routing_summary};
 
+use crate::added_tools::AddedTool;
 use crate::domain::{
     ExecutionMode, Isolation, ModelFamily, PromptMode, Reason, ReasonCode, ReasoningEffort, WhatToRun,
 };
@@ -188,6 +189,13 @@ pub const READING_TOOLS: [&str; 7] = [
     "overflow_read",
     "overflow_search",
 ];
+
+/// What one looks with who says nothing of tools, built in or of a file: the tools that change nothing, but for those
+/// that show pictures or ask servers. The same as pi-blackbytes gives, with ours.
+pub fn looking_tools() -> impl Iterator<Item = &'static str> {
+    let added = [AddedTool::Glob, AddedTool::AstSearch].map(AddedTool::name);
+    READING_TOOLS.into_iter().chain(added)
+}
 
 /// Why there is no agent called `name`, with the nearest of those there are.
 pub fn unknown_agent<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> Reason {

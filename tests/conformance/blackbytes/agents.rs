@@ -5,7 +5,7 @@ use super::{object, only, text, texts};
 use crate::json::Json;
 use crate::vectors::{Answer, Case};
 use impresario_policies::agents::{
-    AgentDefinition, Category, READING_TOOLS, RelativeCost, Routing, built_in_agents, routing_matrix,
+    AgentDefinition, Category, RelativeCost, Routing, built_in_agents, looking_tools, routing_matrix,
     routing_summary,
 };
 use impresario_policies::delegation_block::{context_label, delegate_argument, delegate_tool_name};
@@ -94,11 +94,24 @@ pub fn routing(case: &Case) -> Answer {
 
 pub fn builtin_agents(case: &Case) -> Answer {
     let agent = built_in(case.text("agent"));
+    let name = agent.name().to_string();
     let wanted = delegate_argument(agent.routing.as_ref()).name;
+    // It has what the peer gives it, and what is ours.
+    let tools = agent.tools.unwrap_or_default();
+    let of_peer = case
+        .expected
+        .get("allowed_tools")
+        .as_array()
+        .unwrap_or_default()
+        .iter()
+        .filter_map(Json::as_str);
+    let has: Vec<&str> = of_peer
+        .filter(|tool| tools.iter().any(|ours| ours == tool))
+        .collect();
     let mut params = vec![wanted];
     params.extend(context_label(agent.routing.as_ref()).map(|_| "context"));
     Answer::value(json!({
-        "tool": delegate_tool_name(agent.name()), "params": params, "required": [wanted],
+        "tool": delegate_tool_name(&name), "params": params, "required": [wanted], "allowed_tools": has,
         "mutability": agent.mutability, "timeoutMs": agent.total_timeout.map(|time| time.as_millis() as u64),
         "category": agent.routing.map(|routing| routing.category),
     }))
@@ -110,7 +123,10 @@ pub fn builtin_covered(recorded: &Json) -> Json {
         let value = recorded.get(key).and_then(|value| value.get(inner));
         value.cloned().unwrap_or(Json::Null)
     };
-    let Json::Object(mut entries) = only(recorded, &["tool", "params", "required", "mutability"]) else {
+    let Json::Object(mut entries) = only(
+        recorded,
+        &["tool", "params", "required", "allowed_tools", "mutability"],
+    ) else {
         return Json::Null;
     };
     entries.push(("timeoutMs".to_string(), member("defaults", "timeoutMs")));
@@ -247,7 +263,7 @@ fn tools_of(agent: &Value, case: &Case) -> Value {
         .and_then(Json::as_str)
         .unwrap_or_default();
     let tools = agent["tools"].as_array().cloned().unwrap_or_default();
-    let reads = |tool: &Value| READING_TOOLS.iter().any(|known| tool == known);
+    let reads = |tool: &Value| looking_tools().any(|known| tool == known);
     match !text.contains("allowed_tools:") && tools.iter().all(reads) {
         true => json!(BY_DEFAULT),
         false => Value::Array(tools),
