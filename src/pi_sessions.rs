@@ -25,7 +25,7 @@ use crate::pi_tools::PiTools;
 use crate::runtime::{
     PI_RUNNER, Resumable, Run, Runtime, RuntimeError, SentMessage, StartError, lock, state_directory,
 };
-use crate::runtime::{SERVER_LISTS, cache_directory, local_tools};
+use crate::runtime::{SERVER_LISTS, ToolSettings, cache_directory, local_tools};
 use crate::settings::{Settings, SettingsPlaces};
 use crate::skills::{SpawnSettings, list_skills};
 use crate::status::{StatusFacts, status_text};
@@ -115,9 +115,7 @@ pub async fn serve_stdio(options: BridgeOptions) -> Result<(), ServeError> {
     // Read once: workers outlive the session that starts them. A workspace may take away from what the user says.
     let here = std::env::current_dir().unwrap_or_default();
     let configured = Configured::from(&Settings::read(&SettingsPlaces::of(&here, false)).resolved);
-    let network = configured
-        .network
-        .with_environment(|name| std::env::var(name).ok());
+    let tool_settings = ToolSettings::of(&configured);
     let prompts = PiPrompts::new(configured.prompt_log.clone());
     let mut builder = Runtime::builder()
         .own_process()
@@ -130,7 +128,7 @@ pub async fn serve_stdio(options: BridgeOptions) -> Result<(), ServeError> {
         engines: builder.engine_settings(),
         directory: cache_directory(Some(&directory)).map(|cache| cache.join(SERVER_LISTS)),
     };
-    let tools = local_tools(&directory, Some(network));
+    let tools = local_tools(&directory, tool_settings);
     let runtime = builder
         .added_tools(tools.clone())
         .state_directory(&directory)

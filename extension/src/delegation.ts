@@ -117,7 +117,7 @@ export class Delegation {
       },
       renderResult: ({ content, details }, { expanded }, theme) => {
         const text = content.map((block) => (block.type === "text" ? block.text : "")).join("\n");
-        return runDrawing(details?.sight, text, expanded, theme);
+        return runDrawing(details?.sight, text, expanded, this.#impresario.wishes.agentDisplay(session), theme);
       },
       execute: async (_call, parameters, signal, update, ctx) => {
         session.enter(ctx);
@@ -188,7 +188,7 @@ export class Delegation {
       },
       renderResult: ({ content, details }, { expanded }, theme) => {
         const text = content.map((block) => (block.type === "text" ? block.text : "")).join("\n");
-        return runDrawing(details?.sight, text, expanded, theme);
+        return runDrawing(details?.sight, text, expanded, this.#impresario.wishes.agentDisplay(session), theme);
       },
       execute: async (_call, parameters, signal, update, ctx) => {
         session.enter(ctx);

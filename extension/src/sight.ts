@@ -3,11 +3,13 @@
 
 import { elapsed, wrapped } from "./drawing.ts";
 import type { Drawing } from "./drawing.ts";
-import type { CallSight, RunSight, Standing, Waits } from "./generated/protocol.ts";
+import type { AgentDisplay, CallSight, RunSight, Standing, Waits } from "./generated/protocol.ts";
 
 /** So much of an answer is drawn while it is folded, and when it is opened. */
 const FOLDED_LINES_MAX = 6;
 const OPENED_LINES_MAX = 400;
+/** So many of its last calls are drawn beside what it does now, where that is wished for. */
+const LAST_CALLS_MAX = 3;
 /** So much of something to check is drawn. */
 const FLAG_LINES_MAX = 3;
 /** So much of what the sub-agent said last is drawn. */
@@ -36,18 +38,20 @@ const FATES: Record<CallSight["fate"], [mark: string, color: Color]> = {
   unknown: ["?", "warning"],
 };
 
-/** Draws a run in the call of the tool that began it; `text` is what the caller is told. */
-export function runDrawing(sight: RunSight | undefined, text: string, isOpen: boolean, paint: Paint): Drawing {
+/** Draws a run in the call of the tool that began it; `text` is what the caller is told. Opened, all displays are one. */
+export function runDrawing(sight: RunSight | undefined, text: string, isOpen: boolean, display: AgentDisplay, paint: Paint): Drawing {
   return {
     render: (width) => {
       if (!sight) return lines(text, width, isOpen ? OPENED_LINES_MAX : FOLDED_LINES_MAX, paint);
       const head = headLine(sight, width, Date.now(), isOpen ? [] : ["ctrl+o to expand"], paint);
       const isOver = sight.took !== null;
-      const answer = isOver ? lines(withoutHead(text, sight), width, isOpen ? OPENED_LINES_MAX : FOLDED_LINES_MAX, paint) : [];
-      const now = isOver ? [] : nowLines(sight, width, Date.now(), paint);
       // A session may hold what an earlier version left.
       const flags = (sight.flags ?? []).flatMap((flag) => paragraph(`! ${flag}`, width, "warning", paint));
-      if (!isOpen) return [head, ...now, ...flags, ...answer];
+      if (!isOpen && display === "minimal") return [head, ...flags];
+      const answer = isOver ? lines(withoutHead(text, sight), width, isOpen ? OPENED_LINES_MAX : FOLDED_LINES_MAX, paint) : [];
+      const now = isOver ? [] : nowLines(sight, width, Date.now(), paint);
+      const last = !isOver && display === "full" ? lastCalls(sight, width, Date.now(), paint) : [];
+      if (!isOpen) return [head, ...now, ...last, ...flags, ...answer];
       const receipt = (sight.receipt ?? []).map((line) => paint.fg("dim", below(line, width)));
       return [head, ...now, ...timeline(sight, width, Date.now(), paint), ...receipt, ...flags, ...answer];
     },
@@ -92,14 +96,28 @@ function waiting({ words, until_ms }: Waits, nowMs: number): string {
 }
 
 function timeline(sight: RunSight, width: number, nowMs: number, paint: Paint): string[] {
-  const before = sight.calls_before > 0 ? [paint.fg("dim", below(`[+${sight.calls_before} earlier calls]`, width))] : [];
-  const calls = sight.calls.map((call) => {
-    const [mark, color] = FATES[call.fate];
-    return paint.fg(color, below(`${mark} ${callText(call, nowMs)}`, width));
-  });
+  const before = earlierCalls(sight.calls_before, width, paint);
+  const calls = sight.calls.map((call) => callLine(call, width, nowMs, paint));
   const left = sight.left.map((why) => paint.fg("warning", below(`↻ ${why}`, width)));
   const words = wrapped(sight.words ?? "", Math.max(1, width - 2), WORDS_LINES_MAX).map((line) => paint.fg("muted", below(line, width)));
   return [...before, ...calls, ...left, ...words];
+}
+
+/** The last of those that are over, and how many were before them. */
+function lastCalls(sight: RunSight, width: number, nowMs: number, paint: Paint): string[] {
+  const over = sight.calls.filter(({ fate }) => fate !== "running");
+  const last = over.slice(-LAST_CALLS_MAX);
+  return [...earlierCalls(sight.calls_before + over.length - last.length, width, paint), ...last.map((call) => callLine(call, width, nowMs, paint))];
+}
+
+function earlierCalls(count: number, width: number, paint: Paint): string[] {
+  if (count === 0) return [];
+  return [paint.fg("dim", below(`[+${count} earlier ${count === 1 ? "call" : "calls"}]`, width))];
+}
+
+function callLine(call: CallSight, width: number, nowMs: number, paint: Paint): string {
+  const [mark, color] = FATES[call.fate];
+  return paint.fg(color, below(`${mark} ${callText(call, nowMs)}`, width));
 }
 
 function callText(call: CallSight, nowMs: number): string {

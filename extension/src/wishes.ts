@@ -1,7 +1,7 @@
 // What the settings wish of a session. Asked once, as soon as there is a runtime; without an answer nothing is wished.
 
 import { drawBuiltIns, piParts } from "./builtin-tools.ts";
-import type { Wishes as Wished } from "./generated/protocol.ts";
+import type { AgentDisplay, Wishes as Wished } from "./generated/protocol.ts";
 import type { HostSession } from "./host.ts";
 import type { Impresario } from "./impresario.ts";
 
@@ -26,6 +26,11 @@ export class Wishes {
   /** What is wished, as far as it is known. */
   of(session: HostSession): Wished | undefined {
     return this.#known.get(session);
+  }
+
+  /** How a sub-agent's run is drawn, folded. */
+  agentDisplay(session: HostSession): AgentDisplay {
+    return this.of(session)?.agents ?? "compact";
   }
 
   async #ask(session: HostSession, answer: Promise<{ ok: true; result: Wished } | { ok: false }>): Promise<void> {

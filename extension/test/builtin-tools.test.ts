@@ -6,7 +6,7 @@ import type { PiParts } from "../src/builtin-tools.ts";
 import type { Wishes } from "../src/generated/protocol.ts";
 import type { HostSession } from "../src/host.ts";
 
-const wished: Wishes = { turn_prompts: false, request_prompts: false, bash: { preview_lines: 5, expanded_lines: 200, dim: false }, read: { preview: false } };
+const wished: Wishes = { turn_prompts: false, request_prompts: false, bash: { preview_lines: 5, expanded_lines: 200, dim: false }, read: { preview: false }, agents: "compact" };
 const pis = (name: string) => ({ name, sourceInfo: { source: "builtin" } });
 
 function stage({ mode = "tui", tools = [pis("bash"), pis("read")] as object[] } = {}) {

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { CallSight, RunSight } from "../src/generated/protocol.ts";
+import type { AgentDisplay, CallSight, RunSight } from "../src/generated/protocol.ts";
 import { statusLine, widgetLines } from "../src/progress.ts";
 import { doingNow, runDrawing, toCheck } from "../src/sight.ts";
 
@@ -30,8 +30,8 @@ const sight: RunSight = {
   receipt: [],
 };
 
-function drawn(seen: RunSight | undefined, text: string, isOpen: boolean, width = 60): string[] {
-  return runDrawing(seen, text, isOpen, paint).render(width);
+function drawn(seen: RunSight | undefined, text: string, isOpen: boolean, width = 60, display: AgentDisplay = "compact"): string[] {
+  return runDrawing(seen, text, isOpen, display, paint).render(width);
 }
 
 const ANSWER = "Agent explore succeeded (run r1)\n\none\ntwo\nthree\nfour\nfive\nsix\nseven";
@@ -48,6 +48,26 @@ test("a run that is over is a line and the beginning of its answer, and opened a
     "<warning>  ↻ On a/one, it was busy.",
     "one",
   ]);
+});
+
+test("folded, a run has more lines or fewer where that is wished for, and what must be checked in any case", () => {
+  const calls = [call("a", "ok", "1ms"), call("b", "failed", "2ms"), call("c", "ok", "3ms"), call("d", "ok", "4ms"), call("e", "running", null)];
+  const working: RunSight = { ...sight, standing: "working", took: null, calls, flags: ["It may have changed a.rs."] };
+  const flag = "<warning>  ! It may have changed a.rs.";
+  assert.deepEqual(drawn(working, "", false, 60, "minimal").slice(1), [flag]);
+  const full = drawn(working, "", false, 60, "full");
+  assert.match(full[1] ?? "", /▸ e  e\.rs/);
+  assert.deepEqual(full.slice(2), [
+    "  [+8 earlier calls]",
+    "<error>  ✗ b  b.rs  2ms  no such file",
+    "<success>  ✓ c  c.rs  3ms",
+    "<success>  ✓ d  d.rs  4ms",
+    flag,
+  ]);
+  const over = (display: AgentDisplay) => drawn(sight, ANSWER, false, 110, display);
+  assert.deepEqual(over("full"), over("compact"));
+  assert.equal(over("minimal").length, 1);
+  assert.deepEqual(drawn(sight, ANSWER, true, 110, "minimal"), drawn(sight, ANSWER, true, 110));
 });
 
 test("a run that works shows what it does now, or waits for", () => {

@@ -118,6 +118,12 @@ pub fn says_no_such_model(detail: &str) -> bool {
     wordings::status(detail) == Some(404)
 }
 
+/// Whether a provider's words may mean that its model takes no pictures: the request as it was is refused. Providers
+/// answer so with one of these, in words of their own (OpenAI 400, OpenRouter 404).
+pub fn may_refuse_pictures(detail: &str) -> bool {
+    matches!(wordings::status(detail), Some(400 | 404 | 415 | 422))
+}
+
 /// Says what was seen, for a person: at most 500 characters, empty when there is nothing to say.
 pub fn describe_ending(facts: &EndFacts, ending: AttemptEnding) -> String {
     let text = match ending {

@@ -1,4 +1,8 @@
-//! How is what Pi's own tools did drawn on its terminal?
+//! How is what tools and sub-agents did drawn on Pi's terminal?
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use ts_rs::TS;
 
 /// How a call of `bash` is drawn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -37,12 +41,40 @@ impl ReadDisplay {
     }
 }
 
+/// How a run of a sub-agent is drawn in the call that began it, folded.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema, TS)]
+#[serde(rename_all = "snake_case")]
+pub enum AgentDisplay {
+    /// How it stands, what it does now, and how its answer begins.
+    #[default]
+    Compact,
+    /// With its last calls while it works.
+    Full,
+    /// How it stands, in one line.
+    Minimal,
+}
+
+impl AgentDisplay {
+    /// As settings say it, in order.
+    pub const WORDS: [&'static str; 3] = ["compact", "full", "minimal"];
+
+    /// What a word means; compact for any other.
+    pub fn of(word: &str) -> Self {
+        match word {
+            "full" => Self::Full,
+            "minimal" => Self::Minimal,
+            _ => Self::Compact,
+        }
+    }
+}
+
 /// What settings wish of the terminal.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct DisplaySettings {
     /// None: as the host draws it.
     pub bash: Option<BashDisplay>,
     pub read: ReadDisplay,
+    pub agents: AgentDisplay,
 }
 
 #[cfg(test)]
@@ -57,5 +89,11 @@ mod tests {
             [ReadDisplay::Host, ReadDisplay::Compact, ReadDisplay::Preview]
         );
         assert_eq!(ReadDisplay::of("loud"), ReadDisplay::Host);
+        let meant = AgentDisplay::WORDS.map(AgentDisplay::of);
+        assert_eq!(
+            meant,
+            [AgentDisplay::Compact, AgentDisplay::Full, AgentDisplay::Minimal]
+        );
+        assert_eq!(AgentDisplay::of("loud"), AgentDisplay::Compact);
     }
 }

@@ -61,7 +61,7 @@ async fn check(places: &SettingsPlaces) -> ExitCode {
         .problems
         .iter()
         .map(Problem::to_string)
-        .chain(settings.not_yet.iter().cloned())
+        .chain(settings.in_any_case.iter().cloned())
         .try_for_each(|line| print(&line));
     match settings.problems.is_empty() {
         true => ExitCode::SUCCESS,

@@ -2,11 +2,10 @@
 
 use super::arguments::McpArguments;
 use super::exit::Failure;
-use super::network_of_user;
 use super::output::print;
 use crate::mcp::{HttpError, ToolsServer, serve_http, serve_stdio};
 use crate::memory::{Memory, MemoryError, MemoryServer};
-use crate::runtime::{local_tools, state_directory};
+use crate::runtime::{ToolSettings, local_tools, state_directory};
 use impresario_policies::added_tools::SessionTools;
 use rmcp::ServerHandler;
 use std::io::Read;
@@ -39,7 +38,7 @@ pub(super) async fn serve(arguments: McpArguments) -> Result<ExitCode, Failure> 
     let state = state
         .map_or_else(state_directory, Ok)
         .map_err(|error| Failure::failed(format!("failed to {error}")))?;
-    let tools = local_tools(&state, Some(network_of_user()));
+    let tools = local_tools(&state, ToolSettings::of_user());
     let server = ToolsServer::new(tools, offered, workspace);
     over(server.map_err(Failure::usage)?, arguments).await
 }

@@ -28,11 +28,9 @@ mod worktrees;
 
 pub use arguments::Cli;
 
-use crate::settings::{Settings, SettingsPlaces};
+use crate::runtime::ToolSettings;
 use arguments::{Command, StateArguments};
 use exit::Failure;
-use impresario_policies::network::services::NetworkSettings;
-use impresario_policies::settings::Configured;
 use impresario_policies::worker_pool::PoolSettings;
 use std::process::ExitCode;
 
@@ -91,23 +89,13 @@ fn start_logging() {
         .try_init();
 }
 
-/// The services of the web as the user has set them, with keys of the environment. A workspace may take away from that.
-fn network_of_user() -> NetworkSettings {
-    let here = std::env::current_dir().unwrap_or_default();
-    let settings = Settings::read(&SettingsPlaces::of(&here, false));
-    let configured = Configured::from(&settings.resolved);
-    configured
-        .network
-        .with_environment(|name| std::env::var(name).ok())
-}
-
 impl StateArguments {
     fn builder(&self) -> crate::RuntimeBuilder {
         // A command ends with what it runs: nothing would come of waiting.
         let builder = crate::Runtime::builder()
             .own_process()
             .pool(PoolSettings::NONE)
-            .network(network_of_user());
+            .tool_settings(ToolSettings::of_user());
         match &self.state_directory {
             Some(directory) => builder.state_directory(directory),
             None => builder,

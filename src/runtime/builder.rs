@@ -3,7 +3,7 @@
 use super::Runtime;
 use super::hosts::Program;
 use super::inside::{COMMANDS_AHEAD_MAX, Inside, Seen, Thread, lock, serve};
-use super::local_tools::local_tools;
+use super::local_tools::{ToolSettings, local_tools};
 use super::program::{ProgramHost, ProgramModel, SharedHost, SharedModel};
 use super::retention::{
     forget_answers, forget_old_files, forget_old_runs, forget_sessions, settle_worktrees,
@@ -109,7 +109,7 @@ pub struct RuntimeBuilder {
     has_providers: bool,
     tools: Vec<RegisteredTool>,
     added_tools: Option<Arc<dyn Tools>>,
-    network: Option<NetworkSettings>,
+    tool_settings: ToolSettings,
     pi: Option<PathBuf>,
     keeper: Option<PathBuf>,
     containment: ContainmentSetting,
@@ -140,7 +140,7 @@ impl Default for RuntimeBuilder {
             has_providers: has_any_key(|name| std::env::var(name).ok()),
             tools: Vec::new(),
             added_tools: None,
-            network: None,
+            tool_settings: ToolSettings::default(),
             pi: None,
             keeper: None,
             containment: ContainmentSetting::default(),
@@ -265,7 +265,20 @@ impl RuntimeBuilder {
 
     /// The services that tools for the web ask, and the keys for them; without this there are no such tools.
     pub fn network(mut self, network: NetworkSettings) -> Self {
-        self.network = Some(network);
+        self.tool_settings.network = Some(network);
+        self
+    }
+
+    /// Whether `hashline_edit` refuses a new line that has an anchor before it, as it does unless this says `false`:
+    /// then the anchor is taken away.
+    pub fn strict_patch(mut self, strict: bool) -> Self {
+        self.tool_settings.strict_patch = strict;
+        self
+    }
+
+    /// How added tools work.
+    pub(crate) fn tool_settings(mut self, settings: ToolSettings) -> Self {
+        self.tool_settings = settings;
         self
     }
 
@@ -343,7 +356,7 @@ impl RuntimeBuilder {
         }
         let identity = self.identity();
         let mut agents = self.spawn.agent_places(&self.workspace, self.agent_files);
-        if self.network.is_none() {
+        if self.added_tools.is_none() && self.tool_settings.network.is_none() {
             let asks_servers = |tool: &AddedTool| tool.reaches() == Reaches::Network;
             agents
                 .tools_lacking
@@ -524,7 +537,7 @@ impl RuntimeBuilder {
         let pi = self.pi_settings(directory, runtime);
         let added = self
             .added_tools
-            .unwrap_or_else(|| local_tools(directory, self.network));
+            .unwrap_or_else(|| local_tools(directory, self.tool_settings));
         let model = Rc::new(ProgramModel::new(self.model, program.clone()));
         let mut parts = EmbeddedParts::new(model.clone(), program.clone(), added.clone());
         parts.tools = self.tools;

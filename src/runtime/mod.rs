@@ -40,7 +40,7 @@ pub use builder::{RuntimeBuilder, StartError};
 pub use chain::{Chain, ChainStep};
 pub use events::{RunEvent, RunEvents};
 pub use group::{Group, GroupEvents, GroupOutcome, SubAgentGroup, member_requests};
-pub(crate) use local_tools::local_tools;
+pub(crate) use local_tools::{ToolSettings, local_tools};
 pub use message::SentMessage;
 pub use resume::Resumable;
 pub use run::{Outcome, Run, RunError};

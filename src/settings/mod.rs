@@ -8,8 +8,8 @@ mod agent_models;
 pub use agent_models::{AgentModels, read_agent_models, write_agent_models};
 
 use impresario_policies::settings::{
-    Configured, FILE_BYTES_MAX, Notice, NoticeKind, OUR_SECTION, Origin, Place, Resolved, ResolvedValue,
-    SettingsFile, place_of_key, resolve_settings,
+    Configured, FILE_BYTES_MAX, IN_ANY_CASE, Notice, NoticeKind, OUR_SECTION, Origin, Place, Resolved,
+    ResolvedValue, SettingsFile, place_of_key, resolve_settings,
 };
 use std::fmt;
 use std::fs::File;
@@ -112,8 +112,8 @@ pub struct Settings {
     pub resolved: Resolved,
     /// In the order of files, sections and keys.
     pub problems: Vec<Problem>,
-    /// What is understood and not acted on yet: `file:line:column: key`.
-    pub not_yet: Vec<String>,
+    /// What is understood and changes nothing: `file:line:column: key: why`.
+    pub in_any_case: Vec<String>,
 }
 
 impl Settings {
@@ -149,22 +149,22 @@ impl Settings {
             let (file, text) = read_from(notice);
             problems.push(problem_of(notice, file, text, &resolved));
         }
-        let not_yet = resolved.not_yet.iter().filter_map(|notice| {
-            let NoticeKind::NotYet { key } = &notice.kind else {
+        let in_any_case = resolved.in_any_case.iter().filter_map(|notice| {
+            let NoticeKind::InAnyCase { key } = &notice.kind else {
                 return None;
             };
             let section = notice.section.unwrap_or(OUR_SECTION);
             let (file, text) = read_from(notice);
             let (line, column) = place_of_key(text, &path_of(section, key))?;
             Some(format!(
-                "{file}:{line}:{column}: {section}.{key}: understood, not acted on yet"
+                "{file}:{line}:{column}: {section}.{key} changes nothing: {IN_ANY_CASE}"
             ))
         });
-        let not_yet = not_yet.collect();
+        let in_any_case = in_any_case.collect();
         Self {
             resolved,
             problems,
-            not_yet,
+            in_any_case,
         }
     }
 
@@ -310,8 +310,8 @@ fn problem_of(notice: &Notice, file: &str, text: &str, resolved: &Resolved) -> P
                 used_instead: NOTHING_OF_IT.to_string(),
             }
         }
-        // What is not acted on yet is no problem; it is told apart.
-        NoticeKind::NotYet { key } => about_key(key, "understood".to_string(), "nothing yet".to_string()),
+        // What is so in any case is no problem; it is told apart.
+        NoticeKind::InAnyCase { key } => about_key(key, IN_ANY_CASE.to_string(), "nothing".to_string()),
         NoticeKind::Invalid { key, why } => about_key(key, why.clone(), used_for(key, resolved)),
         NoticeKind::Unknown { key, nearest } => {
             let meant = nearest.map(|nearest| format!("; did you mean {nearest}?"));

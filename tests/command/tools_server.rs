@@ -14,9 +14,17 @@ struct Server {
 
 impl Server {
     fn start(workspace: &Path, state: &Path) -> Self {
+        Self::with("ast_search,ast_replace,look_at", workspace, state, state)
+    }
+
+    /// With these tools, and the settings in this home.
+    fn with(tools: &str, workspace: &Path, state: &Path, home: &Path) -> Self {
         let mut child = Command::new(env!("CARGO_BIN_EXE_impresario"))
-            .args(["mcp", "--tools", "ast_search,ast_replace,look_at", "--workspace"])
+            .args(["mcp", "--tools", tools, "--workspace"])
             .arg(workspace)
+            .current_dir(workspace)
+            .env("HOME", home)
+            .env_remove("PI_CODING_AGENT_DIR")
             .arg("--state-directory")
             .arg(state)
             .stdin(Stdio::piped())
@@ -134,4 +142,31 @@ fn what_a_killed_process_left_half_done_is_taken_back_at_the_next_start() {
         let text = std::fs::read_to_string(workspace.join(name)).expect("it is there");
         assert_eq!(text, "fn a() { old(); }\n", "{name}");
     }
+}
+
+/// Whoever copies a line with its anchor is told, or is understood where the user's own settings say so.
+#[test]
+fn an_anchor_in_a_new_line_is_refused_or_taken_away() {
+    let place = tempfile::tempdir().expect("a directory");
+    let (workspace, home) = (place.path().join("in"), place.path().join("home"));
+    let settings = |of: &Path| {
+        std::fs::create_dir_all(of).expect("a directory");
+        let lenient = json!({ "impresario": { "tools": { "strictPatch": false } } });
+        std::fs::write(of.join("settings.json"), lenient.to_string()).expect("settings");
+    };
+    std::fs::create_dir_all(&home).expect("a directory");
+    settings(&workspace.join(".pi"));
+    let file = workspace.join("a.txt");
+    std::fs::write(&file, "one\n").expect("a file");
+    let edits = json!([{ "op": "append", "lines": ["2#ZZ|two"] }]);
+    let edit = json!({ "filePath": "a.txt", "edits": edits });
+    let made = || {
+        Server::with("hashline_edit", &workspace, &place.path().join("state"), &home)
+            .call("hashline_edit", &edit)
+    };
+    let refused = made().expect_err("no workspace says how edits are read");
+    assert!(refused.contains("E_INVALID_PATCH"), "{refused}");
+    settings(&home.join(".pi/agent"));
+    made().expect("it is understood");
+    assert_eq!(std::fs::read_to_string(&file).expect("it is there"), "one\ntwo\n");
 }

@@ -206,8 +206,10 @@ fn a_question_is_answered_with_the_tools_of_the_agent_and_nothing_is_left() {
         let mut offered = calls[0].tools.clone();
         offered.sort();
         let expected = [
+            "ast_search",
             "codebase-retrieval",
             "find",
+            "glob",
             "grep",
             "overflow_list",
             "overflow_read",

@@ -71,6 +71,40 @@ fn a_delegated_run_is_seen_as_it_works_and_afterwards_folded_and_opened() {
 }
 
 #[test]
+fn a_folded_run_shows_as_much_as_settings_wish_for() {
+    for (version, display) in Version::ALL.into_iter().zip(["full", "minimal"]) {
+        let delegated = Turn::tool("delegate_general", json!({"task": "look where it is decided"}));
+        let looks = Turn::text("First I look around.").and_tool("read", json!({"path": "present.md"}));
+        let waits = Turn::text("Now the long one.").and_tool(
+            "bash",
+            json!({"command": "until [ -e go-on ]; do sleep 0.1; done"}),
+        );
+        let turns = [looks, waits, Turn::text(FOUND)];
+        let Some(stage) = Stage::set_with(version, "as much as wished for", delegating(delegated, turns))
+        else {
+            return;
+        };
+        stage.sandbox.write_work_file("present.md", "here\n");
+        stage.configure(json!({"drawing": {"agents": display}}));
+        let mut terminal = stage.ready_terminal();
+        submit(&mut terminal, "Now, please.", PATIENCE);
+        let folded = terminal.wait_for_text(PATIENCE, "2 calls");
+        let is_full = display == "full";
+        assert_eq!(folded.contains("▸ bash  until"), is_full, "{folded}");
+        assert_eq!(folded.contains("✓ read  present.md"), is_full, "{folded}");
+        press_expand(&mut terminal);
+        terminal.wait_for_text(PATIENCE, "✓ read  present.md");
+        press_expand(&mut terminal);
+        stage.sandbox.write_work_file("go-on", "");
+        let over = terminal.wait_for(PATIENCE, |screen| screen.contains(crate::host::MAIN_ANSWER));
+        assert_eq!(over.contains(FOUND), is_full, "{over}");
+        stage.wait_for_states(&["succeeded"]);
+        drop(terminal);
+        stage.nothing_is_left();
+    }
+}
+
+#[test]
 fn several_at_once_have_a_head_each_and_who_waits_for_room_knows_its_place() {
     for version in Version::ALL {
         let ask = |number: usize| json!({"question": format!("question {number}")});

@@ -14,6 +14,7 @@ use crate::context::local::HeavyWork;
 use crate::gateways::{ToolAnswer, ToolDefinition, ToolPlace, Tools};
 use async_trait::async_trait;
 use impresario_policies::added_tools::{AddedTool, Reaches};
+use impresario_policies::anchored_edit::EditSettings;
 use impresario_policies::network::services::NetworkSettings;
 use network::NetworkTools;
 use serde_json::Value;
@@ -40,6 +41,8 @@ pub struct LocalTools {
         expect(dead_code, reason = "nothing is replaced without grammars")
     )]
     replacements: Option<PathBuf>,
+    /// An anchor before a new line of an edit is taken away instead of refused.
+    takes_anchors_away: bool,
     /// Those that ask servers elsewhere; none where nobody says which servers.
     network: Option<Arc<NetworkTools>>,
 }
@@ -50,7 +53,17 @@ impl LocalTools {
         Self {
             heavy_work,
             replacements: None,
+            takes_anchors_away: false,
             network: None,
+        }
+    }
+
+    /// Whether a new line of an edit that has an anchor before it is refused, as it is unless something else is said
+    /// here, or loses the anchor.
+    pub fn strict_patch(self, strict: bool) -> Self {
+        Self {
+            takes_anchors_away: !strict,
+            ..self
         }
     }
 
@@ -80,7 +93,11 @@ impl LocalTools {
     async fn run(&self, tool: AddedTool, arguments: &Value, place: &ToolPlace) -> Result<ToolAnswer, String> {
         match tool {
             AddedTool::HashlineEdit => {
-                anchored_edit::run(wire::arguments(arguments)?, place, self.heavy_work).await
+                let settings = EditSettings {
+                    strict_patch: !self.takes_anchors_away,
+                    ..anchored_edit::SETTINGS
+                };
+                anchored_edit::run(wire::arguments(arguments)?, place, settings, self.heavy_work).await
             }
             AddedTool::Glob => glob::run(wire::arguments(arguments)?, place, self.heavy_work).await,
             AddedTool::LookAt => look_at::run(wire::arguments(arguments)?, place, self.heavy_work).await,

@@ -1,6 +1,9 @@
 // Generated from the Rust types of the bridge. Do not edit: change src/bridge/wire and run
 // UPDATE=1 cargo test --test bridge artefacts
 
+/** How a run of a sub-agent is drawn in the call that began it, folded. */
+export type AgentDisplay = "compact" | "full" | "minimal";
+
 /** How a call of `bash` is drawn. */
 export type BashDrawing = {
   /** So many lines of what it said, folded. */
@@ -1448,6 +1451,8 @@ export type Wishes = {
   bash: BashDrawing | null,
   /** How its `read` is drawn; null: as the host does. */
   read: ReadDrawing | null,
+  /** How a sub-agent's run is drawn, folded. */
+  agents: AgentDisplay,
 };
 
 /** A session is about to be used: what is wished of it? */

@@ -1,4 +1,7 @@
-use super::{describe_ending, read_ending, retry_after, says_no_such_model, says_nobody_was_reached};
+use super::{
+    describe_ending, may_refuse_pictures, read_ending, retry_after, says_no_such_model,
+    says_nobody_was_reached,
+};
 use crate::domain::{AttemptEnding, EndFacts, Overrun};
 use AttemptEnding::*;
 use std::time::Duration;
@@ -369,6 +372,25 @@ fn only_a_404_says_that_there_is_no_such_model() {
     assert!(says_no_such_model("404 The model `gpt-nope` does not exist"));
     assert!(!says_no_such_model("529 Overloaded"));
     assert!(!says_no_such_model(""));
+}
+
+#[test]
+fn who_takes_no_pictures_says_that_the_request_is_wrong() {
+    assert!(may_refuse_pictures(
+        "400 image_url is only supported by certain models"
+    ));
+    assert!(may_refuse_pictures(
+        "404 No endpoints found that support image input"
+    ));
+    for other in [
+        "429 slow down",
+        "500 sorry",
+        "401 who are you",
+        "no image today",
+        "",
+    ] {
+        assert!(!may_refuse_pictures(other), "{other}");
+    }
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use crate::added_tools::SessionTools;
 use crate::capability::slim::PolicyForm;
-use crate::display::ReadDisplay;
+use crate::display::{AgentDisplay, ReadDisplay};
 use crate::domain::{ExecutionMode, PromptMode, ReasoningEffort};
 use crate::network::services::SearchProvider;
 
@@ -188,7 +188,7 @@ use Trust::{Free, Limit, Outside, User};
 
 /// Every key, in order. Up to `promptInjection.enabled` they are the peer's too.
 #[rustfmt::skip]
-pub const KEYS: [Key; 133] = [
+pub const KEYS: [Key; 135] = [
     key("defaultProvider", Text, r#""openrouter""#, Outside, "whose models bare names are")
         .note("until it is set, models are called as Pi calls them, provider/id"),
     key("routingModel", Text, r#""anthropic/claude-3-5-haiku""#, Outside, "the model that writes and judges briefs")
@@ -337,6 +337,8 @@ pub const KEYS: [Key; 133] = [
     key("tools.session", Words(&SessionTools::WORDS), "[]", Outside, "the tools that are added to Pi's in its own session, or all")
         .note("in Pi; agents.disabledTools takes away from here too"),
     key("tools.anchoredEditing", Flag, "true", Limit, "hashline_edit is there for who names it, and read shows it anchors"),
+    key("tools.strictPatch", Flag, "true", Outside, "hashline_edit refuses a new line that has an anchor before it; otherwise the anchor is taken away")
+        .note("from your own settings, when the runtime starts"),
     key("web.searchProvider", Word(&SearchProvider::WORDS), r#""exa""#, Outside, "who looks on the web, and reads pages first"),
     key("web.exaKey", Secret, r#""""#, Outside, "the key for Exa, which answers without one too")
         .note("else EXA_API_KEY"),
@@ -374,6 +376,8 @@ pub const KEYS: [Key; 133] = [
         .note("as drawing.bash"),
     key("drawing.read", Word(&ReadDisplay::WORDS), r#""host""#, Outside, "draw Pi's read as Pi does, as one line (compact), or with the first lines of the file (preview)")
         .note("on the terminal of Pi, from the start of a session"),
+    key("drawing.agents", Word(&AgentDisplay::WORDS), r#""compact""#, Free, "draw a sub-agent's run folded with what it does now (compact), with its last calls too (full), or as one line (minimal)")
+        .note("on the terminal of Pi, from the start of a session"),
     key("promptInjection.overlay", Flag, "false", Outside, "tell the main agent how to work here, in the form that its model follows best, with when to delegate in it")
         .note("in Pi, from the start of a session; some 1500 tokens in each request"),
 ];
@@ -400,8 +404,9 @@ pub const AGENT_KEYS: [Key; 12] = [
 ];
 
 /// What pi-blackbytes writes in objects of its section: the object, its key, and ours.
-pub const PEER_KEYS: [(&str, &str, &str); 16] = [
+pub const PEER_KEYS: [(&str, &str, &str); 18] = [
     ("hashline_edit", "enabled", "tools.anchoredEditing"),
+    ("hashline_edit", "strict_patch", "tools.strictPatch"),
     ("websearch", "provider", "web.searchProvider"),
     ("websearch", "exa_api_key", "web.exaKey"),
     ("websearch", "tavily_api_key", "web.tavilyKey"),
@@ -411,6 +416,7 @@ pub const PEER_KEYS: [(&str, &str, &str); 16] = [
     ("ui", "bash_max_expanded_lines", "drawing.bashExpandedLines"),
     ("ui", "bash_dim_output", "drawing.bashDim"),
     ("ui", "read_tool_display", "drawing.read"),
+    ("ui", "sub_agent_display", "drawing.agents"),
     ("system_prompt_log", "enabled", "promptLog.enabled"),
     ("system_prompt_log", "path", "promptLog.path"),
     ("system_prompt_log", "capture_agent_start", "promptLog.agentStart"),
@@ -423,27 +429,5 @@ pub const PEER_KEYS: [(&str, &str, &str); 16] = [
     ("system_prompt_log", "dedupe", "promptLog.dedupe"),
 ];
 
-/// A key of pi-blackbytes that is understood and checked, and that nothing here acts on yet.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct LaterKey {
-    /// The object it stands in; empty for the section itself.
-    pub section: &'static str,
-    pub key: Key,
-}
-
-const fn later(section: &'static str, name: &'static str, kind: Kind) -> LaterKey {
-    LaterKey {
-        section,
-        key: key(name, kind, "", Free, ""),
-    }
-}
-
-/// What may stand in objects of `blackbytes` and is not acted on yet.
-#[rustfmt::skip]
-pub const LATER_KEYS: [LaterKey; 2] = [
-    later("hashline_edit", "strict_patch", Flag),
-    later("ui", "sub_agent_display", Word(&["compact", "full", "minimal"])),
-];
-
-/// The field of `sub_agents.<name>` that nothing here acts on yet.
-pub const LATER_AGENT_KEY: Key = key("artifactCapture", Flag, "", Free, "");
+/// The field of `sub_agents.<name>` that is understood and changes nothing: an answer that was cut is always kept whole.
+pub const KEPT_ANYWAY: Key = key("artifactCapture", Flag, "", Free, "");

@@ -22,7 +22,7 @@ pub use keys::{AGENT_KEYS, KEYS, Key, Kind, SECTIONS, Trust};
 pub use locate::place_of_key;
 pub use nearest::nearest_key;
 pub use resolve::{
-    FILE_BYTES_MAX, Notice, NoticeKind, Origin, Place, Resolved, ResolvedValue, SettingsFile,
+    FILE_BYTES_MAX, IN_ANY_CASE, Notice, NoticeKind, Origin, Place, Resolved, ResolvedValue, SettingsFile,
     resolve_settings,
 };
 pub use schema::{settings_schema, settings_schema_text};

@@ -2,9 +2,7 @@
 
 use super::agents::AgentSettings;
 use super::check::{check_value, kind_of};
-use super::keys::{
-    AGENT_KEYS, KEYS, Key, Kind, LATER_AGENT_KEY, LATER_KEYS, LaterKey, PEER_KEYS, SECTIONS, Trust,
-};
+use super::keys::{AGENT_KEYS, KEPT_ANYWAY, KEYS, Key, Kind, PEER_KEYS, SECTIONS, Trust};
 use super::nearest::{nearest_key, nearest_of_peer};
 use super::{BLACKBYTES_SECTION, OUR_SECTION, PEER_SECTION};
 use crate::agents::is_agent_name;
@@ -104,12 +102,15 @@ pub enum NoticeKind {
         /// Why not.
         why: &'static str,
     },
-    /// It is understood, and nothing here acts on it yet.
-    NotYet {
+    /// It is understood, and what it asks for is so in any case.
+    InAnyCase {
         /// The key.
         key: String,
     },
 }
+
+/// What is so, whatever a file says of it.
+pub const IN_ANY_CASE: &str = "an answer that was cut is always kept whole";
 
 impl Notice {
     /// One line for a person.
@@ -139,8 +140,8 @@ impl Notice {
             NoticeKind::Untrusted { key, why } => {
                 format!("{file}: setting ignored in an untrusted workspace — {section}.{key}: {why}")
             }
-            NoticeKind::NotYet { key } => {
-                format!("{file}: {section}.{key} is understood, and not acted on yet")
+            NoticeKind::InAnyCase { key } => {
+                format!("{file}: {section}.{key} changes nothing: {IN_ANY_CASE}")
             }
         }
     }
@@ -157,8 +158,8 @@ pub struct Resolved {
     pub agents: BTreeMap<String, AgentSettings>,
     /// In the order of files, sections and keys.
     pub notices: Vec<Notice>,
-    /// What is understood and not acted on yet.
-    pub not_yet: Vec<Notice>,
+    /// What is understood and changes nothing.
+    pub in_any_case: Vec<Notice>,
 }
 
 impl Resolved {
@@ -194,7 +195,7 @@ pub fn resolve_settings(files: &[SettingsFile<'_>]) -> Resolved {
         secrets: BTreeMap::new(),
         agents: BTreeMap::new(),
         notices: Vec::new(),
-        not_yet: Vec::new(),
+        in_any_case: Vec::new(),
     };
     for file in files {
         apply_file(file, &mut resolved);
@@ -306,7 +307,6 @@ impl Section<'_, '_> {
             }
         }
         self.apply_peer_objects(values);
-        self.check_later(values);
         match values.get("sub_agents") {
             None => {}
             Some(Value::Object(agents)) => {
@@ -364,19 +364,6 @@ impl Section<'_, '_> {
         }
     }
 
-    /// What nothing here acts on yet is checked all the same, so that it holds when something does.
-    fn check_later(&mut self, values: &Value) {
-        for LaterKey { section, key } in LATER_KEYS {
-            let Some(value) = values.get(section).and_then(|holder| holder.get(key.path)) else {
-                continue;
-            };
-            let place = format!("{section}.{}", key.path);
-            let complaints = check_value(&key, value, &Value::Null).complaints;
-            self.complain(&key, &place, complaints);
-            self.not_yet(place);
-        }
-    }
-
     /// What is said of one agent, at this place of the section.
     fn apply_agent(&mut self, name: &str, values: &Value, place: &str) {
         let Some(fields) = values.as_object() else {
@@ -389,11 +376,11 @@ impl Section<'_, '_> {
             }
         }
         for (field, value) in fields {
-            if self.section == BLACKBYTES_SECTION && field == LATER_AGENT_KEY.path {
+            if self.section == BLACKBYTES_SECTION && field == KEPT_ANYWAY.path {
                 let prefix = format!("{place}.{field}");
-                let checked = check_value(&LATER_AGENT_KEY, value, &Value::Null);
-                self.complain(&LATER_AGENT_KEY, &prefix, checked.complaints);
-                self.not_yet(prefix);
+                let checked = check_value(&KEPT_ANYWAY, value, &Value::Null);
+                self.complain(&KEPT_ANYWAY, &prefix, checked.complaints);
+                self.in_any_case(prefix);
             } else if AGENT_KEYS.iter().all(|key| key.path != field) {
                 let nearest = nearest_name(field, AGENT_KEYS.iter().map(|key| key.path));
                 if nearest.is_some() || self.section != BLACKBYTES_SECTION {
@@ -456,11 +443,11 @@ impl Section<'_, '_> {
         });
     }
 
-    fn not_yet(&mut self, key: String) {
-        self.resolved.not_yet.push(Notice {
+    fn in_any_case(&mut self, key: String) {
+        self.resolved.in_any_case.push(Notice {
             place: self.file.place,
             section: Some(self.section),
-            kind: NoticeKind::NotYet { key },
+            kind: NoticeKind::InAnyCase { key },
         });
     }
 

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::added_tools::AddedTool;
-use crate::display::{BashDisplay, DisplaySettings, ReadDisplay};
+use crate::display::{AgentDisplay, BashDisplay, DisplaySettings, ReadDisplay};
 use crate::network::services::{SearchProvider, Service};
 use serde_json::json;
 use std::time::Duration;
@@ -219,10 +219,10 @@ fn one_bad_field_never_drops_the_rest_and_each_is_named_as_it_is_written() {
         agents_of(&resolved, "oracle", "temperature"),
         "1 (home, impresario)"
     );
-    let not_yet = resolved.not_yet.iter().map(Notice::line).collect::<Vec<_>>();
-    let expected =
-        "home settings: blackbytes.sub_agents.oracle.artifactCapture is understood, and not acted on yet";
-    assert_eq!(not_yet, [expected]);
+    let in_any_case = resolved.in_any_case.iter().map(Notice::line).collect::<Vec<_>>();
+    let expected = "home settings: blackbytes.sub_agents.oracle.artifactCapture changes nothing: an answer that was cut \
+         is always kept whole";
+    assert_eq!(in_any_case, [expected]);
 }
 
 /// The peer's switch is a word or an object; off means that the tool is nowhere, and so nothing is anchored.
@@ -240,6 +240,9 @@ fn anchored_editing_is_switched_off_as_the_peer_does_it() {
         assert_eq!(session, [AddedTool::Glob], "{off}");
         assert_eq!(disabled, ["hashline_edit"], "{off}");
     }
+    let lenient = home(r#"{"blackbytes":{"hashline_edit":{"strict_patch":false}}}"#);
+    assert!(!Configured::from(&resolve_settings(&[lenient])).strict_patch);
+    assert!(Configured::default().strict_patch);
     let on = format!(r#"{{"blackbytes":{{"hashline_edit":true}},{wished}}}"#);
     assert_eq!(tools(&[home(&on)]).0, [AddedTool::HashlineEdit, AddedTool::Glob]);
     let off = format!(r#"{{"blackbytes":{{"hashline_edit":false}},{wished}}}"#);
@@ -267,7 +270,7 @@ fn a_key_of_a_service_is_taken_and_shown_nowhere() {
     assert_eq!(resolved.get("web.tavilyKey"), "set");
     let everything = format!("{resolved:?} {network:?} {:?}", lines(&resolved));
     assert!(!everything.contains("mine"), "{everything}");
-    assert_eq!(resolved.not_yet, []);
+    assert_eq!(resolved.in_any_case, []);
 }
 
 #[test]
@@ -314,15 +317,21 @@ fn what_the_peer_says_of_the_screen_holds_here() {
         expanded_lines: 0,
         dim: true,
     };
-    assert_eq!((display.bash, display.read), (Some(bash), ReadDisplay::Preview));
+    let wished = DisplaySettings {
+        bash: Some(bash),
+        read: ReadDisplay::Preview,
+        agents: AgentDisplay::Full,
+    };
+    assert_eq!(display, wished);
     assert_eq!(Configured::default().display, DisplaySettings::default());
-    let not_yet = resolved.not_yet.iter().map(Notice::line).collect::<Vec<_>>();
-    let expected = "home settings: blackbytes.ui.sub_agent_display is understood, and not acted on yet";
-    assert_eq!(not_yet, [expected]);
     let theirs = resolve_settings(&[workspace(peers, false)]);
+    let only_ours = DisplaySettings {
+        agents: AgentDisplay::Full,
+        ..DisplaySettings::default()
+    };
     assert_eq!(
         Configured::from(&theirs).display,
-        DisplaySettings::default(),
+        only_ours,
         "{:?}",
         lines(&theirs)
     );

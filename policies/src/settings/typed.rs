@@ -12,7 +12,7 @@ use crate::domain::{
 
 use crate::capability::servers::McpServer;
 use crate::capability::slim::PolicyForm;
-use crate::display::{BashDisplay, DisplaySettings, ReadDisplay};
+use crate::display::{AgentDisplay, BashDisplay, DisplaySettings, ReadDisplay};
 use crate::model_mapping::map_model;
 use crate::network::services::{NetworkSettings, SearchProvider, Service};
 use crate::network::urls::OpenedHosts;
@@ -76,6 +76,8 @@ pub struct Configured {
     pub agents_disabled: Vec<String>,
     /// What is set for single agents.
     pub agents: BTreeMap<String, AgentSettings>,
+    /// A new line of `hashline_edit` that has an anchor before it is refused.
+    pub strict_patch: bool,
     /// Services on the web. Keys of the environment are not among it.
     pub network: NetworkSettings,
     /// Which system prompts are logged, and where.
@@ -278,6 +280,7 @@ impl Reader<'_> {
             agents_offered: self.flag("agents.enabled"),
             agents_disabled: self.texts("agents.disabled"),
             agents: self.0.agents.clone(),
+            strict_patch: self.flag("tools.strictPatch"),
             network: self.network(),
             prompt_log: PromptLogSettings {
                 enabled: self.flag("promptLog.enabled"),
@@ -296,6 +299,7 @@ impl Reader<'_> {
                     dim: self.flag("drawing.bashDim"),
                 }),
                 read: ReadDisplay::of(&self.text("drawing.read")),
+                agents: AgentDisplay::of(&self.text("drawing.agents")),
             },
         }
     }

@@ -1,6 +1,6 @@
 //! What settings wish of a session in the host, and the system prompts that are seen there.
 
-use impresario_policies::display::{DisplaySettings, ReadDisplay};
+use impresario_policies::display::{AgentDisplay, DisplaySettings, ReadDisplay};
 use impresario_policies::domain::SessionId;
 use impresario_policies::prompt_log::{PromptLogSettings, PromptSource};
 use schemars::JsonSchema;
@@ -28,6 +28,9 @@ pub struct Wishes {
     /// How its `read` is drawn; null: as the host does.
     #[serde(default)]
     pub read: Option<ReadDrawing>,
+    /// How a sub-agent's run is drawn, folded.
+    #[serde(default)]
+    pub agents: AgentDisplay,
 }
 
 /// How a call of `bash` is drawn.
@@ -64,6 +67,7 @@ impl Wishes {
                 ReadDisplay::Compact => Some(ReadDrawing { preview: false }),
                 ReadDisplay::Preview => Some(ReadDrawing { preview: true }),
             },
+            agents: display.agents,
         }
     }
 }

@@ -102,7 +102,9 @@ pub fn warning(kind: &NoticeKind) -> Option<Json> {
             entries.push(("key", text(key)));
             entries.push(("message", text(&format!("auggieRouter.{key}: {why}"))));
         }
-        NoticeKind::Unknown { .. } | NoticeKind::Untrusted { .. } | NoticeKind::NotYet { .. } => return None,
+        NoticeKind::Unknown { .. } | NoticeKind::Untrusted { .. } | NoticeKind::InAnyCase { .. } => {
+            return None;
+        }
     }
     Some(object(entries))
 }

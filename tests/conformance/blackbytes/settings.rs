@@ -67,7 +67,12 @@ pub fn settings_parse(case: &Case) -> Answer {
     let ok = bad.is_empty();
     let mut entries = vec![("ok", Json::Bool(ok))];
     match ok {
-        true => entries.push(("value", said(&resolved))),
+        true => {
+            let configured = Configured::from(&resolved);
+            entries.push(("value", said(&resolved)));
+            entries.push(("strict_patch", Json::Bool(configured.strict_patch)));
+            entries.push(("sub_agent_display", Json::from(&json!(configured.display.agents))));
+        }
         false => entries.push(("issues", Json::Array(bad))),
     }
     Answer::Value(object(entries))
@@ -77,7 +82,16 @@ pub fn settings_parse(case: &Case) -> Answer {
 pub fn parse_covered(recorded: &Json) -> Json {
     if recorded.get("ok") == Some(&Json::Bool(true)) {
         let value = recorded.get("value").unwrap_or(&Json::Null);
-        return object(vec![("ok", Json::Bool(true)), ("value", covered_value(value))]);
+        let inner = |holder: &str, field: &str| {
+            let holder = recorded.get(holder).unwrap_or(&Json::Null);
+            holder.get(field).cloned().unwrap_or(Json::Null)
+        };
+        return object(vec![
+            ("ok", Json::Bool(true)),
+            ("value", covered_value(value)),
+            ("strict_patch", inner("hashline", "strict_patch")),
+            ("sub_agent_display", inner("ui", "sub_agent_display")),
+        ]);
     }
     let issues = recorded
         .get("issues")

@@ -2,6 +2,7 @@
 
 use super::inbox::{Found, Inbox};
 use super::outline::outline;
+use super::pictures;
 use super::session_file::Care;
 use super::tool_calls::{MadeCall, ToolCalls, unless_cancelled};
 use super::{EmbeddedParts, session_file};
@@ -54,6 +55,8 @@ pub(super) struct AgentLoop {
     calls: Rc<ToolCalls>,
     form: Option<AnswerSchema>,
     messages: Vec<ModelMessage>,
+    /// Whether the model takes pictures that tools show, as far as it has not refused any.
+    takes_pictures: bool,
 }
 
 impl AgentLoop {
@@ -73,6 +76,7 @@ impl AgentLoop {
             calls: Rc::new(calls),
             form,
             messages: Vec::new(),
+            takes_pictures: true,
         }
     }
 
@@ -241,12 +245,26 @@ impl AgentLoop {
         }
     }
 
+    /// A request that may have been refused for its pictures is made again without them: whether a model takes any,
+    /// nobody says before.
     async fn ask_model(
         &mut self,
         told: Option<&str>,
         tools: Vec<ToolDefinition>,
     ) -> Result<ModelReply, Stop> {
-        let mut messages = self.messages.clone();
+        match self.ask_once(told, tools.clone()).await {
+            Err(Stop::Model(error))
+                if self.takes_pictures && pictures::were_refused(&error, &self.messages) =>
+            {
+                self.takes_pictures = false;
+                self.ask_once(told, tools).await
+            }
+            asked => asked,
+        }
+    }
+
+    async fn ask_once(&mut self, told: Option<&str>, tools: Vec<ToolDefinition>) -> Result<ModelReply, Stop> {
+        let mut messages = pictures::asked(&self.messages, self.takes_pictures);
         messages.extend(told.map(|told| user_message(told.to_string())));
         let request = ModelRequest {
             model: self.request.model.clone(),
@@ -324,7 +342,12 @@ impl AgentLoop {
             Some(_) => self.care_for(std::slice::from_ref(&done.call)),
             None => Care::Written,
         };
-        self.remember(tool_message(&done.call, done.text), care).await?;
+        let mut result = ModelMessage {
+            pictures: done.pictures,
+            ..tool_message(&done.call, done.text)
+        };
+        pictures::fit(&mut result, &self.messages);
+        self.remember(result, care).await?;
         if let Some(ended) = done.ended {
             self.tell(ended).await;
         }

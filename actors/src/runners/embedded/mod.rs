@@ -7,6 +7,7 @@
 mod agent_loop;
 mod inbox;
 mod outline;
+mod pictures;
 mod session_file;
 mod tool_calls;
 mod tools;

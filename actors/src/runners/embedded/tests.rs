@@ -1,5 +1,6 @@
 mod answers;
 mod calls;
+mod pictures;
 
 use super::{EmbeddedParts, EmbeddedRunner, EmbeddedTool, RegisteredTool, ToolContext, session_file};
 use crate::context::local::{HeavyWork, LocalContextEngine, SearchLimits};

@@ -5,7 +5,7 @@ use super::tools::{ToolOutcome, Toolbox};
 use crate::gateways::{RunnerEvent, RunnerEvents, ToolCall, ToolGate, ToolVerdict};
 use crate::runners::preview::preview_of;
 use impresario_policies::call_words::telling_argument;
-use impresario_policies::domain::Replay;
+use impresario_policies::domain::{Picture, Replay};
 use std::rc::Rc;
 use tokio_util::sync::CancellationToken;
 
@@ -26,6 +26,8 @@ pub(super) struct MadeCall {
     pub(super) call: ToolCall,
     /// What the model is told.
     pub(super) text: String,
+    /// What it is shown beside that.
+    pub(super) pictures: Vec<Picture>,
     /// What the runtime is told; none of a call that never began.
     pub(super) ended: Option<RunnerEvent>,
 }
@@ -66,13 +68,15 @@ impl ToolCalls {
         };
         // Nobody who listens any more is no loss: the attempt is over.
         let _ = self.events.send(started).await;
-        let outcome = unless_cancelled(&self.cancel, self.toolbox.run(&name, &call)).await?;
+        let mut outcome = unless_cancelled(&self.cancel, self.toolbox.run(&name, &call)).await?;
+        let pictures = std::mem::take(&mut outcome.pictures);
         let (bytes, is_error) = (outcome.text.len() as u64, outcome.is_error);
         let preview = preview_of(&outcome.text);
         let (text, overflow) = self.review(&name, &call, outcome).await?;
         Ok(MadeCall {
             call,
             text,
+            pictures,
             ended: Some(RunnerEvent::ToolEnded {
                 call: name,
                 is_error,
@@ -107,6 +111,7 @@ fn never_began(call: ToolCall, text: String) -> MadeCall {
     MadeCall {
         call,
         text,
+        pictures: Vec::new(),
         ended: None,
     }
 }

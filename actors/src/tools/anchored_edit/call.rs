@@ -1,10 +1,10 @@
 //! `hashline_edit` as a model calls it, and as it is answered.
 
-use super::{EditCall, Edited, FromDisk, Grounds, SETTINGS, edit_file};
+use super::{EditCall, Edited, FromDisk, Grounds, edit_file};
 use crate::context::local::HeavyWork;
 use crate::gateways::{Reach, ToolAnswer, ToolPlace};
 use impresario_policies::added_tools::ToolReceipt;
-use impresario_policies::anchored_edit::{GivenEdit, reply_words};
+use impresario_policies::anchored_edit::{EditSettings, GivenEdit, reply_words};
 use serde::Deserialize;
 
 /// Its arguments, under the names of the peer's tool. What else stands there is of no effect: every edit is verified.
@@ -46,6 +46,7 @@ enum Lines {
 pub(in crate::tools) async fn run(
     arguments: HashlineEditArguments,
     place: &ToolPlace,
+    settings: EditSettings,
     heavy_work: HeavyWork,
 ) -> Result<ToolAnswer, String> {
     let (place, call) = (place.clone(), call_of(arguments));
@@ -54,7 +55,7 @@ pub(in crate::tools) async fn run(
             Reach::Workspace => Grounds::within(&place.workspace),
             Reach::Anywhere => Grounds::anywhere(&place.workspace),
         };
-        grounds.and_then(|grounds| edit_file(&call, &grounds, &SETTINGS, &FromDisk, &place.cancelled))
+        grounds.and_then(|grounds| edit_file(&call, &grounds, &settings, &FromDisk, &place.cancelled))
     });
     match made.await {
         Ok(Ok(edited)) => Ok(answer(edited)),

@@ -18,7 +18,7 @@ use crate::runners::retrieval_tool;
 use crate::tools::place::Workspace;
 use async_trait::async_trait;
 use impresario_policies::added_tools::AddedTool;
-use impresario_policies::domain::{AttemptNumber, Replay, RunId};
+use impresario_policies::domain::{AttemptNumber, Picture, Replay, RunId};
 use impresario_policies::overflow_memory::MEMORY_TOOLS;
 use impresario_policies::sub_agent_prompt::RETRIEVAL_TOOL;
 use read::Shown;
@@ -96,11 +96,9 @@ impl RegisteredTool {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct ToolOutcome {
     pub(super) text: String,
+    pub(super) pictures: Vec<Picture>,
     pub(super) is_error: bool,
 }
-
-const NO_PICTURES: &str =
-    "A sub-agent of the embedded runner is shown no pictures: ask one of the runner pi to look at them.";
 
 /// No result is longer; what the runtime keeps aside is decided by its own ceiling.
 const RESULT_BYTES_MAX: usize = 16 * 1024 * 1024;
@@ -194,7 +192,8 @@ impl Toolbox {
 
     /// Runs a call; whatever goes wrong in it is a result the model can read.
     pub(super) async fn run(&self, name: &str, call: &ToolCall) -> ToolOutcome {
-        let (text, is_error) = match self.run_tool(name, call).await {
+        let mut pictures = Vec::new();
+        let (text, is_error) = match self.run_tool(name, call, &mut pictures).await {
             Ok(text) => (text, false),
             Err(why) => (why, true),
         };
@@ -203,10 +202,19 @@ impl Toolbox {
             Some(Tool::Retrieve) => text,
             Some(_) | None => bounded(text),
         };
-        ToolOutcome { text, is_error }
+        ToolOutcome {
+            text,
+            pictures,
+            is_error,
+        }
     }
 
-    async fn run_tool(&self, name: &str, call: &ToolCall) -> Result<String, String> {
+    async fn run_tool(
+        &self,
+        name: &str,
+        call: &ToolCall,
+        pictures: &mut Vec<Picture>,
+    ) -> Result<String, String> {
         let Some(tool) = self.tool(&call.tool) else {
             return Err(format!("There is no tool {:?}.", call.tool));
         };
@@ -238,11 +246,8 @@ impl Toolbox {
             Tool::Overflow(tool) => self.gate.overflow(tool.asked_as(), &call.arguments).await,
             Tool::Added(tool) => {
                 let answer = self.gate.use_tool(Some(name), *tool, &call.arguments).await?;
-                // Results that our clients send hold text only.
-                match answer.pictures.is_empty() {
-                    true => Ok(answer.text),
-                    false => Err(NO_PICTURES.to_string()),
-                }
+                *pictures = answer.pictures;
+                Ok(answer.text)
             }
             Tool::Registered(registered) => self.ask_program(registered, call).await,
         }
