@@ -208,7 +208,8 @@ const OF_A_PEER: &str = r#"{
   "hashline_edit": {"enabled": true, "strict_patch": true},
   "websearch": {"provider": "tavily", "tavily_api_key": "tvly-key"},
   "sub_agents": {
-   "oracle": {"model": "mock/deep", "reasoningEffort": "high", "timeoutMs": 0, "fallbackModels": ["mock/next"]}
+   "oracle": {"model": "mock/deep", "reasoningEffort": "high", "timeoutMs": 0, "fallbackModels": ["mock/next"]},
+   "explore": {"artifactCapture": true}
   }
  },
  "impresario": {"agents": {"oracle": {"reasoningEffort": "low"}}}
@@ -224,7 +225,8 @@ fn a_file_of_blackbytes_is_understood_as_it_is_and_ours_wins() {
         &[
             "~/.pi/agent/settings.json:9:64: blackbytes.sub_agents.oracle.timeoutMs: must be a finite integer between \
              1 and 3600000, got 0; used instead: what the agent says of itself",
-            "~/.pi/agent/settings.json:6:38: blackbytes.hashline_edit.strict_patch: understood, not acted on yet",
+            "~/.pi/agent/settings.json:10:16: blackbytes.sub_agents.explore.artifactCapture changes nothing: an answer \
+             that was cut is always kept whole",
         ],
     );
     let effort = scene.shown("agents.oracle.reasoningEffort", &[]);
@@ -233,6 +235,7 @@ fn a_file_of_blackbytes_is_understood_as_it_is_and_ours_wins() {
         (&json!("low"), &json!("home, impresario"))
     );
     assert_eq!(scene.shown("agents.disabled", &[])["from"], "home, blackbytes");
+    assert_eq!(scene.shown("tools.strictPatch", &[])["from"], "home, blackbytes");
     let everything = text(&scene.says(&["config", "show"]).stdout);
     assert!(!everything.contains("tvly-key"), "{everything}");
 

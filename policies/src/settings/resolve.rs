@@ -295,7 +295,7 @@ impl Section<'_, '_> {
         self.unknown_keys(values);
     }
 
-    /// The object of pi-blackbytes: its words for our keys, and what is not acted on yet.
+    /// The object of pi-blackbytes: its words for our keys, and what is so in any case.
     fn apply_blackbytes(&mut self, values: &Value) {
         for (written, path) in [
             ("disabled_tools", "agents.disabledTools"),
