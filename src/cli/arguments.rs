@@ -40,7 +40,7 @@ pub struct Cli {
 
 #[derive(Debug, Subcommand)]
 pub(super) enum Command {
-    /// Run a sub-agent of a built-in kind
+    /// Run a sub-agent: a built-in one, or one that a file describes
     Run(RunArguments),
     /// Run a skill: `.pi/skills/<name>/SKILL.md` of the workspace, then of your home
     Skill(SkillArguments),
@@ -91,7 +91,8 @@ Examples:
 
 {EXIT_CODES}"))]
 pub(super) struct RunArguments {
-    /// The kind of sub-agent: `explore`
+    /// Which: explore, oracle, librarian, general, reviewer, or one of yours; `impresario agents`
+    /// lists them with their tools
     pub(super) agent: String,
     /// What is wanted, in your words
     pub(super) task: String,
@@ -424,7 +425,7 @@ pub(super) struct ParallelArguments {
     /// The sub-tasks: a JSON file; `-` for stdin
     #[arg(value_name = "FILE", required_unless_present = "resume")]
     pub(super) file: Option<PathBuf>,
-    /// The kind of sub-agent they all are
+    /// Which sub-agent they all are
     #[arg(long, value_name = "AGENT", default_value = "explore")]
     pub(super) agent: String,
     /// They all have the instructions of this skill instead
