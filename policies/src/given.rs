@@ -39,7 +39,7 @@ pub fn read_picture(bytes: &[u8]) -> Result<Picture, Reason> {
     };
     Ok(Picture {
         media_type: (*media_type).to_string(),
-        base64: STANDARD.encode(bytes),
+        base64: STANDARD.encode(bytes).into(),
     })
 }
 
@@ -115,7 +115,7 @@ mod tests {
     fn what_cannot_be_given_is_refused_and_says_why() {
         let small = read_picture(b"GIF89a").expect("a picture");
         let large = Picture {
-            base64: "A".repeat(6 * 1024 * 1024),
+            base64: "A".repeat(6 * 1024 * 1024).into(),
             ..small.clone()
         };
         let said = |text: &str| EarlierMessage::user(text);

@@ -92,7 +92,8 @@ fn result(answer: Result<ToolAnswer, String>) -> CallToolResult {
     match answer {
         Ok(answer) => {
             let pictures = answer.pictures.into_iter();
-            let pictures = pictures.map(|picture| ContentBlock::image(picture.base64, picture.media_type));
+            let pictures =
+                pictures.map(|picture| ContentBlock::image(picture.base64.to_string(), picture.media_type));
             CallToolResult::success(
                 std::iter::once(ContentBlock::text(answer.text))
                     .chain(pictures)

@@ -299,3 +299,34 @@ fn a_refused_key_is_told_and_no_key_is_told_before_anything_begins() {
     }
     assert!(place.runs().is_empty());
 }
+
+/// Whether a model takes pictures, nobody says before: one that refuses them goes on without.
+#[test]
+fn a_picture_that_a_tool_shows_reaches_the_model_and_one_that_takes_none_goes_on() {
+    const DOT: &[u8] =
+        b"GIF89a\x01\0\x01\0\x80\0\0\xff\xff\xff\0\0\0!\xf9\x04\0\0\0\0\0,\0\0\0\0\x01\0\x01\0\0\x02\x02D\x01\0;";
+    for model in [ANTHROPIC, OPENAI] {
+        let look = Turn::tool("look_at", json!({"path": "dot.gif", "objective": "what is it"}));
+        let refused = Turn::fault(Fault::Status {
+            status: 400,
+            message: "image input is not supported by this model".into(),
+            error_type: None,
+            retry_after: None,
+        });
+        let provided = Provided::with([look, refused, Turn::text("I cannot see it.")]);
+        std::fs::write(provided.place.workspace().join("dot.gif"), DOT).expect("a picture");
+        provided
+            .place
+            .configure(json!({"agents": {"explore": {"allowedTools": ["look_at"]}}}));
+        let said = provided.run(&["--model", model]);
+        said.check(0);
+        assert!(said.stdout.contains("I cannot see it."), "{}", said.stdout);
+        let calls = provided.server.ledger().calls();
+        let has_picture = |call: &impresario_model_server::Call| call.body.to_string().contains("R0lGODlh");
+        let seen: Vec<bool> = calls.iter().map(has_picture).collect();
+        assert_eq!(seen, [false, true, false], "{model}");
+        let last = calls[2].body["messages"].to_string();
+        assert!(last.contains("this model takes none"), "{last}");
+        assert_eq!(provided.place.runs()[0]["state"], "succeeded");
+    }
+}

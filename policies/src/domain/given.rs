@@ -1,6 +1,7 @@
 //! What a sub-agent of a program has before its task.
 
 use serde::{Deserialize, Serialize};
+use std::sync::Arc;
 
 /// An earlier conversation, and pictures that belong to the task.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -56,6 +57,6 @@ impl EarlierMessage {
 pub struct Picture {
     /// `image/png` and the like, by what the bytes begin with.
     pub media_type: String,
-    /// The bytes, in base64.
-    pub base64: String,
+    /// The bytes, in base64; shared, for each request holds them.
+    pub base64: Arc<str>,
 }

@@ -115,7 +115,7 @@ impl From<Result<ToolAnswer, String>> for ToolDone {
         };
         let pictures = answer.pictures.into_iter().map(|picture| ToolPicture {
             media_type: picture.media_type,
-            base64: picture.base64,
+            base64: picture.base64.to_string(),
         });
         Self {
             text: answer.text,

@@ -289,11 +289,20 @@ impl AgentLoop {
 
     /// Asks whether the call may be made.
     async fn pay_for(&self, request: &ModelRequest) -> Result<(), Stop> {
+        let is_marked = self.parts.model.marks_prompts(&request.model);
+        let outline = match request.messages.iter().all(|message| message.pictures.is_empty()) {
+            true => outline(request, is_marked),
+            // Megabytes take longer than this thread has.
+            false => {
+                let request = request.clone();
+                self.aside(move || outline(&request, is_marked)).await?
+            }
+        };
         let asked = CallAsked {
             model: request.model.clone(),
             bytes: request.bytes(),
             tokens_max: request.tokens_max.into(),
-            outline: Some(outline(request, self.parts.model.marks_prompts(&request.model))),
+            outline: Some(outline),
         };
         let gate = Rc::clone(&self.calls.gate);
         self.unless_cancelled(gate.calling(asked))

@@ -29,7 +29,7 @@ pub(super) fn outline(request: &ModelRequest, is_marked: bool) -> Outline {
 
 fn add(message: &ModelMessage, blocks: &mut Vec<Block>) {
     let pictures = message.pictures.iter();
-    blocks.extend(pictures.map(|picture| block(BlockKind::Image, &[&picture.base64])));
+    blocks.extend(pictures.map(|picture| block(BlockKind::Image, &[&*picture.base64])));
     let kind = match message.role {
         ModelRole::User => BlockKind::Text,
         ModelRole::Assistant => BlockKind::Said,

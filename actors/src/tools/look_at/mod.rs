@@ -105,7 +105,7 @@ fn load(workspace: &Workspace, path: &str) -> Result<(Shown, Picture), String> {
     let (media_type, sent, scaled) = prepare(&bytes).map_err(|why| format!("{shown} is not shown: {why}"))?;
     let picture = Picture {
         media_type: media_type.to_string(),
-        base64: STANDARD.encode(sent.as_deref().unwrap_or(&bytes)),
+        base64: STANDARD.encode(sent.as_deref().unwrap_or(&bytes)).into(),
     };
     let shown = Shown {
         path: shown,

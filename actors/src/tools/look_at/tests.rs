@@ -49,7 +49,7 @@ fn picture(width: u32, height: u32, format: ImageFormat) -> Vec<u8> {
 
 fn shown(answer: &ToolAnswer, place: usize) -> (String, (u32, u32)) {
     let picture = &answer.pictures[place];
-    let bytes = STANDARD.decode(&picture.base64).expect("base64");
+    let bytes = STANDARD.decode(picture.base64.as_bytes()).expect("base64");
     let decoded = image::load_from_memory(&bytes).expect("a picture");
     (picture.media_type.clone(), decoded.dimensions())
 }
@@ -74,7 +74,9 @@ fn a_picture_is_what_its_bytes_say_and_is_shown_as_it_is() {
         );
         assert_eq!(answer.text, expected);
         assert_eq!(
-            STANDARD.decode(&answer.pictures[0].base64).expect("base64"),
+            STANDARD
+                .decode(answer.pictures[0].base64.as_bytes())
+                .expect("base64"),
             bytes
         );
         assert_eq!(answer.receipt.read, [path]);
