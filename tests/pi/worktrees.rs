@@ -119,6 +119,45 @@ fn what_a_delegated_agent_changes_comes_back_as_a_patch() {
     }
 }
 
+/// Tools of ours work where the agent works: what they change is in its patch, and the person's files are as they were.
+#[test]
+fn added_tools_edit_in_the_worktree_and_not_beside_it() {
+    for version in Version::ALL {
+        let appends = json!([{ "op": "append", "lines": ["by anchors"] }]);
+        let edit = |path: &str| Turn::tool("hashline_edit", json!({"filePath": path, "edits": appends}));
+        let Some(stage) = stage(
+            version,
+            "added tools in a worktree",
+            delegating(asks_general(), []),
+        ) else {
+            return;
+        };
+        let persons = stage.sandbox.work().join("committed.txt");
+        let beside = edit(&persons.display().to_string());
+        let agent = [edit("committed.txt"), beside, Turn::text(FOUND)];
+        let script = delegating(asks_general(), agent);
+        stage.server.set_script(script).expect("a script");
+        let mut pi = stage.ready_rpc();
+        prompt(&mut pi, "Now, please.");
+        pi.wait_for(PATIENCE, |record| record["type"] == "agent_end");
+
+        let made = body_of(&stage, "agent", 1);
+        assert!(made.contains("|by anchors"), "{made}");
+        let refused = body_of(&stage, "agent", 2);
+        assert_eq!(refused.matches("|by anchors").count(), 1, "{refused}");
+        stage.wait_for_states(&["succeeded"]);
+        let text = || fs::read_to_string(&persons).expect("the person's file");
+        assert_eq!(text(), "1\nnot committed\n");
+        let run = run_of(&stage);
+        let applied = stage
+            .impresario(&["worktrees", "apply", "--json", &run])
+            .records();
+        assert_eq!(applied[0]["outcome"], "applied", "{applied:?}");
+        assert_eq!(text(), "1\nnot committed\nby anchors\n");
+        stage.end(pi);
+    }
+}
+
 #[test]
 fn a_runtime_that_is_killed_goes_on_in_the_same_worktree() {
     for version in Version::ALL {
