@@ -224,8 +224,11 @@ impl AgentPlaces {
             }
             if let Some(tools) = agent.definition.tools.take() {
                 let mutability = agent.definition.mutability;
-                let is_lacking =
-                    |tool: &String| self.tools_lacking.iter().any(|lacking| lacking.name() == tool);
+                // A program that names a tool which it lacks is told when it asks for the agent.
+                let is_lacking = |tool: &String| {
+                    agent.source != AgentSource::Program
+                        && self.tools_lacking.iter().any(|lacking| lacking.name() == tool)
+                };
                 let (lacking, tools) = tools.into_iter().partition(is_lacking);
                 let done = finalise_tools(tools, UnknownTools::Kept, &self.tools_disabled, mutability);
                 agent.definition.tools = Some(done.tools);

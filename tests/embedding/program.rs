@@ -62,7 +62,8 @@ async fn three_sub_agents_answer_a_program_with_many_threads() {
 #[tokio::test]
 async fn a_built_in_agent_does_without_the_tools_that_the_program_lacks() {
     let place = Place::new();
-    let runtime = place.start().await;
+    let own = AgentDefinition::new("scout", "Look around.").tools(["read", "web_fetch"]);
+    let runtime = place.builder().agent(own).start().await.expect("started");
     let question =
         SubAgent::new("librarian", "How does a crashed actor come back?").workspace(place.workspace());
     let outcome = run(&runtime, question).await;
@@ -72,6 +73,12 @@ async fn a_built_in_agent_does_without_the_tools_that_the_program_lacks() {
     let has = |tool: &str| tools.iter().any(|name| name == tool);
     assert!(has("glob") && has("read"), "{:?}", tools);
     assert!(!has("web_fetch"), "{:?}", tools);
+    // Who names such a tool itself is told.
+    let refused = runtime
+        .spawn(SubAgent::new("scout", "Look.").workspace(place.workspace()))
+        .await;
+    let told = refused.expect_err("it has no such tool").to_string();
+    assert!(told.contains("has no tool called web_fetch"), "{told}");
     runtime.shutdown().await.expect("stopped");
 }
 
